@@ -1,0 +1,45 @@
+/* hierarchy: the ranks of one communicator, grouped by level, with leaders.
+ *
+ * Built once per communicator from the exchanged table of localities and cached; afterwards read-only.
+ * Pure arithmetic, no communication. Reference: X. Luo, dissertation 2020, section 4.2.2.
+ * Threads: building is single-threaded; a built hierarchy may be read by any number of threads.
+ * Ownership: hp_hierarchy_create allocates, hp_hierarchy_destroy frees; nothing else is kept. */
+#ifndef HP_TOPO_TREE_HIERARCHY_H
+#define HP_TOPO_TREE_HIERARCHY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "base/status.h"
+#include "topo_tree/locality.h"
+
+typedef struct hp_hierarchy hp_hierarchy_t;
+
+/* Builds the hierarchy of count ranks. table[r] is rank r's locality. level_mask: bit l set = level l may be
+ * used (HP_LEVEL_CORE is always used: it is the level of single ranks and need not be set).
+ * A level that splits no group, or whose every group is a single rank, is dropped
+ * (the node level too when all ranks share one node: then the ranks of the node are split by the next level).
+ * Groups of a level are ordered by their lowest rank; members by rank; the default leader is the lowest rank.
+ * flat: ignore the table: one level, ranks in order (used for non-commutative reductions when ranks of a node are not contiguous).
+ * Returns HP_OK with *out, HP_ERR_NO_MEM, or HP_ERR_ARG (count 0). */
+hp_status_t hp_hierarchy_create(uint32_t count, const hp_locality_t *table, uint32_t level_mask, bool flat,
+                                hp_hierarchy_t **out);
+void hp_hierarchy_destroy(hp_hierarchy_t *hierarchy); /* NULL is allowed */
+
+uint32_t hp_hierarchy_rank_count(const hp_hierarchy_t *h);
+/* Number of levels kept, >= 1; the last one is always HP_LEVEL_CORE. */
+uint32_t hp_hierarchy_level_count(const hp_hierarchy_t *h);
+/* Which hp_level_t the i-th kept level is, outermost first. */
+hp_level_t hp_hierarchy_level(const hp_hierarchy_t *h, uint32_t i);
+/* Number of different nodes among the ranks (from the table, whether or not the node level was kept). */
+uint32_t hp_hierarchy_node_count(const hp_hierarchy_t *h);
+/* The largest and smallest number of ranks on one node. */
+void hp_hierarchy_node_sizes(const hp_hierarchy_t *h, uint32_t *min_ranks, uint32_t *max_ranks);
+/* Index 0..node_count-1 of the rank's node, in order of the nodes' lowest ranks. */
+uint32_t hp_hierarchy_node_of(const hp_hierarchy_t *h, uint32_t rank);
+/* Lowest rank of that node. */
+uint32_t hp_hierarchy_node_leader(const hp_hierarchy_t *h, uint32_t node);
+/* True when every group of every kept level is a contiguous range of ranks: then a tree rooted at rank 0 reduces in
+ * rank order. */
+bool hp_hierarchy_is_contiguous(const hp_hierarchy_t *h);
+
+#endif

@@ -1,0 +1,69 @@
+/* locality: where this process runs, as the tuple (node, package, numa, l3, core).
+ *
+ * Purpose: read the tuple with hwloc, or make it up from a synthetic description.
+ * Threads: each call is self-contained; callable from any thread.
+ * Ownership: the caller owns every structure passed in; nothing is kept between calls. */
+#ifndef HP_TOPO_TREE_LOCALITY_H
+#define HP_TOPO_TREE_LOCALITY_H
+
+#include <stdint.h>
+#include "base/status.h"
+
+/* The levels of the hierarchy, outermost first. Name and what a member of the level is.
+ * The table gives the names used by knobs, by hanpmpi_info and by the drawings. */
+#define HP_LEVEL_TABLE(X)                                                                                    \
+    X(HP_LEVEL_NODE, "node", "processes of one host (one operating-system image)")                           \
+    X(HP_LEVEL_PACKAGE, "package", "processes of one processor package (socket)")                            \
+    X(HP_LEVEL_NUMA, "numa", "processes of one NUMA domain")                                                 \
+    X(HP_LEVEL_L3, "l3", "processes that share one last-level cache")                                        \
+    X(HP_LEVEL_CORE, "core", "single processes")
+
+typedef enum {
+#define X(id, name, text) id,
+    HP_LEVEL_TABLE(X)
+#undef X
+        HP_LEVEL_COUNT
+} hp_level_t;
+
+/* "node", "package", ... ; NULL for an id out of range. */
+const char *hp_level_name(hp_level_t level);
+/* The level of that name, or HP_LEVEL_COUNT. */
+hp_level_t hp_level_find(const char *name);
+
+/* The place of one process. Two processes are in the same group of a level when their ids agree on that
+ * level and on all levels above it. HP_ID_UNKNOWN marks a level that is not known (unbound process, no such
+ * object on this machine): unknown ids are equal to each other, so such a level does not split its group. */
+#define HP_ID_UNKNOWN UINT64_MAX
+typedef struct {
+    uint64_t id[HP_LEVEL_COUNT];
+} hp_locality_t;
+
+/* Identity of this host: a 64-bit hash (FNV-1a) of the host name and the kernel's boot id. Two containers or
+ * UTS namespaces with different host names are different nodes even on one kernel. Never HP_ID_UNKNOWN. */
+uint64_t hp_locality_node_id(void);
+
+/* The tuple of the calling process, from hwloc and its current CPU binding.
+ * xml_path: NULL for this machine, else an hwloc XML file to read the machine from (tests, hanpmpi_info);
+ * cpuset:   NULL for the process's own binding, else an hwloc list string such as "0-3" (logical meaning as
+ *           hwloc's bitmap list format) to be taken as the binding.
+ * An object level counts as known only when one object of that type covers the whole binding: a process
+ * bound to two packages has an unknown package. The core id is the OS index of the first PU of the binding when the binding
+ * lies inside one core, else unknown.
+ * Returns HP_OK; HP_ERR_TOPOLOGY when hwloc fails (then *out has the node id and all else unknown). */
+hp_status_t hp_locality_read(const char *xml_path, const char *cpuset, hp_locality_t *out);
+
+/* A synthetic machine, e.g. "node:2 package:2 core:4": factors per level, outermost first, each level at most
+ * once, in the order of HP_LEVEL_TABLE, 1..1048576 each; "node" may be omitted (then 1).
+ * Ranks fill the machine core by core; when there are more ranks than cores they wrap around to the first core again.
+ * Levels not mentioned are unknown. */
+typedef struct {
+    uint32_t count[HP_LEVEL_COUNT]; /* 0 = level not mentioned */
+} hp_synthetic_t;
+
+/* Parses text. Returns HP_OK, or HP_ERR_ARG with a message (what is wrong and what is accepted) in error. */
+hp_status_t hp_synthetic_parse(const char *text, hp_synthetic_t *out, char *error, unsigned error_bytes);
+
+/* The tuple of world_rank on the synthetic machine. */
+void hp_synthetic_locate(const hp_synthetic_t *machine, uint32_t world_rank, hp_locality_t *out);
+
+#endif

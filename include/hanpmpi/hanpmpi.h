@@ -1,0 +1,63 @@
+/* hanpmpi.h: what a program may ask libhanpmpi, if it wants to; no program needs to.
+ *
+ * A program linked with -lhanpmpi calls these directly. One that must also run without the library looks
+ * them up with dlsym(RTLD_DEFAULT, "hanpmpi_get_stats").
+ *
+ * Threads: every function here may be called from any thread at any time. No function blocks or communicates. */
+#ifndef HANPMPI_HANPMPI_H
+#define HANPMPI_HANPMPI_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Per-communicator hints: info keys for MPI_Comm_set_info and MPI_Comm_dup_with_info. Rank 0's values hold
+ * for the whole communicator.
+ *   hanpmpi                "off": every call passes through; "on": as the rules and the other hints say
+ *   hanpmpi_bcast, hanpmpi_reduce, hanpmpi_allreduce
+ *                          an algorithm, as in HANPMPI_BCAST and so on: "auto", "native", or a name that
+ *                          `hanpmpi_info --algorithms` lists
+ *   hanpmpi_segment_bytes  bytes of a segment, as in HANPMPI_SEGMENT_BYTES ("32K")
+ *   hanpmpi_shapes         tree shape per level, as in HANPMPI_SHAPES ("node:chain core:linear")
+ */
+#define HANPMPI_HINT_ENABLE        "hanpmpi"
+#define HANPMPI_HINT_BCAST         "hanpmpi_bcast"
+#define HANPMPI_HINT_REDUCE        "hanpmpi_reduce"
+#define HANPMPI_HINT_ALLREDUCE     "hanpmpi_allreduce"
+#define HANPMPI_HINT_SEGMENT_BYTES "hanpmpi_segment_bytes"
+#define HANPMPI_HINT_SHAPES        "hanpmpi_shapes"
+
+/* The library's version, "0.1.0". */
+const char *hanpmpi_version(void);
+
+/* The MPI that was found under the library: "openmpi", "mpich", "mpiabi"; "none" before MPI_Init or when the library is not
+ * active. */
+const char *hanpmpi_backend(void);
+
+typedef struct {
+    uint64_t calls;         /* calls intercepted on this process: MPI_X, MPI_X_c, from any language */
+    uint64_t taken;         /* of these, run by the library; the others went to the MPI below */
+    uint64_t bytes;         /* sum over the taken calls of count times type size, in bytes */
+} hanpmpi_collective_stats_t;
+
+/* Fills *out for one collective: "bcast", "reduce", "allreduce". Returns 0; -1 when the name is not one of
+ * these. Figures are zero while the library is not active. */
+int hanpmpi_get_stats(const char *collective, hanpmpi_collective_stats_t *out);
+
+typedef struct {
+    uint64_t communicators; /* communicators the library knows (has cached anything about) */
+    uint64_t duplicates;    /* private duplicates alive */
+    uint64_t requests;      /* non-blocking operations in flight */
+    uint64_t buffers;       /* scratch buffers handed out */
+} hanpmpi_resources_t;
+
+/* What the library holds at this moment; after MPI_Finalize all four are zero. Returns 0. */
+int hanpmpi_get_resources(hanpmpi_resources_t *out);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

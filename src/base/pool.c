@@ -1,0 +1,61 @@
+#include "base/pool.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+/* The header sits in front of the buffer; its size is the alignment, so the buffer is aligned too. */
+struct hp_pool_block {
+    hp_pool_block_t *next;
+    size_t bytes;
+};
+enum { POOL_ALIGN = 64 };
+_Static_assert(sizeof(hp_pool_block_t) <= POOL_ALIGN, "the header must fit in front of the buffer");
+
+void hp_pool_init(hp_pool_t *pool)
+{
+    pool->free = NULL;
+    pool->live = 0;
+}
+
+void hp_pool_fini(hp_pool_t *pool)
+{
+    assert(pool->live == 0);
+    while (pool->free) {
+        hp_pool_block_t *block = pool->free;
+        pool->free = block->next;
+        free(block);
+    }
+}
+
+void *hp_pool_get(hp_pool_t *pool, size_t bytes)
+{
+    hp_pool_block_t *block = pool->free;
+    if (block) {
+        pool->free = block->next;
+        if (block->bytes < bytes) { /* a call with larger segments than before: small blocks leave the pool */
+            free(block);
+            block = NULL;
+        }
+    }
+    if (!block) {
+        size_t room = (bytes + POOL_ALIGN - 1) / POOL_ALIGN * POOL_ALIGN;
+        if (room < bytes)
+            return NULL;
+        block = aligned_alloc(POOL_ALIGN, POOL_ALIGN + room);
+        if (!block)
+            return NULL;
+        block->bytes = room;
+    }
+    pool->live++;
+    return (char *)block + POOL_ALIGN;
+}
+
+void hp_pool_put(hp_pool_t *pool, void *buffer)
+{
+    if (!buffer)
+        return;
+    hp_pool_block_t *block = (hp_pool_block_t *)((char *)buffer - POOL_ALIGN);
+    block->next = pool->free;
+    pool->free = block;
+    pool->live--;
+}

@@ -1,0 +1,26 @@
+/* pool: scratch buffers of about one size, reused last-in-first-out so that they stay in the cache.
+ *
+ * Threads: one user at a time (each communicator has its own pool).
+ * Ownership: the pool owns all blocks; hp_pool_fini frees the ones given back and checks that all were. */
+#ifndef HP_BASE_POOL_H
+#define HP_BASE_POOL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct hp_pool_block hp_pool_block_t;
+
+typedef struct {
+    hp_pool_block_t *free;
+    uint32_t live; /* blocks handed out and not yet given back */
+} hp_pool_t;
+
+void hp_pool_init(hp_pool_t *pool);
+/* Frees all blocks that were given back. live must be 0 (asserted). */
+void hp_pool_fini(hp_pool_t *pool);
+/* A buffer of at least bytes, aligned to 64; NULL when memory is exhausted. */
+void *hp_pool_get(hp_pool_t *pool, size_t bytes);
+/* Gives back a buffer got from this pool. NULL is allowed. */
+void hp_pool_put(hp_pool_t *pool, void *buffer);
+
+#endif

@@ -17,10 +17,13 @@ typedef struct hp_hierarchy hp_hierarchy_t;
 /* Builds the hierarchy of count ranks. table[r] is rank r's locality. level_mask: bit l set = level l may be
  * used (HP_LEVEL_CORE is always used: it is the level of single ranks and need not be set).
  * A level that splits no group, or whose every group is a single rank, is dropped
- * (the node level too when all ranks share one node: then the ranks of the node are split by the next level).
- * Groups of a level are ordered by their lowest rank; members by rank; the default leader is the lowest rank.
- * flat: ignore the table: one level, ranks in order (used for non-commutative reductions when ranks of a node are not contiguous).
- * Returns HP_OK with *out, HP_ERR_NO_MEM, or HP_ERR_ARG (count 0). */
+ * (the node level too when all ranks share one node: then the ranks of the node are split by the next level;
+ * and when every node has one rank: then they are joined by HP_LEVEL_CORE, though they are on different
+ * nodes). Groups of a level are ordered by their lowest rank; members by rank; the default leader is the
+ * lowest rank. flat: no levels from the table: one level, ranks in order (used for non-commutative reductions
+ * when the ranks of a node are not contiguous). What the functions below say of nodes comes from the table
+ * all the same. Takes O(count log count). Returns HP_OK with *out, HP_ERR_NO_MEM, or HP_ERR_ARG (count 0 or
+ * above INT32_MAX). */
 hp_status_t hp_hierarchy_create(uint32_t count, const hp_locality_t *table, uint32_t level_mask, bool flat,
                                 hp_hierarchy_t **out);
 void hp_hierarchy_destroy(hp_hierarchy_t *hierarchy); /* NULL is allowed */
@@ -38,8 +41,21 @@ void hp_hierarchy_node_sizes(const hp_hierarchy_t *h, uint32_t *min_ranks, uint3
 uint32_t hp_hierarchy_node_of(const hp_hierarchy_t *h, uint32_t rank);
 /* Lowest rank of that node. */
 uint32_t hp_hierarchy_node_leader(const hp_hierarchy_t *h, uint32_t node);
-/* True when every group of every kept level is a contiguous range of ranks: then a tree rooted at rank 0 reduces in
- * rank order. */
+/* True when every group of every kept level is a contiguous range of ranks: then a tree rooted at rank 0
+ * reduces in rank order. */
 bool hp_hierarchy_is_contiguous(const hp_hierarchy_t *h);
+
+/* The groups themselves, for those who walk them. They are nested by depth: depth 0 is one group of all
+ * ranks, depth d > 0 has the groups of kept level d - 1, so at depth level_count a group is one rank. Group
+ * numbers of a depth count up through the nesting: the sub-groups of a group are neighbours. */
+uint32_t hp_hierarchy_group_count(const hp_hierarchy_t *h, uint32_t depth);
+uint32_t hp_hierarchy_group_of(const hp_hierarchy_t *h, uint32_t depth, uint32_t rank);
+/* The ranks of a group; *count says how many. members[0] is its lowest rank, the default leader; then in the
+ * order of the nested groups. The array belongs to the hierarchy. */
+const uint32_t *hp_hierarchy_members(const hp_hierarchy_t *h, uint32_t depth, uint32_t group,
+                                     uint32_t *count);
+/* The number of the first of a group's sub-groups, which are of depth + 1; *count says how many there are.
+ * depth < level_count. */
+uint32_t hp_hierarchy_subgroups(const hp_hierarchy_t *h, uint32_t depth, uint32_t group, uint32_t *count);
 
 #endif

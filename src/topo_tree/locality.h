@@ -42,20 +42,24 @@ typedef struct {
  * UTS namespaces with different host names are different nodes even on one kernel. Never HP_ID_UNKNOWN. */
 uint64_t hp_locality_node_id(void);
 
-/* The tuple of the calling process, from hwloc and its current CPU binding.
+/* The tuple of the calling process, from hwloc and the current CPU binding of the calling thread.
  * xml_path: NULL for this machine, else an hwloc XML file to read the machine from (tests, hanpmpi_info);
- * cpuset:   NULL for the process's own binding, else an hwloc list string such as "0-3" (logical meaning as
- *           hwloc's bitmap list format) to be taken as the binding.
+ * cpuset:   NULL for the thread's own binding (with an XML file: unbound), else an hwloc list string of OS
+ *           indexes of PUs, such as "0-3,8", to be taken as the binding.
  * An object level counts as known only when one object of that type covers the whole binding: a process
- * bound to two packages has an unknown package. The core id is the OS index of the first PU of the binding when the binding
- * lies inside one core, else unknown.
- * Returns HP_OK; HP_ERR_TOPOLOGY when hwloc fails (then *out has the node id and all else unknown). */
+ * bound to two packages has an unknown package. Where several NUMA nodes cover it (high-bandwidth memory
+ * beside DRAM), the one with the fewest PUs counts. The ids are hwloc's logical indexes on the whole machine.
+ * The core id is the OS index of the first PU of the binding when the binding lies inside one core, else
+ * unknown. The node id is always that of this host: who reads several XML files numbers their hosts himself.
+ *
+ * Returns HP_OK; HP_ERR_TOPOLOGY when hwloc fails or cpuset names no PU of the machine, HP_ERR_NO_MEM (then
+ * *out has the node id and all else unknown). */
 hp_status_t hp_locality_read(const char *xml_path, const char *cpuset, hp_locality_t *out);
 
 /* A synthetic machine, e.g. "node:2 package:2 core:4": factors per level, outermost first, each level at most
  * once, in the order of HP_LEVEL_TABLE, 1..1048576 each; "node" may be omitted (then 1).
- * Ranks fill the machine core by core; when there are more ranks than cores they wrap around to the first core again.
- * Levels not mentioned are unknown. */
+ * Ranks fill the machine core by core; when there are more ranks than cores they wrap around to the first
+ * core again. Levels not mentioned are unknown. */
 typedef struct {
     uint32_t count[HP_LEVEL_COUNT]; /* 0 = level not mentioned */
 } hp_synthetic_t;

@@ -13,7 +13,7 @@
 #define HP_SHAPE_TABLE(X)                                                                                    \
     X(LINEAR, linear, "the root talks to everybody: one hop, the root's link carries count-1 messages")      \
     X(CHAIN, chain, "a pipeline: every link carries the message once, count-1 hops")                         \
-    X(BINARY, binary, "two children a position: ceil(log2) hops, two messages per link")                     \
+    X(BINARY, binary, "two children a position: floor(log2 count) hops, two messages a position")            \
     X(BINOMIAL, binomial, "k-nomial with k = 2: ceil(log2 count) rounds")                                    \
     X(KNOMIAL4, knomial4, "k-nomial with k = 4: fewer hops, up to 3 children a round")                       \
     X(KNOMIAL8, knomial8, "k-nomial with k = 8: fewer hops still, up to 7 children a round")
@@ -35,11 +35,11 @@ const hp_shape_info_t *hp_shape_info(hp_shape_t shape);
 /* The shape of that name, or HP_SHAPE_COUNT. */
 hp_shape_t hp_shape_find(const char *name);
 
-/* The parent position of position (0 <= position < count), -1 for position 0. */
+/* The parent position of position (0 <= position < count <= INT32_MAX), -1 for position 0. */
 int32_t hp_shape_parent(hp_shape_t shape, uint32_t count, uint32_t position);
 
-/* Writes the children of position, ascending, to children (capacity entries); returns how many there are (which may be more than
- * capacity: nothing past capacity is written; call again with room). */
+/* Writes the children of position, ascending, to children (capacity entries); returns how many there are
+ * (which may be more than capacity: nothing past capacity is written; call again with room). */
 uint32_t hp_shape_children(hp_shape_t shape, uint32_t count, uint32_t position, uint32_t *children,
                            uint32_t capacity);
 

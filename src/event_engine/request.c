@@ -1,0 +1,462 @@
+#include "event_engine/request.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef enum { TASK_SEND, TASK_RECV, TASK_REDUCE, TASK_COPY } task_kind_t;
+
+struct hp_task {
+    uint8_t kind;      /* task_kind_t */
+    bool scratch;      /* the buffer comes from the pool, */
+    bool scratch_held; /* and does now */
+    int32_t lane;
+    uint32_t waits; /* tasks that must complete before this one may start */
+    uint32_t
+        first_edge; /* list of tasks that wait for this one: index + 1 into the segment's edges, 0 = none */
+    hp_segment_t *segment;
+    hp_task_t *next; /* in its lane, or in the ready queue */
+    char *buffer; /* what the task reads from or fills; set when the task starts, for scratch and operands */
+    hp_operand_t in, out;
+    size_t count;
+};
+
+typedef struct {
+    hp_task_t *task;
+    uint32_t next; /* index + 1 */
+} edge_t;
+
+struct hp_segment {
+    hp_request_t *request;
+    uint32_t task_count, edge_count;
+    uint32_t unfinished;
+    hp_task_t *tasks;
+    edge_t *edges;
+};
+
+typedef struct {
+    hp_task_t *first, *last;
+} queue_t;
+
+typedef struct {
+    hp_direction_t direction;
+    uint32_t peer, tag;
+    uint32_t limit, in_flight;
+    queue_t waiting; /* emitted and not posted yet, in segment order */
+} lane_t;
+
+struct hp_request {
+    hp_transport_t *transport;
+    hp_pool_t *pool;
+    hp_pipeline_t pipeline;
+
+    void *plan;
+    size_t plan_bytes;
+    lane_t *lanes;
+    uint32_t lane_count, lane_capacity;
+    hp_segment_t *segments; /* the window */
+    void *task_memory;
+    size_t segment_capacity, task_memory_bytes;
+
+    uint64_t next_segment; /* the next one to emit */
+    uint64_t done_segments;
+    queue_t ready; /* reductions and copies whose turn has come */
+    hp_status_t error;
+    uint32_t scratch_held;
+    hp_request_counters_t counters;
+};
+
+/* Task memory of one request at most, unless a single segment needs more: a window of 256 segments of a rank
+ * with 16 children takes about half of it. */
+enum { TASK_MEMORY_BYTES = 1 << 20, WINDOW_MIN = 8 };
+/* Completions taken from the transport at a time. */
+enum { POLL_BATCH = 64 };
+
+static void queue_push(queue_t *queue, hp_task_t *task)
+{
+    task->next = NULL;
+    if (queue->last)
+        queue->last->next = task;
+    else
+        queue->first = task;
+    queue->last = task;
+}
+
+static hp_task_t *queue_pop(queue_t *queue)
+{
+    hp_task_t *task = queue->first;
+    if (task) {
+        queue->first = task->next;
+        if (!queue->first)
+            queue->last = NULL;
+    }
+    return task;
+}
+
+hp_status_t hp_request_create(hp_transport_t *transport, hp_pool_t *pool, hp_request_t **out)
+{
+    hp_request_t *request = calloc(1, sizeof *request);
+    if (!request)
+        return HP_ERR_NO_MEM;
+    request->transport = transport;
+    request->pool = pool;
+    *out = request;
+    return HP_OK;
+}
+
+void hp_request_destroy(hp_request_t *request)
+{
+    if (!request)
+        return;
+    assert(hp_request_done(request));
+    free(request->task_memory);
+    free(request->segments);
+    free(request->lanes);
+    free(request->plan);
+    free(request);
+}
+
+void *hp_request_plan(hp_request_t *request, size_t plan_bytes)
+{
+    assert(hp_request_done(request));
+    request->lane_count = 0;
+    if (plan_bytes > request->plan_bytes) {
+        void *plan = realloc(request->plan, plan_bytes);
+        if (!plan)
+            return NULL;
+        request->plan = plan;
+        request->plan_bytes = plan_bytes;
+    }
+    return request->plan;
+}
+
+int32_t hp_request_new_lane(hp_request_t *request, hp_direction_t direction, uint32_t peer, uint32_t tag,
+                            uint32_t limit)
+{
+    if (request->lane_count == request->lane_capacity) {
+        uint32_t capacity = request->lane_capacity ? 2 * request->lane_capacity : 16;
+        lane_t *lanes = realloc(request->lanes, capacity * sizeof *lanes);
+        if (!lanes)
+            return -1;
+        request->lanes = lanes;
+        request->lane_capacity = capacity;
+    }
+    request->lanes[request->lane_count] =
+        (lane_t){.direction = direction, .peer = peer, .tag = tag, .limit = limit ? limit : 1};
+    return (int32_t)request->lane_count++;
+}
+
+int32_t hp_request_lane(hp_request_t *request, hp_direction_t direction, uint32_t peer, uint32_t tag,
+                        uint32_t limit)
+{
+    for (uint32_t i = 0; i < request->lane_count; i++) {
+        const lane_t *lane = &request->lanes[i];
+        if (lane->peer == peer && lane->direction == direction && lane->tag == tag)
+            return (int32_t)i;
+    }
+    return hp_request_new_lane(request, direction, peer, tag, limit);
+}
+
+/* ---- emitting ---- */
+
+static hp_task_t *emit(hp_segment_t *segment, task_kind_t kind, size_t count)
+{
+    assert(segment->task_count < segment->request->pipeline.tasks_per_segment);
+    hp_task_t *task = &segment->tasks[segment->task_count++];
+    *task = (hp_task_t){.kind = (uint8_t)kind, .lane = -1, .segment = segment, .count = count};
+    return task;
+}
+
+hp_task_t *hp_emit_send(hp_segment_t *segment, int32_t lane, hp_operand_t from, size_t count)
+{
+    hp_task_t *task = emit(segment, TASK_SEND, count);
+    task->lane = lane;
+    task->in = from;
+    return task;
+}
+
+hp_task_t *hp_emit_recv(hp_segment_t *segment, int32_t lane, void *to, size_t count)
+{
+    hp_task_t *task = emit(segment, TASK_RECV, count);
+    task->lane = lane;
+    task->buffer = to;
+    return task;
+}
+
+hp_task_t *hp_emit_recv_scratch(hp_segment_t *segment, int32_t lane, size_t count)
+{
+    hp_task_t *task = hp_emit_recv(segment, lane, NULL, count);
+    task->scratch = true;
+    return task;
+}
+
+hp_task_t *hp_emit_reduce(hp_segment_t *segment, hp_operand_t in, hp_operand_t inout, size_t count)
+{
+    hp_task_t *task = emit(segment, TASK_REDUCE, count);
+    task->in = in;
+    task->out = inout;
+    return task;
+}
+
+hp_task_t *hp_emit_copy(hp_segment_t *segment, void *to, hp_operand_t from, size_t count)
+{
+    hp_task_t *task = emit(segment, TASK_COPY, count);
+    task->in = from;
+    task->out = hp_at(to);
+    return task;
+}
+
+void hp_emit_after(hp_task_t *task, hp_task_t *before)
+{
+    if (!before)
+        return;
+    hp_segment_t *segment = task->segment;
+    assert(segment == before->segment && segment->edge_count < segment->request->pipeline.edges_per_segment);
+    edge_t *edge = &segment->edges[segment->edge_count++];
+    *edge = (edge_t){.task = task, .next = before->first_edge};
+    before->first_edge = segment->edge_count;
+    task->waits++;
+}
+
+/* ---- running ---- */
+
+static char *operand_address(hp_operand_t operand)
+{
+    return operand.task ? operand.task->buffer : operand.address;
+}
+
+static hp_status_t post(hp_request_t *request, lane_t *lane, hp_task_t *task)
+{
+    const hp_transport_ops_t *ops = request->transport->ops;
+    hp_status_t status;
+
+    if (task->kind == TASK_SEND) {
+        task->buffer = operand_address(task->in);
+        status = ops->isend(request->transport, task->buffer, task->count, &request->pipeline.type,
+                            lane->peer, lane->tag, task);
+        request->counters.sends++;
+    } else {
+        if (task->scratch) {
+            char *raw = hp_pool_get(request->pool, request->pipeline.scratch_bytes);
+            if (!raw)
+                return HP_ERR_NO_MEM;
+            task->buffer = raw + request->pipeline.scratch_shift;
+            task->scratch_held = true;
+            if (++request->scratch_held > request->counters.scratch_peak)
+                request->counters.scratch_peak = request->scratch_held;
+        }
+        status = ops->irecv(request->transport, task->buffer, task->count, &request->pipeline.type,
+                            lane->peer, lane->tag, task);
+        request->counters.recvs++;
+    }
+    if (status == HP_OK) {
+        lane->in_flight++;
+        request->counters.in_flight++;
+    }
+    return status;
+}
+
+/* Posts from the head of a lane as long as the head is free to go and the lane has room. */
+static void lane_pump(hp_request_t *request, lane_t *lane)
+{
+    while (request->error == HP_OK && lane->waiting.first && lane->waiting.first->waits == 0 &&
+           lane->in_flight < lane->limit)
+        request->error = post(request, lane, queue_pop(&lane->waiting));
+}
+
+static void task_released(hp_request_t *request, hp_task_t *task)
+{
+    if (task->lane >= 0)
+        lane_pump(request, &request->lanes[task->lane]);
+    else
+        queue_push(&request->ready, task);
+}
+
+static void segment_release_scratch(hp_request_t *request, hp_segment_t *segment)
+{
+    for (uint32_t i = 0; i < segment->task_count; i++) {
+        hp_task_t *task = &segment->tasks[i];
+        if (task->scratch_held) {
+            hp_pool_put(request->pool, task->buffer - request->pipeline.scratch_shift);
+            task->scratch_held = false;
+            request->scratch_held--;
+        }
+    }
+}
+
+static void segment_emit(hp_request_t *request, hp_segment_t *segment)
+{
+    segment->task_count = 0;
+    segment->edge_count = 0;
+    request->pipeline.emit(request->plan, segment, request->next_segment++);
+    segment->unfinished = segment->task_count;
+    /* A lane holds its tasks in segment order from the moment they are emitted, whenever they become ready.
+     */
+    for (uint32_t i = 0; i < segment->task_count; i++)
+        if (segment->tasks[i].lane >= 0)
+            queue_push(&request->lanes[segment->tasks[i].lane].waiting, &segment->tasks[i]);
+    for (uint32_t i = 0; i < segment->task_count; i++)
+        if (segment->tasks[i].waits == 0)
+            task_released(request, &segment->tasks[i]);
+}
+
+/* Emits into a free place of the window; a segment without tasks on this rank is done at once. */
+static void segment_refill(hp_request_t *request, hp_segment_t *segment)
+{
+    while (request->error == HP_OK && request->next_segment < request->pipeline.segment_count) {
+        segment_emit(request, segment);
+        if (segment->unfinished)
+            return;
+        request->done_segments++;
+    }
+}
+
+static void task_complete(hp_request_t *request, hp_task_t *task)
+{
+    hp_segment_t *segment = task->segment;
+
+    for (uint32_t e = task->first_edge; e; e = segment->edges[e - 1].next) {
+        hp_task_t *waiter = segment->edges[e - 1].task;
+        if (--waiter->waits == 0)
+            task_released(request, waiter);
+    }
+    if (task->lane >= 0) {
+        lane_t *lane = &request->lanes[task->lane];
+        lane->in_flight--;
+        request->counters.in_flight--;
+        lane_pump(request, lane);
+    }
+    if (--segment->unfinished == 0) {
+        segment_release_scratch(request, segment);
+        request->done_segments++;
+        segment_refill(request, segment);
+    }
+}
+
+static void run_local(hp_request_t *request, hp_task_t *task)
+{
+    const hp_transport_ops_t *ops = request->transport->ops;
+
+    task->buffer = operand_address(task->out);
+    if (task->kind == TASK_REDUCE) {
+        request->error = ops->reduce(request->transport, operand_address(task->in), task->buffer, task->count,
+                                     &request->pipeline.type, request->pipeline.op);
+        request->counters.reductions++;
+    } else {
+        request->error = ops->copy(request->transport, task->buffer, operand_address(task->in), task->count,
+                                   &request->pipeline.type);
+        request->counters.copies++;
+    }
+    if (request->error == HP_OK)
+        task_complete(request, task);
+}
+
+static void run_ready(hp_request_t *request)
+{
+    hp_task_t *task;
+    while (request->error == HP_OK && (task = queue_pop(&request->ready)))
+        run_local(request, task);
+}
+
+/* After an error: nothing may touch a buffer any more, then the scratch buffers go back. */
+static void give_up(hp_request_t *request, uint32_t window)
+{
+    request->transport->ops->cancel(request->transport);
+    for (uint32_t i = 0; i < window; i++)
+        segment_release_scratch(request, &request->segments[i]);
+    request->counters.in_flight = 0;
+    request->next_segment = request->pipeline.segment_count;
+    request->done_segments = request->pipeline.segment_count;
+}
+
+/* Sets the window up. Its memory is kept between collectives, so a repeated call allocates nothing. */
+static hp_status_t window_prepare(hp_request_t *request, uint32_t *window)
+{
+    const hp_pipeline_t *p = &request->pipeline;
+    size_t segment_bytes = p->tasks_per_segment * sizeof(hp_task_t) + p->edges_per_segment * sizeof(edge_t);
+    uint64_t fit = segment_bytes ? TASK_MEMORY_BYTES / segment_bytes : p->window_segments;
+    uint64_t size = p->window_segments;
+
+    if (size > fit)
+        size = fit < WINDOW_MIN ? WINDOW_MIN : fit;
+    if (size > p->window_segments)
+        size = p->window_segments;
+    if (size > p->segment_count)
+        size = p->segment_count;
+    if (size > request->segment_capacity) {
+        hp_segment_t *segments = realloc(request->segments, size * sizeof *segments);
+        if (!segments)
+            return HP_ERR_NO_MEM;
+        request->segments = segments;
+        request->segment_capacity = size;
+    }
+    if (size * segment_bytes > request->task_memory_bytes) {
+        void *memory = malloc(size * segment_bytes);
+        if (!memory)
+            return HP_ERR_NO_MEM;
+        free(request->task_memory);
+        request->task_memory = memory;
+        request->task_memory_bytes = size * segment_bytes;
+    }
+    hp_task_t *tasks = request->task_memory;
+    edge_t *edges = (edge_t *)(tasks + size * p->tasks_per_segment);
+    for (size_t i = 0; i < size; i++)
+        request->segments[i] = (hp_segment_t){.request = request,
+                                              .tasks = tasks + i * p->tasks_per_segment,
+                                              .edges = edges + i * p->edges_per_segment};
+    *window = (uint32_t)size;
+    return HP_OK;
+}
+
+hp_status_t hp_request_start(hp_request_t *request, const hp_pipeline_t *pipeline)
+{
+    assert(hp_request_done(request));
+    request->pipeline = *pipeline;
+    request->next_segment = pipeline->segment_count; /* done, until the window stands */
+    request->done_segments = pipeline->segment_count;
+    request->ready = (queue_t){NULL, NULL};
+    request->error = HP_OK;
+    request->scratch_held = 0;
+    request->counters = (hp_request_counters_t){0};
+
+    uint32_t window;
+    hp_status_t status = window_prepare(request, &window);
+    if (status != HP_OK)
+        return status;
+    request->counters.window_segments = window;
+    request->next_segment = 0;
+    request->done_segments = 0;
+    for (uint32_t i = 0; i < window && request->error == HP_OK; i++)
+        segment_refill(request, &request->segments[i]);
+    run_ready(request);
+    if (request->error != HP_OK)
+        give_up(request, window);
+    return request->error;
+}
+
+hp_status_t hp_request_progress(hp_request_t *request, bool *moved)
+{
+    void *done[POLL_BATCH];
+    uint32_t count = 0;
+
+    hp_status_t status = request->transport->ops->poll(request->transport, done, POLL_BATCH, &count);
+    *moved = count > 0;
+    for (uint32_t i = 0; i < count && request->error == HP_OK; i++)
+        task_complete(request, done[i]);
+    if (request->error == HP_OK)
+        request->error = status;
+    run_ready(request);
+    if (request->error != HP_OK)
+        give_up(request, request->counters.window_segments);
+    return request->error;
+}
+
+bool hp_request_done(const hp_request_t *request)
+{
+    return request->done_segments == request->pipeline.segment_count;
+}
+
+const hp_request_counters_t *hp_request_counters(const hp_request_t *request)
+{
+    return &request->counters;
+}

@@ -1,0 +1,112 @@
+/* request: a collective in execution: a pipeline of segments, each a small graph of tasks.
+ *
+ * Vocabulary
+ *   task     one send, receive, reduction or copy of one segment
+ *   segment  the tasks of one piece of the message; an algorithm emits them with their dependencies
+ *   lane     all sends to one peer, or all receives from it, with one tag: a queue in segment order. At most
+ *            `limit` of them are in flight (N sends per child, M receives per parent).
+ *   window   the number of segments that have tasks at a time: bounds the memory whatever the message size
+ *
+ * Design (X. Luo 2020, section 3.3, ADAPT): the completion of a task is an event. It releases the tasks that
+ * depend on it and nothing else; there is no wait for "all" anywhere. Children and segments are independent
+ * of each other, except that a lane goes out in segment order: the receiver posts its receives in that order
+ * too, so the lowest unfinished segment can always move and no buffering by the MPI below is needed (a
+ * transport that makes every send wait for its receive cannot deadlock; PITFALLS 26). Completions are taken
+ * from one queue; a callback never calls a callback, so the stack is flat (PITFALLS 27).
+ *
+ * Threads: a request is used by one thread at a time. A communicator's requests share its transport.
+ * Ownership: a request owns its tasks and lanes and keeps that memory for the next collective; scratch
+ * buffers come from the pool it was created with; user buffers are borrowed until the request is done. */
+#ifndef HP_EVENT_ENGINE_REQUEST_H
+#define HP_EVENT_ENGINE_REQUEST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "base/pool.h"
+#include "base/status.h"
+#include "event_engine/transport.h"
+
+typedef struct hp_request hp_request_t;
+typedef struct hp_segment hp_segment_t;
+typedef struct hp_task hp_task_t;
+
+/* Emits the tasks of segment index into segment, by the hp_emit_* functions below. */
+typedef void (*hp_emit_fn_t)(const void *plan, hp_segment_t *segment, uint64_t index);
+
+/* What a collective asks of the engine. */
+typedef struct {
+    uint64_t segment_count;
+    uint32_t tasks_per_segment; /* at most; so are edges */
+    uint32_t edges_per_segment;
+    uint32_t window_segments; /* wanted; the engine may use fewer to keep the task memory small */
+    size_t scratch_bytes;     /* size of one scratch buffer */
+    ptrdiff_t scratch_shift;  /* added to a scratch buffer's address before use: -true_lb of the type */
+    hp_type_t type;
+    hp_handle_t op;
+    hp_emit_fn_t emit;
+} hp_pipeline_t;
+
+hp_status_t hp_request_create(hp_transport_t *transport, hp_pool_t *pool, hp_request_t **out);
+void hp_request_destroy(hp_request_t *request); /* NULL is allowed; must not be in execution */
+
+/* Preparing a collective, in this order: plan, lanes, start. */
+
+/* Memory for the algorithm's plan, valid until the next collective on this request; NULL when out of memory.
+ * Forgets all lanes of the previous collective. */
+void *hp_request_plan(hp_request_t *request, size_t plan_bytes);
+
+typedef enum { HP_LANE_SEND, HP_LANE_RECV } hp_direction_t;
+/* Adds a lane and returns its index, or the index of the lane that is the same already; -1 when out of
+ * memory. limit: operations in flight. */
+int32_t hp_request_lane(hp_request_t *request, hp_direction_t direction, uint32_t peer, uint32_t tag,
+                        uint32_t limit);
+/* Like hp_request_lane for a lane the caller knows to be new: no search. */
+int32_t hp_request_new_lane(hp_request_t *request, hp_direction_t direction, uint32_t peer, uint32_t tag,
+                            uint32_t limit);
+
+/* Emits the first window of segments and posts what is ready. On an error nothing is in flight. */
+hp_status_t hp_request_start(hp_request_t *request, const hp_pipeline_t *pipeline);
+
+/* Takes completions and does everything they make possible, without blocking. *moved tells whether anything
+ * happened. Returns HP_OK, also when the collective is done (hp_request_done), or the first error: then
+ * everything in flight was given up and the request is done. */
+hp_status_t hp_request_progress(hp_request_t *request, bool *moved);
+bool hp_request_done(const hp_request_t *request);
+
+/* Emitting. An operand is an address, or the buffer that an earlier task of the same segment filled. */
+typedef struct {
+    char *address;
+    const hp_task_t *task;
+} hp_operand_t;
+static inline hp_operand_t hp_at(const void *address)
+{
+    return (hp_operand_t){(char *)address, NULL};
+}
+static inline hp_operand_t hp_of(const hp_task_t *task)
+{
+    return (hp_operand_t){NULL, task};
+}
+
+/* Every emitted task starts as soon as all tasks it depends on are complete. */
+hp_task_t *hp_emit_send(hp_segment_t *segment, int32_t lane, hp_operand_t from, size_t count);
+/* to may be any address, NULL too (MPI_BOTTOM with a type of absolute addresses). */
+hp_task_t *hp_emit_recv(hp_segment_t *segment, int32_t lane, void *to, size_t count);
+/* Into a scratch buffer, taken when the receive is posted, kept until the segment is complete. */
+hp_task_t *hp_emit_recv_scratch(hp_segment_t *segment, int32_t lane, size_t count);
+/* inout = in (op) inout; hp_of() the new task is inout. */
+hp_task_t *hp_emit_reduce(hp_segment_t *segment, hp_operand_t in, hp_operand_t inout, size_t count);
+hp_task_t *hp_emit_copy(hp_segment_t *segment, void *to, hp_operand_t from, size_t count);
+/* task waits for before; before = NULL is allowed and means nothing to wait for. */
+void hp_emit_after(hp_task_t *task, hp_task_t *before);
+
+/* Counters of the request since its last start, for tests and statistics. */
+typedef struct {
+    uint64_t sends, recvs, reductions, copies;
+    uint32_t window_segments; /* the window that was used */
+    uint32_t scratch_peak;    /* scratch buffers held at the same time, at most */
+    uint32_t in_flight;       /* sends and receives posted and not complete */
+} hp_request_counters_t;
+const hp_request_counters_t *hp_request_counters(const hp_request_t *request);
+
+#endif

@@ -1,0 +1,67 @@
+/* transport.h: all the engine knows of the world: messages in, messages out, reductions, a clock.
+ *
+ * Two implementations: transport_mpi (src/pmpi_wrappers/backend), the real one, and transport_sim
+ * (tests/sim), many ranks in one process under a virtual clock.
+ *
+ * Matching: messages between two ranks with the same tag match in the order in which they were posted, on
+ * both sides (MPI's non-overtaking rule).
+ * Threads: one transport belongs to one communicator and is used by one thread at a time.
+ * Ownership: the creator of a transport destroys it; the engine only borrows it. */
+#ifndef HP_EVENT_ENGINE_TRANSPORT_H
+#define HP_EVENT_ENGINE_TRANSPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "base/status.h"
+
+/* A datatype or an operation of the MPI above, opaque here: both int and pointer handles fit. */
+typedef uint64_t hp_handle_t;
+
+typedef struct hp_transport hp_transport_t;
+
+/* How the elements of a buffer lie in memory, in bytes. */
+typedef struct {
+    hp_handle_t handle;
+    size_t bytes;       /* data of one element (MPI's type size) */
+    size_t extent;      /* from one element to the next */
+    ptrdiff_t true_lb;  /* first byte of data, from the address of the element */
+    size_t true_extent; /* first to last byte of data of one element */
+} hp_type_t;
+
+/* No gaps, in order as far as the numbers tell: elements may be copied with memcpy. */
+static inline bool hp_type_is_dense(const hp_type_t *type)
+{
+    return type->bytes == type->extent && type->bytes == type->true_extent && type->true_lb == 0;
+}
+
+typedef struct {
+    /* Start sending count elements to peer, or receiving at most count elements from it. cookie comes back
+     * from poll when the operation is complete (the buffer may then be reused, or has been filled). On an
+     * error nothing was started. */
+    hp_status_t (*isend)(hp_transport_t *transport, const void *buffer, size_t count, const hp_type_t *type,
+                         uint32_t peer, uint32_t tag, void *cookie);
+    hp_status_t (*irecv)(hp_transport_t *transport, void *buffer, size_t count, const hp_type_t *type,
+                         uint32_t peer, uint32_t tag, void *cookie);
+
+    /* Moves messages on without blocking. Writes the cookies of at most capacity completed operations to
+     * done, their number to *count. HP_ERR_TRANSPORT: some operation failed; the caller must then cancel. */
+    hp_status_t (*poll)(hp_transport_t *transport, void **done, uint32_t capacity, uint32_t *count);
+
+    /* Gives up all operations in flight: when it returns no buffer is in use any more. */
+    void (*cancel)(hp_transport_t *transport);
+
+    /* inout = in (op) inout, element by element, in that order of operands. */
+    hp_status_t (*reduce)(hp_transport_t *transport, const void *in, void *inout, size_t count,
+                          const hp_type_t *type, hp_handle_t op);
+    /* Copies count elements; the gaps of the type are left as they are. */
+    hp_status_t (*copy)(hp_transport_t *transport, void *to, const void *from, size_t count,
+                        const hp_type_t *type);
+} hp_transport_ops_t;
+
+/* Implementations embed this as their first member. */
+struct hp_transport {
+    const hp_transport_ops_t *ops;
+};
+
+#endif

@@ -1,0 +1,47 @@
+#include "hier/collectives/algorithm.h"
+
+#include <string.h>
+
+static const hp_algorithm_t algorithms[] = {
+#define HP_ALGORITHM(id, collective, name, most, description)                                                \
+    {HP_##id, #name, hp_##collective##_##name##_start, most, description},
+#include "hier/collectives/algorithms.def"
+#undef HP_ALGORITHM
+};
+
+const hp_algorithm_t *hp_algorithm(hp_collective_t collective, unsigned i)
+{
+    for (size_t k = 0; k < sizeof algorithms / sizeof *algorithms; k++)
+        if (algorithms[k].collective == collective && i-- == 0)
+            return &algorithms[k];
+    return NULL;
+}
+
+const hp_algorithm_t *hp_algorithm_find(hp_collective_t collective, const char *name)
+{
+    const hp_algorithm_t *algorithm;
+    for (unsigned i = 0; (algorithm = hp_algorithm(collective, i)); i++)
+        if (strcmp(algorithm->name, name) == 0)
+            break;
+    return algorithm;
+}
+
+static const char *knob_word(hp_collective_t collective, unsigned i)
+{
+    if (i == HP_WORD_AUTO)
+        return "auto";
+    if (i == HP_WORD_NATIVE)
+        return "native";
+    const hp_algorithm_t *algorithm = hp_algorithm(collective, i - HP_FIRST_ALGORITHM_WORD);
+    return algorithm ? algorithm->name : NULL;
+}
+
+/* The words of the knobs; knobs.def names these functions. */
+#define X(id, name)                                                                                          \
+    const char *hp_knob_word_##name(unsigned i);                                                             \
+    const char *hp_knob_word_##name(unsigned i)                                                              \
+    {                                                                                                        \
+        return knob_word(HP_##id, i);                                                                        \
+    }
+HP_COLLECTIVE_TABLE(X)
+#undef X

@@ -1,0 +1,46 @@
+/* algorithm: one file an algorithm, one table of all of them.
+ *
+ * An algorithm is a function that lays a collective out on a communicator's request: it makes its plan and
+ * its lanes and starts the pipeline. It does not wait, so that the same function serves blocking and
+ * non-blocking calls. The table algorithms.def gives the dispatch, the words of HANPMPI_BCAST and its
+ * siblings, the hints, the listing of hanpmpi_info and the tests. CONTRIBUTING.md tells how to add one.
+ * Threads: as comm.h. Ownership: plans live in the request. */
+#ifndef HP_HIER_COLLECTIVES_ALGORITHM_H
+#define HP_HIER_COLLECTIVES_ALGORITHM_H
+
+#include "hier/collective.h"
+#include "hier/comm.h"
+
+/* How to run: what the selection decides besides the algorithm. The same on all ranks. */
+typedef struct {
+    size_t segment_bytes; /* wanted size of a segment; at least one element is taken */
+    hp_shapes_t shapes;
+    uint32_t trees; /* roots that take turns, segment by segment, where the algorithm has a choice; >= 1 */
+} hp_setting_t;
+
+/* Starts call on comm->request. HP_OK, or an error with nothing in flight. */
+typedef hp_status_t (*hp_algorithm_start_fn_t)(hp_comm_t *comm, const hp_call_t *call,
+                                               const hp_setting_t *setting);
+
+typedef struct {
+    hp_collective_t collective;
+    const char *name;
+    hp_algorithm_start_fn_t start;
+    uint64_t bytes_max; /* larger calls are not for it */
+    const char *description;
+} hp_algorithm_t;
+
+/* The i-th algorithm of the collective, NULL past the last. The words of the collective's knob are "auto",
+ * "native", then these in this order: word i + HP_FIRST_ALGORITHM_WORD. */
+const hp_algorithm_t *hp_algorithm(hp_collective_t collective, unsigned i);
+const hp_algorithm_t *hp_algorithm_find(hp_collective_t collective, const char *name);
+enum { HP_WORD_AUTO, HP_WORD_NATIVE, HP_FIRST_ALGORITHM_WORD };
+
+/* The start function of every algorithm. */
+#define HP_ALGORITHM(id, collective, name, ...)                                                              \
+    hp_status_t hp_##collective##_##name##_start(hp_comm_t *comm, const hp_call_t *call,                     \
+                                                 const hp_setting_t *setting);
+#include "hier/collectives/algorithms.def"
+#undef HP_ALGORITHM
+
+#endif

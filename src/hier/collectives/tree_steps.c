@@ -1,0 +1,137 @@
+#include "hier/collectives/tree_steps.h"
+
+hp_cut_t hp_cut_make(const hp_call_t *call, const hp_setting_t *setting)
+{
+    size_t elements = setting->segment_bytes / call->type.bytes;
+    if (elements == 0)
+        elements = 1;
+    if (elements > call->count)
+        elements = call->count;
+    return (hp_cut_t){.count = call->count, .segment_elements = elements, .extent = call->type.extent};
+}
+
+uint64_t hp_cut_segments(const hp_cut_t *cut)
+{
+    return (cut->count + cut->segment_elements - 1) / cut->segment_elements;
+}
+
+size_t hp_cut_count(const hp_cut_t *cut, uint64_t i)
+{
+    size_t left = cut->count - i * cut->segment_elements;
+    return left < cut->segment_elements ? left : cut->segment_elements;
+}
+
+size_t hp_cut_offset(const hp_cut_t *cut, uint64_t i)
+{
+    return i * cut->segment_elements * cut->extent;
+}
+
+hp_pipeline_t hp_cut_pipeline(const hp_cut_t *cut, const hp_comm_t *comm, const hp_call_t *call)
+{
+    return (hp_pipeline_t){
+        .segment_count = hp_cut_segments(cut),
+        .window_segments = (uint32_t)comm->knobs.window_segments,
+        .scratch_bytes = call->type.true_extent + (cut->segment_elements - 1) * call->type.extent,
+        .scratch_shift = -call->type.true_lb,
+        .type = call->type,
+        .op = call->op,
+    };
+}
+
+hp_status_t hp_tree_lanes_make(hp_tree_lanes_t *out, int32_t *children, hp_comm_t *comm,
+                               const hp_neighbors_t *neighbors, uint32_t channel, bool shared)
+{
+    int32_t (*lane)(hp_request_t *, hp_direction_t, uint32_t, uint32_t, uint32_t) =
+        shared ? hp_request_lane : hp_request_new_lane;
+    const uint32_t tag = hp_comm_tag(comm, channel);
+    const uint32_t sends = (uint32_t)comm->knobs.sends_per_child;
+    const uint32_t recvs = (uint32_t)comm->knobs.recvs_per_parent;
+    const bool up = channel == HP_CHANNEL_UP;
+
+    *out = (hp_tree_lanes_t){.neighbors = neighbors, .parent = -1, .children = children};
+    if (neighbors->parent >= 0) {
+        out->parent = lane(comm->request, up ? HP_LANE_SEND : HP_LANE_RECV, (uint32_t)neighbors->parent, tag,
+                           up ? sends : recvs);
+        if (out->parent < 0)
+            return HP_ERR_NO_MEM;
+    }
+    for (uint32_t i = 0; i < neighbors->child_count; i++) {
+        children[i] = lane(comm->request, up ? HP_LANE_RECV : HP_LANE_SEND, neighbors->children[i], tag,
+                           up ? recvs : sends);
+        if (children[i] < 0)
+            return HP_ERR_NO_MEM;
+    }
+    return HP_OK;
+}
+
+/* The fold runs through the buffers that the children's data arrives in: own (op) child 0 is made in child
+ * 0's buffer, that (op) child 1 in child 1's, and so on. So nothing is copied, the operands stay in tree
+ * order, and the result does not depend on who comes first (PITFALLS 15). The last buffer is the result's
+ * place itself where there is one. In place (own is result) that place is still being read: commutative:
+ * every child is folded onto own; otherwise:   the fold ends in scratch and is copied. */
+hp_operand_t hp_tree_emit_fold(hp_segment_t *segment, const hp_tree_lanes_t *lanes,
+                               const hp_contribution_t *c, hp_task_t **done, hp_task_t **own_read)
+{
+    const bool in_place = c->has_result && c->result == c->own;
+    hp_operand_t folded = hp_at(c->own);
+
+    *done = NULL;
+    *own_read = NULL;
+    for (uint32_t left = lanes->neighbors->child_count;
+         left-- > 0;) { /* last to first: rank order, see tree.h */
+        const bool into_result = left == 0 && c->has_result && !in_place;
+        hp_task_t *child = into_result ? hp_emit_recv(segment, lanes->children[left], c->result, c->count)
+                                       : hp_emit_recv_scratch(segment, lanes->children[left], c->count);
+        hp_task_t *fold = in_place && c->commutative
+                              ? hp_emit_reduce(segment, hp_of(child), hp_at(c->own), c->count)
+                              : hp_emit_reduce(segment, folded, hp_of(child), c->count);
+        hp_emit_after(fold, child);
+        hp_emit_after(fold, *done);
+        if (!*own_read)
+            *own_read = fold;
+        folded = hp_of(fold);
+        *done = fold;
+    }
+    if (c->has_result && !*done && !in_place) { /* no children: the own contribution is the result */
+        *done = hp_emit_copy(segment, c->result, hp_at(c->own), c->count);
+        *own_read = *done;
+    } else if (*done && in_place && !c->commutative) {
+        hp_task_t *copy = hp_emit_copy(segment, c->result, folded, c->count);
+        hp_emit_after(copy, *done);
+        folded = hp_of(copy);
+        *done = copy;
+    }
+    return folded;
+}
+
+void hp_tree_emit_down(hp_segment_t *segment, const hp_tree_lanes_t *lanes, char *address, size_t count,
+                       hp_task_t *before)
+{
+    if (lanes->parent >= 0) {
+        hp_task_t *recv = hp_emit_recv(segment, lanes->parent, address, count);
+        hp_emit_after(recv, before);
+        before = recv;
+    }
+    for (uint32_t i = 0; i < lanes->neighbors->child_count; i++)
+        hp_emit_after(hp_emit_send(segment, lanes->children[i], hp_at(address), count), before);
+}
+
+uint32_t hp_tree_fold_tasks(const hp_neighbors_t *neighbors)
+{
+    return 2 * neighbors->child_count + 1;
+}
+
+uint32_t hp_tree_fold_edges(const hp_neighbors_t *neighbors)
+{
+    return 2 * neighbors->child_count + 1;
+}
+
+uint32_t hp_tree_down_tasks(const hp_neighbors_t *neighbors)
+{
+    return neighbors->child_count + 1;
+}
+
+uint32_t hp_tree_down_edges(const hp_neighbors_t *neighbors)
+{
+    return neighbors->child_count + 1;
+}

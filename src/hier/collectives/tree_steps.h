@@ -1,0 +1,71 @@
+/* tree_steps: what the tree algorithms have in common: cutting into segments, and one segment going up or
+ * down.
+ *
+ * Threads: as comm.h. Ownership: everything here is part of an algorithm's plan. */
+#ifndef HP_HIER_COLLECTIVES_TREE_STEPS_H
+#define HP_HIER_COLLECTIVES_TREE_STEPS_H
+
+#include "hier/collectives/algorithm.h"
+
+/* Streams that one collective may have between two ranks. */
+enum { HP_CHANNEL_UP, HP_CHANNEL_DOWN, HP_CHANNEL_FORWARD };
+
+/* The cut of a message. Elements, not bytes: the same on every rank because count and type size are (a bcast
+ * counts in bytes, PITFALLS 12). */
+typedef struct {
+    size_t count; /* elements in all */
+    size_t segment_elements;
+    size_t extent; /* bytes from element to element */
+} hp_cut_t;
+
+hp_cut_t hp_cut_make(const hp_call_t *call, const hp_setting_t *setting);
+uint64_t hp_cut_segments(const hp_cut_t *cut);
+/* Elements of segment i, and where it begins, in bytes from the start of a buffer. */
+size_t hp_cut_count(const hp_cut_t *cut, uint64_t i);
+size_t hp_cut_offset(const hp_cut_t *cut, uint64_t i);
+
+/* The part of a pipeline that follows from call and cut: segments, window, scratch, type and operation. */
+hp_pipeline_t hp_cut_pipeline(const hp_cut_t *cut, const hp_comm_t *comm, const hp_call_t *call);
+
+/* The lanes of one rank in one tree, in one direction of the data. children[i] is the lane of
+ * neighbors->children[i]. */
+typedef struct {
+    const hp_neighbors_t *neighbors;
+    int32_t parent;    /* lane, -1 at the root */
+    int32_t *children; /* in memory given by the plan */
+} hp_tree_lanes_t;
+
+/* Makes the lanes of one direction: HP_CHANNEL_UP receives from children and sends to the parent,
+ * HP_CHANNEL_DOWN the opposite. shared: other trees of this collective may have lanes to the same peers (then
+ * they are found and used together). HP_ERR_NO_MEM. */
+hp_status_t hp_tree_lanes_make(hp_tree_lanes_t *out, int32_t *children, hp_comm_t *comm,
+                               const hp_neighbors_t *neighbors, uint32_t channel, bool shared);
+
+/* What a rank contributes to one segment of a reduction, and where it wants the result. */
+typedef struct {
+    char *own;       /* contribution; never written unless it is also result */
+    bool has_result; /* the subtree's result must end up in result, else anywhere */
+    char *result;
+    size_t count;
+    bool commutative;
+} hp_contribution_t;
+
+/* Emits one segment's way up: receives from all children, folds them onto the own contribution in tree order.
+ * *own_read: the task after which own may be overwritten (NULL: own is not read by any task emitted here).
+ * Returns the operand that holds the subtree's result, and in *done the task that made it (NULL at a leaf:
+ * the result is own). */
+hp_operand_t hp_tree_emit_fold(hp_segment_t *segment, const hp_tree_lanes_t *lanes,
+                               const hp_contribution_t *contribution, hp_task_t **done, hp_task_t **own_read);
+
+/* Emits one segment's way down: receives it from the parent into address (after the task `before`), sends it
+ * to all children. At the root: sends after `before`. */
+void hp_tree_emit_down(hp_segment_t *segment, const hp_tree_lanes_t *lanes, char *address, size_t count,
+                       hp_task_t *before);
+
+/* Tasks and edges that the two emit for one segment at most. */
+uint32_t hp_tree_fold_tasks(const hp_neighbors_t *neighbors);
+uint32_t hp_tree_fold_edges(const hp_neighbors_t *neighbors);
+uint32_t hp_tree_down_tasks(const hp_neighbors_t *neighbors);
+uint32_t hp_tree_down_edges(const hp_neighbors_t *neighbors);
+
+#endif

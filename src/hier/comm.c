@@ -1,0 +1,92 @@
+#include "hier/comm.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+hp_status_t hp_comm_create(uint32_t rank, uint32_t size, const hp_locality_t *table, const hp_knobs_t *knobs,
+                           hp_transport_t *transport, hp_comm_t **out)
+{
+    uint32_t levels = 0;
+    char error[HP_KNOB_TEXT_BYTES];
+
+    hp_comm_t *comm = calloc(1, sizeof *comm);
+    if (!comm)
+        return HP_ERR_NO_MEM;
+    comm->rank = rank;
+    comm->size = size;
+    comm->knobs = *knobs;
+    hp_pool_init(&comm->pool);
+    hp_status_t status = hp_levels_parse(knobs->levels, &levels, error, sizeof error);
+    if (status == HP_OK)
+        status = hp_hierarchy_create(size, table, levels, false, &comm->hierarchy);
+    if (status == HP_OK && !hp_hierarchy_is_contiguous(comm->hierarchy))
+        status = hp_hierarchy_create(size, table, levels, true, &comm->rank_order);
+    if (status == HP_OK)
+        status = hp_request_create(transport, &comm->pool, &comm->request);
+    if (status != HP_OK) {
+        hp_comm_destroy(comm);
+        return status;
+    }
+    *out = comm;
+    return HP_OK;
+}
+
+void hp_comm_destroy(hp_comm_t *comm)
+{
+    if (!comm)
+        return;
+    for (unsigned i = 0; i < HP_TREE_CACHE; i++)
+        if (comm->trees[i].valid)
+            hp_neighbors_fini(&comm->trees[i].neighbors);
+    hp_request_destroy(comm->request);
+    hp_pool_fini(&comm->pool);
+    hp_hierarchy_destroy(comm->rank_order);
+    hp_hierarchy_destroy(comm->hierarchy);
+    free(comm);
+}
+
+const hp_neighbors_t *hp_comm_tree(hp_comm_t *comm, const hp_shapes_t *shapes, uint32_t root,
+                                   bool in_rank_order)
+{
+    bool flat = in_rank_order && comm->rank_order;
+
+    for (unsigned i = 0; i < HP_TREE_CACHE; i++) {
+        const hp_cached_tree_t *tree = &comm->trees[i];
+        if (tree->valid && tree->root == root && tree->flat == flat &&
+            memcmp(&tree->shapes, shapes, sizeof *shapes) == 0)
+            return &tree->neighbors;
+    }
+    hp_cached_tree_t *tree = &comm->trees[comm->next_tree++ % HP_TREE_CACHE];
+    if (tree->valid)
+        hp_neighbors_fini(&tree->neighbors);
+    tree->valid = hp_neighbors_init(&tree->neighbors, flat ? comm->rank_order : comm->hierarchy, shapes, root,
+                                    comm->rank) == HP_OK;
+    tree->root = root;
+    tree->flat = flat;
+    tree->shapes = *shapes;
+    return tree->valid ? &tree->neighbors : NULL;
+}
+
+uint32_t hp_comm_tag(const hp_comm_t *comm, uint32_t channel)
+{
+    return (comm->sequence % 4096) * 8 + channel;
+}
+
+hp_status_t hp_comm_wait(hp_comm_t *comm)
+{
+    const hp_wait_policy_t policy = {.spin_polls = (uint64_t)comm->knobs.spin_polls,
+                                     .sleep_after_ns = (uint64_t)comm->knobs.sleep_after_us * 1000,
+                                     .sleep_ns = (uint64_t)comm->knobs.sleep_us * 1000};
+    hp_wait_t wait = {0, 0};
+    hp_status_t status = HP_OK;
+
+    while (status == HP_OK && !hp_request_done(comm->request)) {
+        bool moved;
+        status = hp_request_progress(comm->request, &moved);
+        if (moved)
+            hp_wait_reset(&wait);
+        else
+            hp_wait_idle(&wait, &policy);
+    }
+    return status;
+}

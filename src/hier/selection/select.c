@@ -1,0 +1,103 @@
+#include "hier/selection/select.h"
+
+#include <assert.h>
+
+typedef struct {
+    hp_collective_t collective;
+    uint64_t nodes_from, nodes_to;
+    uint64_t bytes_from, bytes_to;
+    const char *algorithm;
+    size_t segment_bytes;
+    hp_shape_t between_nodes, inside_node;
+    uint32_t trees;
+} rule_t;
+
+static const rule_t rules[] = {
+#define HP_RULE(collective, nodes_from, nodes_to, bytes_from, bytes_to, algorithm, segment, between, inside, \
+                trees)                                                                                       \
+    {HP_##collective, nodes_from, nodes_to,           bytes_from,        bytes_to,                           \
+     #algorithm,      segment,    HP_SHAPE_##between, HP_SHAPE_##inside, trees},
+#include "../../../tuning/default_rules.def"
+#undef HP_RULE
+};
+
+/* Settings of an algorithm that was asked for by name on a communicator that no rule covers. */
+static const rule_t forced_default = {.segment_bytes = 32768,
+                                      .between_nodes = HP_SHAPE_CHAIN,
+                                      .inside_node = HP_SHAPE_LINEAR,
+                                      .trees = HP_FOREST_MAX};
+
+static const rule_t *find_rule(hp_collective_t collective, uint64_t nodes, uint64_t bytes)
+{
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
+        const rule_t *rule = &rules[i];
+        if (rule->collective == collective && bytes >= rule->bytes_from && bytes <= rule->bytes_to &&
+            nodes >= rule->nodes_from && nodes <= rule->nodes_to)
+            return rule;
+    }
+    return NULL;
+}
+
+static unsigned knob_word(const hp_knobs_t *knobs, hp_collective_t collective)
+{
+    switch (collective) {
+#define X(id, name)                                                                                          \
+    case HP_##id:                                                                                            \
+        return (unsigned)knobs->name;
+        HP_COLLECTIVE_TABLE(X)
+#undef X
+    case HP_COLLECTIVE_COUNT:
+        break;
+    }
+    return HP_WORD_AUTO;
+}
+
+hp_outcome_t hp_select_possible(const hp_knobs_t *knobs, hp_collective_t collective, uint64_t bytes,
+                                bool one_node)
+{
+    unsigned word = knob_word(knobs, collective);
+
+    if (!knobs->enable || word == HP_WORD_NATIVE)
+        return HP_OUTCOME_HINT;
+    if (word != HP_WORD_AUTO)
+        return HP_OUTCOME_TAKEN;
+    if (one_node)
+        return HP_OUTCOME_ONE_NODE;
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+        if (rules[i].collective == collective && bytes >= rules[i].bytes_from && bytes <= rules[i].bytes_to)
+            return HP_OUTCOME_TAKEN;
+    return HP_OUTCOME_RULE;
+}
+
+hp_outcome_t hp_select(const hp_comm_t *comm, hp_collective_t collective, uint64_t bytes,
+                       const hp_algorithm_t **algorithm, hp_setting_t *setting)
+{
+    const hp_knobs_t *knobs = &comm->knobs;
+    const uint32_t nodes = hp_hierarchy_node_count(comm->hierarchy);
+    const hp_outcome_t possible = hp_select_possible(knobs, collective, bytes, nodes == 1);
+    if (possible != HP_OUTCOME_TAKEN)
+        return possible;
+
+    const unsigned word = knob_word(knobs, collective);
+    const rule_t *rule = find_rule(collective, nodes, bytes);
+    if (word != HP_WORD_AUTO)
+        *algorithm = hp_algorithm(collective, word - HP_FIRST_ALGORITHM_WORD);
+    else if (rule)
+        *algorithm = hp_algorithm_find(collective, rule->algorithm);
+    else
+        return HP_OUTCOME_RULE;
+    assert(*algorithm);
+    if (bytes > (*algorithm)->bytes_max)
+        return HP_OUTCOME_RULE;
+    if (!rule)
+        rule = &forced_default;
+    setting->segment_bytes = knobs->segment_bytes ? (size_t)knobs->segment_bytes : rule->segment_bytes;
+    setting->trees = rule->trees;
+    for (unsigned level = 0; level < HP_LEVEL_COUNT; level++)
+        setting->shapes.shape[level] = level == HP_LEVEL_NODE ? rule->between_nodes : rule->inside_node;
+    if (knobs->shapes[0]) {
+        char error[HP_KNOB_TEXT_BYTES];
+        hp_shapes_parse(knobs->shapes, &setting->shapes, error, sizeof error); /* checked when it was set */
+    }
+    return HP_OUTCOME_TAKEN;
+}

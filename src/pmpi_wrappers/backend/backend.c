@@ -1,0 +1,101 @@
+/* backend: the description of this backend, and the wrapped functions that are no collectives.
+ *
+ * Threads: open, after_init and before_finalize inside MPI_Init and MPI_Finalize; the others any. Ownership:
+ * static. */
+#include <stdio.h>
+#include "base/log.h"
+#include "hier/stats.h"
+#include "pmpi_wrappers/backend/collectives.h"
+#include "pmpi_wrappers/backend/comm_state.h"
+#include "pmpi_wrappers/backend/hints.h"
+#include "pmpi_wrappers/backend/job.h"
+
+hp_function_t hp_mpi_calls[HP_MPI_CALL_COUNT];
+
+static void after_init(void)
+{
+    hp_job_start();
+    if (hp_job.active && !hp_comm_state_init()) {
+        hp_warn("the MPI gives no attribute key: the library is off for this run");
+        hp_job.active = false;
+    }
+}
+
+static void before_finalize(void)
+{
+    if (!hp_job.active)
+        return;
+    /* From here on every collective passes through, on all ranks: also those of the program's own attribute
+     * callbacks that MPI_Finalize runs (PITFALLS 7). */
+    hp_job.active = false;
+    if (hp_job.knobs.stats && hp_job.rank == 0)
+        hp_stats_print(stderr, (unsigned)hp_job.rank);
+    hp_comm_state_fini();
+}
+
+static int comm_set_info(MPI_Comm comm, MPI_Info info)
+{
+    int code = P(Comm_set_info)(comm, info);
+    if (code == MPI_SUCCESS && hp_job.active)
+        hp_hints_apply(comm, info);
+    return code;
+}
+
+static int comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *duplicate)
+{
+    int code = P(Comm_dup_with_info)(comm, info, duplicate);
+    if (code == MPI_SUCCESS && hp_job.active)
+        hp_hints_apply(*duplicate, info);
+    return code;
+}
+
+static int get_stats(const char *collective, hanpmpi_collective_stats_t *out)
+{
+    for (unsigned c = 0; c < HP_COLLECTIVE_COUNT; c++)
+        if (strcmp(collective, hp_collective_name((hp_collective_t)c)) == 0) {
+            hp_stats_totals((hp_collective_t)c, &out->calls, &out->taken, &out->bytes);
+            return 0;
+        }
+    return -1;
+}
+
+static const hp_backend_t backend = {
+    .version = HANPMPI_VERSION,
+    .abi = HP_ABI_NAME,
+    .wrapped = {[HP_WRAPPED_Bcast] = (hp_function_t)hp_mpi_bcast,
+                [HP_WRAPPED_Reduce] = (hp_function_t)hp_mpi_reduce,
+                [HP_WRAPPED_Allreduce] = (hp_function_t)hp_mpi_allreduce,
+#if HP_HAS_LARGE_COUNT
+                [HP_WRAPPED_Bcast_c] = (hp_function_t)hp_mpi_bcast_c,
+                [HP_WRAPPED_Reduce_c] = (hp_function_t)hp_mpi_reduce_c,
+                [HP_WRAPPED_Allreduce_c] = (hp_function_t)hp_mpi_allreduce_c,
+#endif
+                [HP_WRAPPED_Comm_set_info] = (hp_function_t)comm_set_info,
+                [HP_WRAPPED_Comm_dup_with_info] = (hp_function_t)comm_dup_with_info},
+    .after_init = after_init,
+    .before_finalize = before_finalize,
+    .get_stats = get_stats,
+    .get_resources = hp_comm_state_resources,
+};
+
+__attribute__((visibility("default"))) const hp_backend_t *
+hanpmpi_backend_open(const hp_function_t *mpi_calls);
+__attribute__((visibility("default"))) const hp_backend_t *
+hanpmpi_backend_open(const hp_function_t *mpi_calls)
+{
+    static const char *const names[] = {
+#define HP_MPI_CALL(name) #name,
+#include "pmpi_wrappers/mpi_calls.def"
+#undef HP_MPI_CALL
+    };
+    for (unsigned i = 0; i < HP_MPI_CALL_COUNT; i++) {
+        const size_t length = strlen(names[i]);
+        const bool optional = length > 2 && strcmp(names[i] + length - 2, "_c") == 0;
+        if (!mpi_calls[i] && !optional) {
+            hp_warn("this MPI lacks PMPI_%s, which the library needs", names[i]);
+            return NULL;
+        }
+    }
+    memcpy(hp_mpi_calls, mpi_calls, sizeof hp_mpi_calls);
+    return &backend;
+}

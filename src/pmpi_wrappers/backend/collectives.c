@@ -1,0 +1,257 @@
+/* collectives: decide, run or pass through, count.
+ *
+ * The decision uses only what is the same on all ranks: the communicator, the size in bytes (count times type
+ * size; a bcast may have another count and datatype on each rank, but not another size, PITFALLS 12), op and
+ * datatype of a reduction, root. After the first message a call completes or reports an error; it never falls
+ * back. */
+#include "pmpi_wrappers/backend/collectives.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include "base/clock.h"
+#include "hier/selection/select.h"
+#include "hier/stats.h"
+#include "pmpi_wrappers/backend/comm_state.h"
+#include "pmpi_wrappers/backend/datatypes.h"
+#include "pmpi_wrappers/backend/job.h"
+
+/* One call from its entry to its return. */
+typedef struct {
+    hp_collective_t collective;
+    hp_outcome_t outcome;
+    unsigned bin;
+    uint64_t bytes;
+    uint64_t start_ns;
+    hp_comm_state_t *state;
+    const hp_algorithm_t *algorithm;
+    hp_setting_t setting;
+} ticket_t;
+
+/* Everything but the buffers and the reduction: takes the communicator's side of the decision. */
+static hp_outcome_t decide(ticket_t *ticket, int64_t count, MPI_Datatype datatype, int root, MPI_Comm comm)
+{
+    MPI_Count type_bytes;
+
+    ticket->bin = HP_STATS_BIN_UNKNOWN;
+    if (!hp_job.active)
+        return HP_OUTCOME_INACTIVE;
+    if (hp_job.knobs.stats)
+        ticket->start_ns = hp_clock_ns();
+    hp_comm_state_t *state = ticket->state = hp_comm_state_find(comm);
+    if (!state)
+        return HP_OUTCOME_INVALID;
+    if (state->always != HP_OUTCOME_TAKEN)
+        return state->always;
+    if (count < 0 || datatype == MPI_DATATYPE_NULL || root < 0 || root >= state->size ||
+        P(Type_size_x)(datatype, &type_bytes) != MPI_SUCCESS || type_bytes < 0 ||
+        __builtin_mul_overflow((uint64_t)count, (uint64_t)type_bytes, &ticket->bytes))
+        return HP_OUTCOME_INVALID;
+    ticket->bin = hp_stats_bin(ticket->bytes);
+    if (ticket->bytes == 0)
+        return HP_OUTCOME_EMPTY;
+    const hp_knobs_t *knobs = hp_comm_state_knobs(state);
+    hp_outcome_t outcome = hp_select_possible(knobs, ticket->collective, ticket->bytes, hp_job.one_node);
+    if (outcome != HP_OUTCOME_TAKEN)
+        return outcome;
+    if (!state->is_set_up) {
+        if (++state->eligible_calls < (uint64_t)knobs->setup_calls &&
+            ticket->bytes < (uint64_t)knobs->setup_bytes)
+            return HP_OUTCOME_WARM_UP;
+        hp_comm_state_set_up(state, comm);
+        if (!state->is_set_up)
+            return state->always;
+    }
+    return hp_select(state->comm, ticket->collective, ticket->bytes, &ticket->algorithm, &ticket->setting);
+}
+
+static void count_call(const ticket_t *ticket)
+{
+    hp_stats_count(ticket->collective, ticket->bin, ticket->outcome);
+    hp_stats_bin_t *bin = &hp_stats[ticket->collective][ticket->bin];
+    if (ticket->outcome == HP_OUTCOME_TAKEN)
+        __atomic_fetch_add(&bin->taken_bytes, ticket->bytes, __ATOMIC_RELAXED);
+    if (hp_job.knobs.stats && ticket->start_ns)
+        __atomic_fetch_add(ticket->outcome == HP_OUTCOME_TAKEN ? &bin->taken_ns : &bin->passed_ns,
+                           hp_clock_ns() - ticket->start_ns, __ATOMIC_RELAXED);
+}
+
+/* Runs the call on the engine. An error is handed to the error handler of the program's communicator. */
+static int run(ticket_t *ticket, const hp_call_t *call, MPI_Comm comm)
+{
+    hp_comm_state_t *state = ticket->state;
+
+    state->comm->sequence++;
+    hp_status_t status = ticket->algorithm->start(state->comm, call, &ticket->setting);
+    if (status == HP_OK)
+        status = hp_comm_wait(state->comm);
+    if (status == HP_OK)
+        return MPI_SUCCESS;
+    int code = status == HP_ERR_NO_MEM ? MPI_ERR_NO_MEM : MPI_ERR_OTHER;
+    if (status == HP_ERR_TRANSPORT)
+        code = state->transport.mpi_error;
+    state->transport.mpi_error = MPI_SUCCESS;
+    P(Comm_call_errhandler)(comm, code);
+    return code;
+}
+
+/* ---- bcast ---- */
+
+/* PMPI_Pack counts in int; large buffers go piece by piece. One element of more than 2 GiB cannot be packed.
+ */
+static int pack_pieces(bool pack, char *buffer, int64_t count, const hp_type_t *type, char *packed,
+                       MPI_Comm comm)
+{
+    const MPI_Datatype datatype = HP_UNHANDLE(MPI_Datatype, type->handle);
+    const int64_t piece = type->bytes > INT_MAX ? 0 : INT_MAX / (int64_t)type->bytes;
+    int code = piece ? MPI_SUCCESS : MPI_ERR_COUNT;
+
+    for (int64_t done = 0; done < count && code == MPI_SUCCESS;) {
+        const int n = (int)(count - done < piece ? count - done : piece);
+        const int bytes = (int)(n * (int64_t)type->bytes);
+        int position = 0;
+        char *at = buffer + done * (int64_t)type->extent;
+        code = pack ? P(Pack)(at, n, datatype, packed, bytes, &position, comm)
+                    : P(Unpack)(packed, bytes, &position, at, n, datatype, comm);
+        packed += bytes;
+        done += n;
+    }
+    return code;
+}
+
+static int run_bcast(ticket_t *ticket, void *buffer, int64_t count, MPI_Datatype datatype, int root,
+                     MPI_Comm comm)
+{
+    static const hp_type_t byte = {.bytes = 1, .extent = 1, .true_lb = 0, .true_extent = 1};
+    const bool is_root = root == ticket->state->rank;
+    hp_call_t call = {
+        .collective = HP_BCAST, .recv = buffer, .count = ticket->bytes, .type = byte, .root = (uint32_t)root};
+    char *packed = NULL;
+    hp_type_t type;
+    int code = MPI_SUCCESS;
+
+    call.type.handle = HP_HANDLE(MPI_BYTE);
+    /* Whatever the type is like, the call has to be taken: other ranks may have a plain one. */
+    const bool described = hp_datatype_describe(datatype, &type);
+    if (!described || !hp_datatype_is_contiguous(datatype, &type)) {
+        MPI_Count lb, extent;
+        packed = malloc(ticket->bytes);
+        if (!described) {
+            P(Type_get_extent_x)(datatype, &lb, &extent);
+            type = (hp_type_t){.handle = HP_HANDLE(datatype),
+                               .bytes = (size_t)(ticket->bytes / (uint64_t)count),
+                               .extent = (size_t)extent};
+        }
+        call.recv = packed;
+        code = !packed   ? MPI_ERR_NO_MEM
+               : is_root ? pack_pieces(true, buffer, count, &type, packed, comm)
+                         : MPI_SUCCESS;
+        if (code != MPI_SUCCESS) {
+            free(packed);
+            P(Comm_call_errhandler)(comm, code);
+            return code;
+        }
+    }
+    code = run(ticket, &call, comm);
+    if (packed && !is_root && code == MPI_SUCCESS)
+        code = pack_pieces(false, buffer, count, &type, packed, comm);
+    free(packed);
+    return code;
+}
+
+static hp_outcome_t decide_bcast(ticket_t *ticket, int64_t count, MPI_Datatype datatype, int root,
+                                 MPI_Comm comm)
+{
+    ticket->collective = HP_BCAST;
+    return ticket->outcome = decide(ticket, count, datatype, root, comm);
+}
+
+/* ---- reductions ---- */
+
+static hp_outcome_t decide_reduction(ticket_t *ticket, hp_call_t *call, const void *send, void *recv,
+                                     int64_t count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm)
+{
+    ticket->collective = call->collective;
+    hp_outcome_t outcome = decide(ticket, count, datatype, root, comm);
+    if (outcome == HP_OUTCOME_TAKEN) {
+        const bool has_result = call->collective == HP_ALLREDUCE || root == ticket->state->rank;
+        /* The same buffer twice is an error that most MPIs report; in place on a rank without result is
+         * another. */
+        if (ticket->state->gpu)
+            outcome = HP_OUTCOME_GPU;
+        else if (!hp_datatype_describe(datatype, &call->type) ||
+                 !hp_reduction_is_known(op, datatype, &call->commutative))
+            outcome = HP_OUTCOME_DATATYPE;
+        else if ((has_result && recv == MPI_IN_PLACE) || (!has_result && send == MPI_IN_PLACE) ||
+                 (has_result && send == recv && send != MPI_BOTTOM))
+            outcome = HP_OUTCOME_INVALID;
+        call->send = send == MPI_IN_PLACE ? recv : send;
+        call->recv = recv;
+        call->count = (size_t)count;
+        call->op = HP_HANDLE(op);
+        call->root = (uint32_t)root;
+    }
+    return ticket->outcome = outcome;
+}
+
+/* ---- the wrapped functions ---- */
+
+/* Runs `taken` when the ticket says so, else `passed`; counts either way. */
+#define RUN_OR_PASS(ticket, decision, taken, passed)                                                         \
+    do {                                                                                                     \
+        int code_ = (decision) == HP_OUTCOME_TAKEN ? (taken) : (passed);                                     \
+        count_call(&(ticket));                                                                               \
+        return code_;                                                                                        \
+    } while (0)
+
+int hp_mpi_bcast(void *buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm)
+{
+    ticket_t ticket = {0};
+    RUN_OR_PASS(ticket, decide_bcast(&ticket, count, datatype, root, comm),
+                run_bcast(&ticket, buffer, count, datatype, root, comm),
+                P(Bcast)(buffer, count, datatype, root, comm));
+}
+
+int hp_mpi_reduce(const void *send, void *recv, int count, MPI_Datatype datatype, MPI_Op op, int root,
+                  MPI_Comm comm)
+{
+    ticket_t ticket = {0};
+    hp_call_t call = {.collective = HP_REDUCE};
+    RUN_OR_PASS(ticket, decide_reduction(&ticket, &call, send, recv, count, datatype, op, root, comm),
+                run(&ticket, &call, comm), P(Reduce)(send, recv, count, datatype, op, root, comm));
+}
+
+int hp_mpi_allreduce(const void *send, void *recv, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
+{
+    ticket_t ticket = {0};
+    hp_call_t call = {.collective = HP_ALLREDUCE};
+    RUN_OR_PASS(ticket, decide_reduction(&ticket, &call, send, recv, count, datatype, op, 0, comm),
+                run(&ticket, &call, comm), P(Allreduce)(send, recv, count, datatype, op, comm));
+}
+
+#if HP_HAS_LARGE_COUNT
+int hp_mpi_bcast_c(void *buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm)
+{
+    ticket_t ticket = {0};
+    RUN_OR_PASS(ticket, decide_bcast(&ticket, count, datatype, root, comm),
+                run_bcast(&ticket, buffer, count, datatype, root, comm),
+                P(Bcast_c)(buffer, count, datatype, root, comm));
+}
+
+int hp_mpi_reduce_c(const void *send, void *recv, MPI_Count count, MPI_Datatype datatype, MPI_Op op, int root,
+                    MPI_Comm comm)
+{
+    ticket_t ticket = {0};
+    hp_call_t call = {.collective = HP_REDUCE};
+    RUN_OR_PASS(ticket, decide_reduction(&ticket, &call, send, recv, count, datatype, op, root, comm),
+                run(&ticket, &call, comm), P(Reduce_c)(send, recv, count, datatype, op, root, comm));
+}
+
+int hp_mpi_allreduce_c(const void *send, void *recv, MPI_Count count, MPI_Datatype datatype, MPI_Op op,
+                       MPI_Comm comm)
+{
+    ticket_t ticket = {0};
+    hp_call_t call = {.collective = HP_ALLREDUCE};
+    RUN_OR_PASS(ticket, decide_reduction(&ticket, &call, send, recv, count, datatype, op, 0, comm),
+                run(&ticket, &call, comm), P(Allreduce_c)(send, recv, count, datatype, op, comm));
+}
+#endif

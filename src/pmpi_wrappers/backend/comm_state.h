@@ -1,0 +1,52 @@
+/* comm_state: what the library keeps for one MPI communicator, and how a call finds it.
+ *
+ * A state is made by the first wrapped collective on a communicator, which only looks at local facts. It is
+ * set up (table of localities, private duplicate) inside a later collective that may be taken, on all ranks
+ * together. It goes when the communicator does, through an attribute's delete callback, or at MPI_Finalize
+ * (PITFALLS 20, 21). Threads: find may be called from any thread; set_up by one thread a communicator (MPI's
+ * rule for collectives). The memory of a state is never returned to the heap but used for the next one, so
+ * that a racing lookup of another communicator reads valid memory. Ownership: this file owns all states. */
+#ifndef HP_PMPI_WRAPPERS_BACKEND_COMM_STATE_H
+#define HP_PMPI_WRAPPERS_BACKEND_COMM_STATE_H
+
+#include <stdatomic.h>
+#include "hier/collective.h"
+#include "hier/comm.h"
+#include "pmpi_wrappers/backend/transport_mpi.h"
+
+typedef struct hp_comm_state {
+    _Atomic hp_handle_t key; /* the user's communicator; 0 while the state is not in use */
+    hp_outcome_t always;     /* not HP_OUTCOME_TAKEN: every call passes through, for this reason */
+    bool is_set_up;
+    bool gpu; /* some rank has a GPU runtime loaded */
+    int size, rank;
+    uint64_t eligible_calls; /* calls so far that could have been taken */
+    hp_knobs_t *hinted;      /* knobs with this communicator's hints; NULL: the job's */
+    MPI_Comm private_comm;
+    hp_transport_mpi_t transport;
+    hp_comm_t *comm;
+    struct hp_comm_state *next, *previous; /* all states in use; next: the unused ones */
+} hp_comm_state_t;
+
+/* Makes the attribute key. false: the library cannot work. */
+bool hp_comm_state_init(void);
+/* Gives up all states; before MPI_Finalize. */
+void hp_comm_state_fini(void);
+
+/* The communicator's state, made if need be. NULL: MPI_COMM_NULL, or an error that the MPI below will report.
+ */
+hp_comm_state_t *hp_comm_state_find(MPI_Comm comm);
+
+/* Sets the state up: collective over the communicator; all ranks come to the same result: is_set_up, or
+ * always set. */
+void hp_comm_state_set_up(hp_comm_state_t *state, MPI_Comm comm);
+
+/* The knobs that hold on this communicator. */
+const hp_knobs_t *hp_comm_state_knobs(const hp_comm_state_t *state);
+
+/* Replaces the knobs of a communicator (hints); NULL returns it to the job's. */
+hp_status_t hp_comm_state_set_hints(hp_comm_state_t *state, const hp_knobs_t *knobs);
+
+void hp_comm_state_resources(hanpmpi_resources_t *out);
+
+#endif

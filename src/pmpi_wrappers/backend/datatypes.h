@@ -1,0 +1,22 @@
+/* datatypes: what the library needs to know of an MPI datatype and operation.
+ *
+ * Threads: any. Ownership: nothing kept. */
+#ifndef HP_PMPI_WRAPPERS_BACKEND_DATATYPES_H
+#define HP_PMPI_WRAPPERS_BACKEND_DATATYPES_H
+
+#include <stdbool.h>
+#include "pmpi_wrappers/backend/mpi_glue.h"
+
+/* Sizes and bounds. false when the MPI reports an error or a bound that does not fit. */
+bool hp_datatype_describe(MPI_Datatype datatype, hp_type_t *out);
+
+/* Does the data of count elements lie in memory without gaps and in the order of the type signature? Then it
+ * can be sent as bytes. May say no for a type that does: the caller then packs. */
+bool hp_datatype_is_contiguous(MPI_Datatype datatype, const hp_type_t *type);
+
+/* Is (op, datatype) a reduction that the MPI standard defines, or a user-defined operation? Anything else is
+ * left to the MPI below, which reports the error or knows an extension. *commutative is set when true is
+ * returned. */
+bool hp_reduction_is_known(MPI_Op op, MPI_Datatype datatype, bool *commutative);
+
+#endif

@@ -1,0 +1,84 @@
+#include "pmpi_wrappers/backend/hints.h"
+
+#include "base/log.h"
+#include "pmpi_wrappers/backend/comm_state.h"
+#include "pmpi_wrappers/backend/job.h"
+
+typedef struct {
+    const char *key;
+    hp_knob_id_t knob;
+} hint_t;
+
+static const hint_t hints[] = {
+    {HANPMPI_HINT_BCAST, HP_KNOB_ID_bcast},         {HANPMPI_HINT_REDUCE, HP_KNOB_ID_reduce},
+    {HANPMPI_HINT_ALLREDUCE, HP_KNOB_ID_allreduce}, {HANPMPI_HINT_SEGMENT_BYTES, HP_KNOB_ID_segment_bytes},
+    {HANPMPI_HINT_SHAPES, HP_KNOB_ID_shapes},
+};
+
+/* What rank 0 tells the others. */
+typedef struct {
+    uint64_t given; /* any hint at all */
+    hp_knobs_t knobs;
+} message_t;
+
+static bool get(MPI_Info info, const char *key, char *value)
+{
+    int found = 0;
+    return P(Info_get)(info, key, HP_KNOB_TEXT_BYTES - 1, value, &found) == MPI_SUCCESS && found;
+}
+
+/* The switch has the words on and off and sets the knob `enable` of the communicator. */
+static void read_switch(MPI_Info info, message_t *message)
+{
+    char value[HP_KNOB_TEXT_BYTES];
+
+    if (!get(info, HANPMPI_HINT_ENABLE, value))
+        return;
+    if (strcmp(value, "on") == 0 || strcmp(value, "off") == 0) {
+        message->knobs.enable = strcmp(value, "on") == 0;
+        message->given = 1;
+    } else {
+        hp_warn("info key %s: \"%s\" is not accepted (accepted: on, off); ignored", HANPMPI_HINT_ENABLE,
+                value);
+    }
+}
+
+static void read_hints(MPI_Info info, message_t *message)
+{
+    char value[HP_KNOB_TEXT_BYTES], error[HP_KNOB_TEXT_BYTES * 2];
+
+    if (info == MPI_INFO_NULL)
+        return;
+    read_switch(info, message);
+    for (size_t i = 0; i < sizeof hints / sizeof *hints; i++) {
+        if (!get(info, hints[i].key, value))
+            continue;
+        if (hp_knob_parse(&message->knobs, hints[i].knob, value, error, sizeof error))
+            message->given = 1;
+        else
+            hp_warn("info key %s: \"%s\" is not accepted (%s); ignored", hints[i].key, value, error);
+    }
+}
+
+void hp_hints_apply(MPI_Comm comm, MPI_Info info)
+{
+    message_t message;
+
+    hp_comm_state_t *state = hp_comm_state_find(comm);
+    if (!state || state->always != HP_OUTCOME_TAKEN)
+        return;
+    memset(&message, 0, sizeof message);
+    /* Hints add up: a later MPI_Comm_set_info without a key leaves what the key set before. */
+    message.knobs = *hp_comm_state_knobs(state);
+    message.given = state->hinted != NULL;
+    if (state->rank == 0)
+        read_hints(info, &message);
+    if (P(Bcast)(&message, sizeof message, MPI_BYTE, 0, comm) != MPI_SUCCESS || !message.given)
+        return;
+    /* RANK knobs (waiting, what is said) stay each rank's own; the switch travels with the hints. */
+    hp_knobs_t knobs = *hp_comm_state_knobs(state);
+    hp_knobs_adopt(&knobs, &message.knobs);
+    knobs.enable = message.knobs.enable;
+    if (hp_comm_state_set_hints(state, &knobs) != HP_OK)
+        hp_error("out of memory for the hints of a communicator");
+}

@@ -1,0 +1,55 @@
+#include "pmpi_wrappers/backend/job.h"
+
+#include <stdio.h>
+#include "base/log.h"
+#include "pmpi_wrappers/backend/handshake.h"
+
+hp_job_t hp_job;
+
+static void warn_once_per_job(void *context, const char *line)
+{
+    const int *rank = context;
+    if (*rank == 0)
+        hp_warn("%s", line);
+}
+
+void hp_job_start(void)
+{
+    char who[32];
+
+    if (P(Comm_rank)(MPI_COMM_WORLD, &hp_job.rank) != MPI_SUCCESS ||
+        P(Comm_size)(MPI_COMM_WORLD, &hp_job.size) != MPI_SUCCESS)
+        return;
+    snprintf(who, sizeof who, "rank %d", hp_job.rank);
+    hp_log_set_who(who);
+    hp_knobs_read(&hp_job.knobs, NULL, warn_once_per_job, &hp_job.rank);
+    hp_log_set_level((int)hp_job.knobs.verbose);
+    hp_job.active =
+        hp_handshake(hp_job.rank, hp_job.size, hp_locality_node_id(), &hp_job.knobs, &hp_job.one_node);
+    if (hp_job.knobs.topology[0])
+        hp_job.one_node = false; /* the synthetic machine has its own nodes */
+    if (hp_job.rank == 0 && hp_job.active)
+        hp_info("version " HANPMPI_VERSION ", %d ranks%s", hp_job.size,
+                hp_job.one_node ? " on one node: collectives pass through unless an algorithm is named" : "");
+}
+
+void hp_job_locality(hp_locality_t *out)
+{
+    static hp_locality_t locality;
+    static bool known;
+    char error[HP_KNOB_TEXT_BYTES];
+
+    if (!known) {
+        hp_synthetic_t machine;
+        if (hp_job.knobs.topology[0] &&
+            hp_synthetic_parse(hp_job.knobs.topology, &machine, error, sizeof error) == HP_OK) {
+            hp_synthetic_locate(&machine, (uint32_t)hp_job.rank, &locality);
+        } else {
+            hp_status_t status = hp_locality_read(NULL, NULL, &locality);
+            if (status != HP_OK)
+                hp_info("%s: only the node of this rank is known", hp_status_text(status));
+        }
+        known = true;
+    }
+    *out = locality;
+}

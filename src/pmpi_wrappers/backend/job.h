@@ -1,0 +1,28 @@
+/* job: what holds for the whole MPI job: settings, start-up handshake, locality of this process.
+ *
+ * Threads: written inside MPI_Init, read-only afterwards. Ownership: static. */
+#ifndef HP_PMPI_WRAPPERS_BACKEND_JOB_H
+#define HP_PMPI_WRAPPERS_BACKEND_JOB_H
+
+#include <stdbool.h>
+#include "base/knobs.h"
+#include "pmpi_wrappers/backend/mpi_glue.h"
+#include "topo_tree/locality.h"
+
+typedef struct {
+    bool active;   /* the handshake succeeded and MPI_Finalize has not begun */
+    bool one_node; /* all ranks of MPI_COMM_WORLD are on one node */
+    int rank, size;
+    hp_knobs_t knobs;
+} hp_job_t;
+
+extern hp_job_t hp_job;
+
+/* Reads the knobs, agrees with the other ranks. Collective over MPI_COMM_WORLD, but safe when some rank lacks
+ * the library. Sets hp_job.active. */
+void hp_job_start(void);
+
+/* The place of this process; read with hwloc at the first call. */
+void hp_job_locality(hp_locality_t *out);
+
+#endif

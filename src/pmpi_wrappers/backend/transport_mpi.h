@@ -1,0 +1,26 @@
+/* transport_mpi: the engine's transport over PMPI_Isend, PMPI_Irecv and PMPI_Testsome on a private
+ * communicator.
+ *
+ * Threads: as transport.h. Ownership: init allocates nothing big; fini frees the request arrays; the
+ * communicator is the caller's. */
+#ifndef HP_PMPI_WRAPPERS_BACKEND_TRANSPORT_MPI_H
+#define HP_PMPI_WRAPPERS_BACKEND_TRANSPORT_MPI_H
+
+#include "pmpi_wrappers/backend/mpi_glue.h"
+
+typedef struct {
+    hp_transport_t base;
+    MPI_Comm comm;
+    int rank; /* own rank in comm */
+    int in_flight, capacity;
+    int next_window; /* where the next poll begins when more is in flight than one poll tests */
+    MPI_Request *requests;
+    void **cookies;
+    unsigned char *is_recv;
+    int mpi_error; /* the first MPI error code seen, MPI_SUCCESS if none */
+} hp_transport_mpi_t;
+
+void hp_transport_mpi_init(hp_transport_mpi_t *transport, MPI_Comm comm, int rank);
+void hp_transport_mpi_fini(hp_transport_mpi_t *transport);
+
+#endif

@@ -1,0 +1,45 @@
+/* backend_api: what the front and a backend say to each other. No MPI type: the front knows none.
+ *
+ * The front (libhanpmpi.so) is one file for any MPI; a backend (hanpmpi/libhanpmpi-<abi>.so) is compiled for
+ * one mpi.h. The front finds the MPI, finds the functions, loads the backend of its ABI and forwards the
+ * wrapped calls to it. Threads: backend_open is called once, inside MPI_Init. Ownership: both sides'
+ * structures are static. */
+#ifndef HP_PMPI_WRAPPERS_BACKEND_API_H
+#define HP_PMPI_WRAPPERS_BACKEND_API_H
+
+#include "hanpmpi/hanpmpi.h"
+
+typedef void (*hp_function_t)(void);
+
+typedef enum {
+#define HP_WRAPPED(name, arguments) HP_WRAPPED_##name,
+#include "pmpi_wrappers/wrapped.def"
+#undef HP_WRAPPED
+    HP_WRAPPED_COUNT
+} hp_wrapped_t;
+
+typedef enum {
+#define HP_MPI_CALL(name) HP_MPI_CALL_##name,
+#include "pmpi_wrappers/mpi_calls.def"
+#undef HP_MPI_CALL
+    HP_MPI_CALL_COUNT
+} hp_mpi_call_t;
+
+typedef struct {
+    const char *version;                     /* of the library; both sides must agree */
+    const char *abi;                         /* "openmpi", "mpich", "mpiabi" */
+    hp_function_t wrapped[HP_WRAPPED_COUNT]; /* replacements; NULL: straight to the MPI below */
+    /* After the MPI's own MPI_Init succeeded, before it returns to the program. */
+    void (*after_init)(void);
+    /* At the beginning of MPI_Finalize: gives everything back to the MPI. */
+    void (*before_finalize)(void);
+    int (*get_stats)(const char *collective, hanpmpi_collective_stats_t *out);
+    void (*get_resources)(hanpmpi_resources_t *out);
+} hp_backend_t;
+
+/* The one symbol of a backend: takes the functions of the MPI below (HP_MPI_CALL_COUNT entries, NULL where
+ * the MPI lacks one) and returns its description. */
+typedef const hp_backend_t *(*hp_backend_open_fn_t)(const hp_function_t *mpi_calls);
+#define HP_BACKEND_OPEN_SYMBOL "hanpmpi_backend_open"
+
+#endif

@@ -1,0 +1,221 @@
+/* front: the exported MPI_X and PMPI_X, and where each call goes.
+ *
+ * Every wrapped function has two targets: one for MPI_X, one for PMPI_X. Both start at a bootstrap that finds
+ * the MPI, and from then on point straight at their destination, so a call costs one load and one jump:
+ *
+ *   program -> MPI_X  -> [profiler's MPI_X -> PMPI_X ->] backend's X, or PMPI_X of the MPI below
+ *   Open MPI's Fortran, a profiler before us -> PMPI_X -> the same
+ *
+ * Arguments travel as uintptr_t: on the 64-bit Linux ABIs int handles, pointer handles, counts and pointers
+ * all pass through unchanged, so nothing here depends on an mpi.h. Threads: the bootstrap runs under a lock;
+ * targets are plain pointers that change only before MPI_Init returns. */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/log.h"
+#include "pmpi_wrappers/front/host_mpi.h"
+#include "pmpi_wrappers/front/start.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+/* Parameter and argument lists of 0 to 7. */
+#define PARAMETERS_0 void
+#define PARAMETERS_2 uintptr_t a, uintptr_t b
+#define PARAMETERS_3 PARAMETERS_2, uintptr_t c
+#define PARAMETERS_4 PARAMETERS_3, uintptr_t d
+#define PARAMETERS_5 PARAMETERS_4, uintptr_t e
+#define PARAMETERS_6 PARAMETERS_5, uintptr_t f
+#define PARAMETERS_7 PARAMETERS_6, uintptr_t g
+#define ARGUMENTS_0
+#define ARGUMENTS_2 a, b
+#define ARGUMENTS_3 ARGUMENTS_2, c
+#define ARGUMENTS_4 ARGUMENTS_3, d
+#define ARGUMENTS_5 ARGUMENTS_4, e
+#define ARGUMENTS_6 ARGUMENTS_5, f
+#define ARGUMENTS_7 ARGUMENTS_6, g
+
+#define HP_WRAPPED(name, arguments)                                                                          \
+    static int boot_MPI_##name(PARAMETERS_##arguments);                                                      \
+    static int boot_PMPI_##name(PARAMETERS_##arguments);
+#include "pmpi_wrappers/wrapped.def"
+#undef HP_WRAPPED
+
+static hp_function_t mpi_targets[HP_WRAPPED_COUNT] = {
+#define HP_WRAPPED(name, arguments) [HP_WRAPPED_##name] = (hp_function_t)boot_MPI_##name,
+#include "pmpi_wrappers/wrapped.def"
+#undef HP_WRAPPED
+};
+static hp_function_t pmpi_targets[HP_WRAPPED_COUNT] = {
+#define HP_WRAPPED(name, arguments) [HP_WRAPPED_##name] = (hp_function_t)boot_PMPI_##name,
+#include "pmpi_wrappers/wrapped.def"
+#undef HP_WRAPPED
+};
+
+static hp_host_mpi_t host;
+static hp_function_t host_functions[HP_WRAPPED_COUNT]; /* the MPI's own */
+static const hp_backend_t *backend;                    /* after MPI_Init, when one serves this process */
+static bool active;                                    /* between MPI_Init and MPI_Finalize */
+
+static const char *const wrapped_names[HP_WRAPPED_COUNT] = {
+#define HP_WRAPPED(name, arguments) [HP_WRAPPED_##name] = "PMPI_" #name,
+#include "pmpi_wrappers/wrapped.def"
+#undef HP_WRAPPED
+};
+
+/* ---- the exported functions ---- */
+
+#define HP_WRAPPED(name, arguments)                                                                          \
+    EXPORT int MPI_##name(PARAMETERS_##arguments);                                                           \
+    EXPORT int MPI_##name(PARAMETERS_##arguments)                                                            \
+    {                                                                                                        \
+        return ((int (*)(PARAMETERS_##arguments))mpi_targets[HP_WRAPPED_##name])(ARGUMENTS_##arguments);     \
+    }                                                                                                        \
+    EXPORT int PMPI_##name(PARAMETERS_##arguments);                                                          \
+    EXPORT int PMPI_##name(PARAMETERS_##arguments)                                                           \
+    {                                                                                                        \
+        return ((int (*)(PARAMETERS_##arguments))pmpi_targets[HP_WRAPPED_##name])(ARGUMENTS_##arguments);    \
+    }
+#include "pmpi_wrappers/wrapped.def"
+#undef HP_WRAPPED
+
+/* ---- MPI_Init and MPI_Finalize ---- */
+
+static void start_backend(void)
+{
+    hp_function_t calls[HP_MPI_CALL_COUNT] = {
+#define HP_MPI_CALL(name) [HP_MPI_CALL_##name] = hp_host_mpi_function(&host, "PMPI_" #name),
+#include "pmpi_wrappers/mpi_calls.def"
+#undef HP_MPI_CALL
+    };
+    if (backend || !hp_start_is_enabled())
+        return;
+    const hp_backend_t *found = hp_start_open_backend(&host, calls);
+    if (!found)
+        return;
+    for (unsigned i = 0; i < HP_WRAPPED_COUNT; i++) {
+        if (!found->wrapped[i] || !host_functions[i])
+            continue;
+        if (mpi_targets[i] == pmpi_targets[i]) /* no profiler in between */
+            mpi_targets[i] = found->wrapped[i];
+        pmpi_targets[i] = found->wrapped[i];
+    }
+    backend = found;
+    active = true;
+    backend->after_init();
+}
+
+static int front_Init(int *argc, char ***argv)
+{
+    int code = ((int (*)(int *, char ***))host_functions[HP_WRAPPED_Init])(argc, argv);
+    if (code == 0)
+        start_backend();
+    return code;
+}
+
+static int front_Init_thread(int *argc, char ***argv, int required, int *provided)
+{
+    int code = ((int (*)(int *, char ***, int, int *))host_functions[HP_WRAPPED_Init_thread])(
+        argc, argv, required, provided);
+    if (code == 0)
+        start_backend();
+    return code;
+}
+
+static int front_Finalize(void)
+{
+    if (active) {
+        active = false;
+        backend->before_finalize();
+    }
+    return ((int (*)(void))host_functions[HP_WRAPPED_Finalize])();
+}
+
+/* ---- bootstrap ---- */
+
+static void bootstrap(void)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static bool booted;
+
+    pthread_mutex_lock(&lock);
+    if (!booted) {
+        if (!hp_host_mpi_find(&host)) {
+            hp_error("an MPI function was called, but no MPI library is loaded in this process: "
+                     "link the program with an MPI, and put -lhanpmpi before -lmpi");
+            abort();
+        }
+        for (unsigned i = 0; i < HP_WRAPPED_COUNT; i++) {
+            host_functions[i] = hp_host_mpi_function(&host, wrapped_names[i]);
+            pmpi_targets[i] = host_functions[i];
+        }
+        pmpi_targets[HP_WRAPPED_Init] = (hp_function_t)front_Init;
+        pmpi_targets[HP_WRAPPED_Init_thread] = (hp_function_t)front_Init_thread;
+        pmpi_targets[HP_WRAPPED_Finalize] = (hp_function_t)front_Finalize;
+        for (unsigned i = 0; i < HP_WRAPPED_COUNT; i++) {
+            hp_function_t profiler = hp_host_mpi_profiler(&host, wrapped_names[i] + 1); /* MPI_X */
+            mpi_targets[i] = profiler ? profiler : pmpi_targets[i];
+        }
+        booted = true;
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+/* A program can only call a function its own MPI has, unless it looked it up in us at run time. */
+static void check_present(hp_function_t target, const char *name)
+{
+    if (target)
+        return;
+    hp_error("%s was called, but %s does not have it", name, host.path);
+    abort();
+}
+
+#define HP_WRAPPED(name, arguments)                                                                          \
+    static int boot_MPI_##name(PARAMETERS_##arguments)                                                       \
+    {                                                                                                        \
+        bootstrap();                                                                                         \
+        check_present(mpi_targets[HP_WRAPPED_##name], "MPI_" #name);                                         \
+        return MPI_##name(ARGUMENTS_##arguments);                                                            \
+    }                                                                                                        \
+    static int boot_PMPI_##name(PARAMETERS_##arguments)                                                      \
+    {                                                                                                        \
+        bootstrap();                                                                                         \
+        check_present(pmpi_targets[HP_WRAPPED_##name], "PMPI_" #name);                                       \
+        return PMPI_##name(ARGUMENTS_##arguments);                                                           \
+    }
+#include "pmpi_wrappers/wrapped.def"
+#undef HP_WRAPPED
+
+/* ---- hanpmpi.h ---- */
+
+EXPORT const char *hanpmpi_version(void)
+{
+    return HANPMPI_VERSION;
+}
+
+EXPORT const char *hanpmpi_backend(void)
+{
+    return active ? backend->abi : "none";
+}
+
+EXPORT int hanpmpi_get_stats(const char *collective, hanpmpi_collective_stats_t *out)
+{
+    static const char *const known[] = {"bcast", "reduce", "allreduce"};
+    memset(out, 0, sizeof *out);
+    if (backend)
+        return backend->get_stats(collective, out);
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strcmp(collective, known[i]) == 0)
+            return 0;
+    return -1;
+}
+
+EXPORT int hanpmpi_get_resources(hanpmpi_resources_t *out)
+{
+    memset(out, 0, sizeof *out);
+    if (backend)
+        backend->get_resources(out);
+    return 0;
+}

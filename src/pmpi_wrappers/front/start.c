@@ -1,0 +1,104 @@
+#include "pmpi_wrappers/front/start.h"
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/log.h"
+
+bool hp_start_is_enabled(void)
+{
+    const char *value = getenv("HANPMPI_ENABLE");
+    return !value || strcmp(value, "0") != 0;
+}
+
+const char *hp_start_rank_variable(void)
+{
+    static const char *const variables[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"};
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
+        if (getenv(variables[i]))
+            return variables[i];
+    return NULL;
+}
+
+/* Before a backend exists nobody can ask MPI for the rank; the launcher's word keeps a warning to one rank.
+ */
+static bool speaks_for_job(void)
+{
+    const char *variable = hp_start_rank_variable();
+    return !variable || strcmp(getenv(variable), "0") == 0;
+}
+
+static bool own_directory(char *directory, size_t room)
+{
+    Dl_info info;
+    if (!dladdr((void *)(uintptr_t)hp_start_is_enabled, &info))
+        return false;
+    char *resolved = realpath(info.dli_fname, NULL);
+    if (!resolved)
+        return false;
+    char *slash = strrchr(resolved, '/');
+    if (slash)
+        *slash = '\0';
+    bool fits = snprintf(directory, room, "%s/hanpmpi", resolved) < (int)room;
+    free(resolved);
+    return fits;
+}
+
+static void list_installed(const char *directory, char *text, size_t room)
+{
+    size_t used = 0;
+    DIR *dir = opendir(directory);
+
+    snprintf(text, room, "none");
+    if (!dir)
+        return;
+    for (struct dirent *entry; (entry = readdir(dir)) && used < room;) {
+        char abi[64] = "";
+        if (sscanf(entry->d_name, "libhanpmpi-%63[^.].so", abi) == 1)
+            used += (size_t)snprintf(text + used, room - used, "%s%s", used ? ", " : "", abi);
+    }
+    closedir(dir);
+}
+
+static void warn_no_backend(const hp_host_mpi_t *host, const char *directory, const char *reason)
+{
+    char installed[256];
+    if (!speaks_for_job())
+        return;
+    list_installed(directory, installed, sizeof installed);
+    hp_warn(
+        "no backend for this MPI, so it runs without the library: detected %s (%s); installed in %s: %s; %s",
+        host->abi ? host->abi : "an unknown ABI", host->path, directory, installed, reason);
+}
+
+const hp_backend_t *hp_start_open_backend(const hp_host_mpi_t *host, const hp_function_t *mpi_calls)
+{
+    char directory[PATH_MAX], file[PATH_MAX + 64];
+
+    if (!own_directory(directory, sizeof directory)) {
+        warn_no_backend(host, "?", "the library cannot find its own directory");
+        return NULL;
+    }
+    if (!host->abi) {
+        warn_no_backend(host, directory, "known ABIs: openmpi, mpich, mpiabi");
+        return NULL;
+    }
+    snprintf(file, sizeof file, "%s/libhanpmpi-%s.so", directory, host->abi);
+    hp_host_mpi_make_global(host);
+    void *handle = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+    if (!handle) {
+        warn_no_backend(host, directory, dlerror());
+        return NULL;
+    }
+    hp_backend_open_fn_t open_backend =
+        (hp_backend_open_fn_t)(uintptr_t)dlsym(handle, HP_BACKEND_OPEN_SYMBOL);
+    const hp_backend_t *backend = open_backend ? open_backend(mpi_calls) : NULL;
+    if (!backend || strcmp(backend->version, HANPMPI_VERSION) != 0) {
+        warn_no_backend(host, directory, "the one found does not fit: install the library again");
+        return NULL;
+    }
+    return backend;
+}

@@ -1,0 +1,20 @@
+/* start: whether the library runs in this process, and with which backend.
+ *
+ * Threads: called inside MPI_Init. Ownership: the backend stays loaded until the process ends. */
+#ifndef HP_PMPI_WRAPPERS_FRONT_START_H
+#define HP_PMPI_WRAPPERS_FRONT_START_H
+
+#include "pmpi_wrappers/front/host_mpi.h"
+
+/* False for HANPMPI_ENABLE=0. (The backend reads all knobs with their checks; this one is needed before.) */
+bool hp_start_is_enabled(void);
+
+/* Loads the backend for the host's ABI from hanpmpi/ beside this library. NULL after one warning that names
+ * what was detected and what is installed. */
+const hp_backend_t *hp_start_open_backend(const hp_host_mpi_t *host, const hp_function_t *mpi_calls);
+
+/* The environment variable by which the launcher tells a process its rank; NULL when this is no rank of a
+ * job. */
+const char *hp_start_rank_variable(void);
+
+#endif

@@ -1,0 +1,209 @@
+/* collectives: Bcast, Reduce and Allreduce against results computed here.
+ *
+ * usage: collectives GROUP... ; the groups are in the table below. Each is collective over MPI_COMM_WORLD. */
+#include "checked.h"
+#include "groups.h"
+
+static uint64_t next_salt(void)
+{
+    static uint64_t salt;
+    return hp_mix(salt++);
+}
+
+static int world_size(void)
+{
+    return hp_comm_size(MPI_COMM_WORLD);
+}
+
+/* Every root; counts at the edges: 0, 1, p-1, p, p+1, and around segments of 64 bytes to 4 KiB. */
+static void group_counts(void)
+{
+    const int sizes[] = {0, 1, world_size() - 1, world_size(), world_size() + 1, 7, 8, 9, 15, 16, 17, 63, 64, 65, 127,
+                         128, 129, 511, 512, 513, 1025, 8191};
+    const hp_basic_t basics[] = {HP_BASIC_INT, HP_BASIC_DOUBLE, HP_BASIC_DOUBLE_COMPLEX};
+
+    for (size_t b = 0; b < sizeof basics / sizeof *basics; b++) {
+        hp_typemap_t *map = hp_typemap_create_basic(basics[b]);
+        for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+            hp_check_all(&(hp_case_t){.comm = MPI_COMM_WORLD, .map = map, .count = sizes[i], .root = -1,
+                                      .operation = HP_OPERATION_SUM, .salt = next_salt()});
+        hp_typemap_free(map);
+    }
+}
+
+/* Derived datatypes: Bcast moves them, user-defined operations reduce them. */
+static void group_types(void)
+{
+    const struct {
+        hp_basic_t basic;
+        hp_operation_t operation;
+    } kinds[] = {
+        {HP_BASIC_INT, HP_OPERATION_USER_XOR},         {HP_BASIC_DOUBLE, HP_OPERATION_USER_LEFTMOST},
+        {HP_BASIC_MATRIX, HP_OPERATION_USER_PRODUCT},  {HP_BASIC_BYTE, HP_OPERATION_USER_XOR},
+        {HP_BASIC_RECORD, HP_OPERATION_USER_LEFTMOST}, {HP_BASIC_SHORT_INT, HP_OPERATION_USER_LEFTMOST},
+    };
+    const int counts[] = {0, 1, 3, 5, 40};
+
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        hp_typemap_t *map;
+        for (int nth = 0; (map = hp_typemap_create_nth(kinds[k].basic, nth)); nth++) {
+            for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+                if (counts[i] > map->max_count)
+                    continue;
+                hp_check_all(&(hp_case_t){.comm = MPI_COMM_WORLD, .map = map, .count = counts[i],
+                                          .root = (int)(i + (size_t)nth) % world_size(), .in_place = i % 2,
+                                          .operation = kinds[k].operation, .salt = next_salt()});
+            }
+            hp_typemap_free(map);
+        }
+    }
+}
+
+/* Bcast with another count and datatype on every rank; the signatures are the same. */
+static void group_signatures(void)
+{
+    const hp_basic_t basics[] = {HP_BASIC_INT, HP_BASIC_DOUBLE, HP_BASIC_BYTE, HP_BASIC_RECORD};
+    int rank = hp_comm_rank(MPI_COMM_WORLD);
+
+    for (size_t b = 0; b < sizeof basics / sizeof *basics; b++)
+        for (int nth = 0; nth < 10; nth++)
+            for (int repeats = 1; repeats <= 60; repeats += 59)
+                for (int root = 0; root < world_size(); root++) {
+                    hp_typemap_t *derived = hp_typemap_create_nth(basics[b], nth);
+                    hp_typemap_t *bare = hp_typemap_create_basic(basics[b]);
+                    int count = repeats > derived->max_count ? derived->max_count : repeats;
+                    bool takes_bare = (rank + root + nth) % 2;
+                    uint64_t salt = next_salt();
+                    hp_buffer_t buffer;
+
+                    hp_buffer_init(&buffer, takes_bare ? bare : derived, takes_bare ? count * derived->basics : count);
+                    if (rank == root)
+                        hp_buffer_fill(&buffer, HP_OPERATION_SUM, HP_VALUES_SMALL, salt, root);
+                    CHECK_MPI(MPI_Bcast(buffer.base, (int)buffer.count, buffer.map->type, root, MPI_COMM_WORLD));
+                    hp_check_values(&buffer, HP_OPERATION_SUM, salt, root, "Bcast of unlike datatypes");
+                    hp_check_guards(&buffer, "Bcast of unlike datatypes");
+                    hp_buffer_fini(&buffer);
+                    hp_typemap_free(bare);
+                    hp_typemap_free(derived);
+                }
+}
+
+/* Every operation on every basic that it is defined for. */
+static void group_operations(void)
+{
+    const int counts[] = {1, 17, 300};
+
+    for (int basic = 0; basic < HP_BASIC_COUNT; basic++) {
+        hp_typemap_t *map = hp_typemap_create_basic((hp_basic_t)basic);
+        for (int operation = 0; operation < HP_OPERATION_COUNT; operation++)
+            for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+                if (hp_operation_applies((hp_operation_t)operation, (hp_basic_t)basic))
+                    hp_check_all(&(hp_case_t){.comm = MPI_COMM_WORLD, .map = map, .count = counts[i],
+                                              .root = (basic + operation) % world_size(),
+                                              .operation = (hp_operation_t)operation, .salt = next_salt()});
+        hp_typemap_free(map);
+    }
+}
+
+/* The same floating-point sum must have the same bits every time, whoever comes late. */
+static void group_repeatable(void)
+{
+    enum { COUNT = 700, REPEATS = 30 };
+    hp_typemap_t *map = hp_typemap_create_basic(HP_BASIC_DOUBLE);
+    int rank = hp_comm_rank(MPI_COMM_WORLD);
+    double first[COUNT], again[COUNT];
+    hp_buffer_t send;
+
+    hp_buffer_init(&send, map, COUNT);
+    hp_buffer_fill(&send, HP_OPERATION_SUM, HP_VALUES_ANY, next_salt(), rank);
+    for (int reduce = 0; reduce < 2; reduce++)
+        for (int repeat = 0; repeat < REPEATS; repeat++) {
+            double *result = repeat ? again : first;
+            hp_spin_us((double)(hp_hash((uint64_t)reduce, (uint64_t)repeat, (uint64_t)rank) % 300));
+            if (reduce)
+                CHECK_MPI(MPI_Reduce(send.base, result, COUNT, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD));
+            else
+                CHECK_MPI(MPI_Allreduce(send.base, result, COUNT, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD));
+            if (repeat && (!reduce || rank == 0))
+                CHECK(memcmp(first, again, sizeof first) == 0, "%s gave other bits in repetition %d",
+                      reduce ? "Reduce" : "Allreduce", repeat);
+        }
+    hp_buffer_fini(&send);
+    hp_typemap_free(map);
+}
+
+/* MPI_IN_PLACE and arguments that are significant only at the root (checked.c puts garbage there). */
+static void group_in_place(void)
+{
+    const int counts[] = {0, 1, 16, 17, 700, 5000};
+    const struct {
+        hp_basic_t basic;
+        hp_operation_t operation;
+    } kinds[] = {{HP_BASIC_INT, HP_OPERATION_SUM},
+                 {HP_BASIC_DOUBLE, HP_OPERATION_MAX},
+                 {HP_BASIC_MATRIX, HP_OPERATION_USER_PRODUCT},
+                 {HP_BASIC_DOUBLE_INT, HP_OPERATION_MINLOC}};
+
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        hp_typemap_t *map = hp_typemap_create_basic(kinds[k].basic);
+        for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+            hp_check_all(&(hp_case_t){.comm = MPI_COMM_WORLD, .map = map, .count = counts[i], .root = -1, .in_place = true,
+                                      .operation = kinds[k].operation, .salt = next_salt()});
+        hp_typemap_free(map);
+    }
+}
+
+/* Messages of many segments, alike and one basic off. */
+static void group_large(void)
+{
+    const struct {
+        hp_basic_t basic;
+        hp_operation_t operation;
+        int count;
+    } kinds[] = {{HP_BASIC_DOUBLE, HP_OPERATION_SUM, 1 << 17},
+                 {HP_BASIC_INT, HP_OPERATION_BXOR, (1 << 17) + 1},
+                 {HP_BASIC_MATRIX, HP_OPERATION_USER_PRODUCT, (1 << 14) - 1},
+                 {HP_BASIC_BYTE, HP_OPERATION_USER_LEFTMOST, (1 << 20) + 7}};
+
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        hp_typemap_t *map = hp_typemap_create_basic(kinds[k].basic);
+        hp_check_all(&(hp_case_t){.comm = MPI_COMM_WORLD, .map = map, .count = kinds[k].count,
+                                  .root = (int)k % world_size(), .operation = kinds[k].operation, .salt = next_salt()});
+        hp_typemap_free(map);
+    }
+    hp_typemap_t *strided = hp_typemap_create_nth(HP_BASIC_DOUBLE, 2);
+    hp_check_all(&(hp_case_t){.comm = MPI_COMM_WORLD, .map = strided, .count = 1 << 14, .root = world_size() - 1,
+                              .operation = HP_OPERATION_USER_XOR, .salt = next_salt()});
+    hp_typemap_free(strided);
+}
+
+/* MPI_X_c, alone and together with MPI_X in one collective. */
+static void group_counts_c(void)
+{
+    const int counts[] = {0, 1, 17, 4097};
+    hp_typemap_t *map = hp_typemap_create_basic(HP_BASIC_INT64);
+
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+        for (hp_call_t call = HP_CALL_COUNT; call <= HP_CALL_MIXED; call++)
+            hp_check_all(&(hp_case_t){.comm = MPI_COMM_WORLD, .map = map, .count = counts[i], .root = -1, .call = call,
+                                      .operation = HP_OPERATION_SUM, .salt = next_salt()});
+    hp_typemap_free(map);
+}
+
+static const hp_group_t groups[] = {
+    {"counts", group_counts},         {"types", group_types},       {"signatures", group_signatures},
+    {"operations", group_operations}, {"repeatable", group_repeatable}, {"in_place", group_in_place},
+    {"large", group_large},           {"counts_c", group_counts_c},
+};
+
+int main(int argc, char **argv)
+{
+    CHECK_MPI(MPI_Init(&argc, &argv));
+    hp_basics_init();
+    hp_operations_init();
+    int code = hp_groups_run(argc, argv, groups, sizeof groups / sizeof *groups);
+    hp_operations_fini();
+    hp_basics_fini();
+    CHECK_MPI(MPI_Finalize());
+    return code;
+}

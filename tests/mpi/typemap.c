@@ -1,0 +1,403 @@
+#include "typemap.h"
+
+enum { MAX_BLOCKS = 16, MAX_REGISTERED = 256, GUARD_BYTES = 64, MAX_BASICS = 64, DEEPEST_COUNT = 1 << 30 };
+
+static hp_typemap_t *registry[MAX_REGISTERED];
+
+static void registry_add(hp_typemap_t *map)
+{
+    for (int i = 0; i < MAX_REGISTERED; i++)
+        if (!registry[i]) {
+            registry[i] = map;
+            return;
+        }
+    CHECK(false, "more than %d type maps", MAX_REGISTERED);
+}
+
+const hp_typemap_t *hp_typemap_find(MPI_Datatype type)
+{
+    for (int i = 0; i < MAX_REGISTERED; i++)
+        if (registry[i] && registry[i]->type == type)
+            return registry[i];
+    CHECK(false, "a user-defined operation was called with a datatype that the program did not pass");
+}
+
+void hp_typemap_free(hp_typemap_t *map)
+{
+    for (int i = 0; i < MAX_REGISTERED; i++)
+        if (registry[i] == map)
+            registry[i] = NULL;
+    if (map->owned)
+        CHECK_MPI(MPI_Type_free(&map->type));
+    free(map->offset);
+    free(map);
+}
+
+hp_typemap_t *hp_typemap_create_basic(hp_basic_t basic)
+{
+    const hp_basic_info_t *info = hp_basic_info(basic);
+    hp_typemap_t *map = calloc(1, sizeof *map);
+    CHECK(map, "out of memory");
+    snprintf(map->name, sizeof map->name, "%s", info->name);
+    map->type = info->type;
+    map->basic = basic;
+    map->basics = 1;
+    map->offset = calloc(1, sizeof *map->offset);
+    CHECK(map->offset, "out of memory");
+    map->extent = (MPI_Aint)info->bytes;
+    map->true_ub = (MPI_Aint)(info->piece[info->pieces - 1].at + info->piece[info->pieces - 1].bytes);
+    map->max_count = DEEPEST_COUNT;
+    registry_add(map);
+    return map;
+}
+
+/* Blocks of a child type: what every MPI constructor boils down to. */
+typedef struct {
+    int count;
+    int length[MAX_BLOCKS];
+    MPI_Aint at[MAX_BLOCKS]; /* bytes */
+} blocks_t;
+
+static void check_extents(const hp_typemap_t *map)
+{
+    MPI_Aint lb, extent, true_lb, true_extent;
+    int size;
+    size_t value_bytes = 0;
+    const hp_basic_info_t *info = hp_basic_info(map->basic);
+
+    CHECK_MPI(MPI_Type_get_extent(map->type, &lb, &extent));
+    CHECK_MPI(MPI_Type_get_true_extent(map->type, &true_lb, &true_extent));
+    CHECK_MPI(MPI_Type_size(map->type, &size));
+    for (int i = 0; i < info->pieces; i++)
+        value_bytes += info->piece[i].bytes;
+    CHECK_EQUAL(lb, map->lb, map->name);
+    CHECK_EQUAL(extent, map->extent, map->name);
+    CHECK_EQUAL(true_lb, map->true_lb, map->name);
+    CHECK_EQUAL(true_lb + true_extent, map->true_ub, map->name);
+    CHECK_EQUAL(size, value_bytes * (size_t)map->basics, map->name);
+}
+
+/* The map of blocks of child, whose MPI datatype the caller has built (and not committed). Frees child. */
+static hp_typemap_t *create_from_blocks(hp_typemap_t *child, const blocks_t *blocks, MPI_Datatype type,
+                                        const char *name)
+{
+    hp_typemap_t *map = calloc(1, sizeof *map);
+    CHECK(map, "out of memory");
+    int elements = 0;
+    for (int b = 0; b < blocks->count; b++)
+        elements += blocks->length[b];
+
+    snprintf(map->name, sizeof map->name, "%s of %.100s", name, child->name);
+    map->type = type;
+    map->owned = true;
+    map->basic = child->basic;
+    map->max_count = DEEPEST_COUNT;
+    map->offset = calloc((size_t)(elements * child->basics), sizeof *map->offset);
+    CHECK(map->offset, "out of memory");
+
+    MPI_Aint ub = 0;
+    for (int b = 0; b < blocks->count; b++)
+        for (int i = 0; i < blocks->length[b]; i++) {
+            MPI_Aint at = blocks->at[b] + i * child->extent;
+            bool first = map->basics == 0;
+            if (first || at + child->lb < map->lb)
+                map->lb = at + child->lb;
+            if (first || at + child->lb + child->extent > ub)
+                ub = at + child->lb + child->extent;
+            if (first || at + child->true_lb < map->true_lb)
+                map->true_lb = at + child->true_lb;
+            if (first || at + child->true_ub > map->true_ub)
+                map->true_ub = at + child->true_ub;
+            for (int j = 0; j < child->basics; j++)
+                map->offset[map->basics++] = at + child->offset[j];
+        }
+    map->extent = ub - map->lb;
+
+    CHECK_MPI(MPI_Type_commit(&map->type));
+    check_extents(map);
+    hp_typemap_free(child);
+    registry_add(map);
+    return map;
+}
+
+static hp_typemap_t *create_contiguous(hp_typemap_t *child, int count)
+{
+    blocks_t blocks = {.count = 1, .length = {count}};
+    char name[64];
+    MPI_Datatype type;
+    CHECK_MPI(MPI_Type_contiguous(count, child->type, &type));
+    snprintf(name, sizeof name, "contiguous(%d)", count);
+    return create_from_blocks(child, &blocks, type, name);
+}
+
+/* A negative stride_bytes gives a negative lower bound. */
+static hp_typemap_t *create_hvector(hp_typemap_t *child, int count, int length, MPI_Aint stride_bytes)
+{
+    blocks_t blocks = {.count = count};
+    char name[64];
+    MPI_Datatype type;
+    for (int b = 0; b < count; b++) {
+        blocks.length[b] = length;
+        blocks.at[b] = b * stride_bytes;
+    }
+    CHECK_MPI(MPI_Type_create_hvector(count, length, stride_bytes, child->type, &type));
+    snprintf(name, sizeof name, "hvector(%d, %d, %ld)", count, length, (long)stride_bytes);
+    return create_from_blocks(child, &blocks, type, name);
+}
+
+static hp_typemap_t *create_vector(hp_typemap_t *child, int count, int length, int stride)
+{
+    blocks_t blocks = {.count = count};
+    char name[64];
+    MPI_Datatype type;
+    for (int b = 0; b < count; b++) {
+        blocks.length[b] = length;
+        blocks.at[b] = b * stride * child->extent;
+    }
+    CHECK_MPI(MPI_Type_vector(count, length, stride, child->type, &type));
+    snprintf(name, sizeof name, "vector(%d, %d, %d)", count, length, stride);
+    return create_from_blocks(child, &blocks, type, name);
+}
+
+/* Blocks with one element between them; reversed: the first of the type map lies last in memory. */
+static hp_typemap_t *create_indexed(hp_typemap_t *child, const int *lengths, int count, int gap, bool reversed)
+{
+    blocks_t blocks = {.count = count};
+    int places[MAX_BLOCKS], place = 0;
+    char name[64];
+    MPI_Datatype type;
+    for (int i = 0; i < count; i++) {
+        int b = reversed ? count - 1 - i : i;
+        blocks.length[b] = lengths[b];
+        places[b] = place;
+        blocks.at[b] = place * child->extent;
+        place += lengths[b] + gap;
+    }
+    CHECK_MPI(MPI_Type_indexed(count, lengths, places, child->type, &type));
+    snprintf(name, sizeof name, "indexed(%d%s)", count, reversed ? ", reversed" : "");
+    return create_from_blocks(child, &blocks, type, name);
+}
+
+/* One-element blocks that begin start elements behind the origin, with growing gaps. */
+static hp_typemap_t *create_hindexed(hp_typemap_t *child, int count, int start)
+{
+    blocks_t blocks = {.count = count};
+    char name[64];
+    MPI_Datatype type;
+    for (int b = 0; b < count; b++) {
+        blocks.length[b] = 1 + b % 2;
+        blocks.at[b] = (start + 3 * b + b * b) * child->extent;
+    }
+    CHECK_MPI(MPI_Type_create_hindexed(count, blocks.length, blocks.at, child->type, &type));
+    snprintf(name, sizeof name, "hindexed(%d, from %d)", count, start);
+    return create_from_blocks(child, &blocks, type, name);
+}
+
+static hp_typemap_t *create_struct(hp_typemap_t *child, int first_length, int second_length)
+{
+    blocks_t blocks = {.count = 2,
+                       .length = {first_length, second_length},
+                       .at = {child->extent, (first_length + 3) * child->extent}};
+    MPI_Datatype types[] = {child->type, child->type}, type;
+    char name[64];
+    CHECK_MPI(MPI_Type_create_struct(2, blocks.length, blocks.at, types, &type));
+    snprintf(name, sizeof name, "struct(%d, %d)", first_length, second_length);
+    return create_from_blocks(child, &blocks, type, name);
+}
+
+/* rows x columns out of a (rows + 2) x (columns + 3) array, from (1, 2). The child must be a bare basic. */
+static hp_typemap_t *create_subarray(hp_typemap_t *child, int rows, int columns)
+{
+    const int sizes[] = {rows + 2, columns + 3}, subsizes[] = {rows, columns}, starts[] = {1, 2};
+    hp_typemap_t *map = calloc(1, sizeof *map);
+    CHECK(map, "out of memory");
+
+    *map = (hp_typemap_t){.owned = true, .basic = child->basic, .max_count = DEEPEST_COUNT};
+    snprintf(map->name, sizeof map->name, "subarray(%d x %d) of %.100s", rows, columns, child->name);
+    CHECK_MPI(MPI_Type_create_subarray(2, sizes, subsizes, starts, MPI_ORDER_C, child->type, &map->type));
+    CHECK_MPI(MPI_Type_commit(&map->type));
+    map->offset = calloc((size_t)(rows * columns), sizeof *map->offset);
+    CHECK(map->offset, "out of memory");
+    for (int row = 0; row < rows; row++)
+        for (int column = 0; column < columns; column++)
+            map->offset[map->basics++] = ((row + 1) * sizes[1] + column + 2) * child->extent;
+    map->extent = sizes[0] * sizes[1] * child->extent;
+    map->true_lb = map->offset[0];
+    map->true_ub = map->offset[map->basics - 1] + child->true_ub;
+    check_extents(map);
+    hp_typemap_free(child);
+    registry_add(map);
+    return map;
+}
+
+/* max_count: how many elements fit side by side when the new extent is smaller than the old one. */
+static hp_typemap_t *create_resized(hp_typemap_t *child, MPI_Aint lb, MPI_Aint extent, int max_count)
+{
+    blocks_t blocks = {.count = 1, .length = {1}};
+    MPI_Datatype type;
+    char name[64];
+    hp_typemap_t *map;
+
+    CHECK_MPI(MPI_Type_create_resized(child->type, lb, extent, &type));
+    snprintf(name, sizeof name, "resized(%ld, %ld)", (long)lb, (long)extent);
+    child->lb = lb; /* create_from_blocks takes the child's bounds as they are to be */
+    child->extent = extent;
+    map = create_from_blocks(child, &blocks, type, name);
+    map->max_count = max_count;
+    return map;
+}
+
+hp_typemap_t *hp_typemap_create_nth(hp_basic_t basic, int i)
+{
+    hp_typemap_t *one = hp_typemap_create_basic(basic);
+    MPI_Aint bytes = one->extent;
+    const int lengths[] = {1, 3, 2};
+
+    switch (i) {
+    case 0:
+        return one;
+    case 1:
+        return create_contiguous(one, 5);
+    case 2:
+        return create_vector(one, 3, 2, 4);
+    case 3:
+        return create_indexed(one, lengths, 3, 1, true);
+    case 4:
+        return create_hindexed(one, 3, 2);
+    case 5:
+        return create_subarray(one, 2, 3);
+    case 6:
+        return create_struct(one, 2, 1);
+    case 7:
+        return create_resized(create_vector(one, 2, 1, 2), -2 * bytes, 7 * bytes, DEEPEST_COUNT);
+    case 8:
+        return create_resized(create_vector(one, 4, 1, 5), 0, bytes, 5);
+    case 9:
+        return create_hvector(one, 3, 1, -2 * bytes);
+    case 10:
+        return create_vector(create_indexed(one, lengths, 2, 2, true), 2, 1, 2);
+    default:
+        hp_typemap_free(one);
+        return NULL;
+    }
+}
+
+static hp_typemap_t *wrap_random(hp_typemap_t *child, hp_random_t *random)
+{
+    int count = 1 + (int)hp_random_below(random, 4), length = 1 + (int)hp_random_below(random, 3);
+    const int lengths[] = {length, 1, 2, 1};
+
+    switch (hp_random_below(random, 8)) {
+    case 0:
+        return create_contiguous(child, count);
+    case 1:
+        return create_vector(child, count, length, length + (int)hp_random_below(random, 3));
+    case 2:
+        return create_indexed(child, lengths, count, (int)hp_random_below(random, 2), hp_random_below(random, 2));
+    case 3:
+        return create_hindexed(child, count, (int)hp_random_below(random, 3));
+    case 4:
+        return create_struct(child, length, count);
+    case 5:
+        return create_hvector(child, count, 1, -2 * child->extent);
+    case 6:
+        return create_resized(child, child->lb - 8 * (MPI_Aint)hp_random_below(random, 3),
+                              child->extent + 8 * (3 + (MPI_Aint)hp_random_below(random, 3)), child->max_count);
+    default:
+        return child->owned ? create_contiguous(child, 2) : create_subarray(child, count, length);
+    }
+}
+
+hp_typemap_t *hp_typemap_create_random(hp_basic_t basic, hp_random_t *random)
+{
+    hp_typemap_t *map = wrap_random(hp_typemap_create_basic(basic), random);
+    if (map->basics <= MAX_BASICS / 8 && hp_random_below(random, 2))
+        map = wrap_random(map, random);
+    return map;
+}
+
+void hp_typemap_combine(const hp_typemap_t *map, hp_operation_t operation, const void *left, void *into, int count)
+{
+    for (int element = 0; element < count; element++)
+        for (int i = 0; i < map->basics; i++) {
+            MPI_Aint at = element * map->extent + map->offset[i];
+            hp_basic_combine(map->basic, operation, (const char *)left + at, (char *)into + at);
+        }
+}
+
+static unsigned char pattern_at(size_t index)
+{
+    return (unsigned char)(0xa5 ^ (index * 7));
+}
+
+/* The pattern has a period of 256: blocks of it are copied. */
+static void fill_pattern(unsigned char *arena, size_t bytes)
+{
+    static unsigned char block[256];
+    if (!block[0])
+        for (size_t i = 0; i < sizeof block; i++)
+            block[i] = pattern_at(i);
+    for (size_t done = 0; done < bytes; done += sizeof block)
+        memcpy(arena + done, block, bytes - done < sizeof block ? bytes - done : sizeof block);
+}
+
+void hp_buffer_init(hp_buffer_t *buffer, const hp_typemap_t *map, int64_t count)
+{
+    MPI_Aint span = count ? (count - 1) * map->extent : 0;
+    MPI_Aint low = count ? map->true_lb : 0, high = count ? span + map->true_ub : 0;
+
+    CHECK(count <= map->max_count, "%s overlaps itself beyond %d elements", map->name, map->max_count);
+    /* The holes of the last pair belong to the buffer, too: an int pair of 16 bytes ends in 4 that have no value. */
+    high += (MPI_Aint)hp_basic_info(map->basic)->bytes;
+    *buffer = (hp_buffer_t){.map = map, .count = count};
+    buffer->arena_bytes = (size_t)(high - low) + 2 * GUARD_BYTES;
+    buffer->arena = malloc(buffer->arena_bytes);
+    CHECK(buffer->arena, "out of memory for %zu bytes", buffer->arena_bytes);
+    buffer->base = (char *)buffer->arena + GUARD_BYTES - low;
+    fill_pattern(buffer->arena, buffer->arena_bytes);
+}
+
+void hp_buffer_fini(hp_buffer_t *buffer)
+{
+    free(buffer->arena);
+    buffer->arena = NULL;
+}
+
+void hp_buffer_fill(hp_buffer_t *buffer, hp_operation_t operation, hp_values_t values, uint64_t salt, int comm_rank)
+{
+    for (int64_t i = 0; i < hp_buffer_basics(buffer); i++)
+        hp_basic_fill(buffer->map->basic, operation, values, hp_hash(salt, (uint64_t)comm_rank, (uint64_t)i),
+                      hp_buffer_at(buffer, i));
+}
+
+void hp_buffer_copy(hp_buffer_t *to, const hp_buffer_t *from)
+{
+    CHECK_EQUAL(to->arena_bytes, from->arena_bytes, "arenas of one case");
+    memcpy(to->arena, from->arena, from->arena_bytes);
+}
+
+int64_t hp_buffer_find_stray(const hp_buffer_t *buffer)
+{
+    const hp_basic_info_t *info = hp_basic_info(buffer->map->basic);
+    bool holes_belong = info->class == HP_CLASS_PAIR;
+    unsigned char *copy = malloc(buffer->arena_bytes);
+    int64_t stray = -1;
+
+    CHECK(copy, "out of memory");
+    memcpy(copy, buffer->arena, buffer->arena_bytes);
+    /* Write the pattern over what may have changed; what then differs from it must not have. */
+    for (int64_t i = 0; i < hp_buffer_basics(buffer); i++) {
+        size_t at = (size_t)(hp_buffer_at(buffer, i) - (char *)buffer->arena);
+        for (int piece = 0; piece < info->pieces; piece++) {
+            size_t begin = at + (holes_belong ? 0 : info->piece[piece].at);
+            size_t end = holes_belong ? at + info->bytes : begin + info->piece[piece].bytes;
+            for (size_t byte = begin; byte < end; byte++)
+                copy[byte] = pattern_at(byte);
+        }
+    }
+    for (size_t byte = 0; byte < buffer->arena_bytes && stray < 0; byte++)
+        if (copy[byte] != pattern_at(byte))
+            stray = (int64_t)byte;
+    free(copy);
+    return stray;
+}

@@ -1,0 +1,74 @@
+/* typemap: datatypes together with what they mean: the place of every basic element, in the type map's order.
+ *
+ * A type map is built beside its MPI datatype and checked against the extents that MPI reports, so buffers can be
+ * filled, compared and searched for stray writes without asking the MPI under test. A registry maps handles back to
+ * type maps, for user-defined operations.
+ * Threads: create and free from one thread at a time; everything else from any.
+ * Ownership: a type map owns its offsets and, unless it is a bare basic, its datatype. */
+#ifndef HP_TESTS_MPI_TYPEMAP_H
+#define HP_TESTS_MPI_TYPEMAP_H
+
+#include "basics.h"
+#include "operations.h"
+
+typedef struct {
+    char name[160];
+    MPI_Datatype type;
+    bool owned;
+    hp_basic_t basic;
+    int basics;       /* in one element */
+    MPI_Aint *offset; /* of each basic */
+    MPI_Aint lb, extent;
+    MPI_Aint true_lb, true_ub;
+    int max_count; /* elements before a resized type overlaps itself */
+} hp_typemap_t;
+
+/* The bare basic. */
+hp_typemap_t *hp_typemap_create_basic(hp_basic_t basic);
+
+/* The i-th of a fixed set of datatypes over a basic, NULL past the last: contiguous, vector, indexed with blocks in
+ * reverse order, hindexed that starts behind its origin, subarray, struct with gaps, negative lower bound, a column
+ * resized to one basic, vector with a negative stride, nested. */
+hp_typemap_t *hp_typemap_create_nth(hp_basic_t basic, int i);
+
+/* A random datatype, up to two constructors deep, at most 64 basics; the same on every rank for the same state. */
+hp_typemap_t *hp_typemap_create_random(hp_basic_t basic, hp_random_t *random);
+
+void hp_typemap_free(hp_typemap_t *map);
+
+/* The type map of a datatype handle that this file made; fails the program for any other. */
+const hp_typemap_t *hp_typemap_find(MPI_Datatype type);
+
+/* into = left op into, for every basic of count elements. */
+void hp_typemap_combine(const hp_typemap_t *map, hp_operation_t operation, const void *left, void *into, int count);
+
+/* A buffer for count elements between two guards; what no basic covers holds a pattern. */
+typedef struct {
+    const hp_typemap_t *map;
+    int64_t count;
+    unsigned char *arena;
+    size_t arena_bytes;
+    char *base; /* what MPI gets; may lie outside of the arena when lb is large or negative */
+} hp_buffer_t;
+
+void hp_buffer_init(hp_buffer_t *buffer, const hp_typemap_t *map, int64_t count);
+void hp_buffer_fini(hp_buffer_t *buffer);
+static inline int64_t hp_buffer_basics(const hp_buffer_t *buffer)
+{
+    return buffer->count * buffer->map->basics;
+}
+/* The place of the i-th basic of the buffer. */
+static inline char *hp_buffer_at(const hp_buffer_t *buffer, int64_t i)
+{
+    int64_t element = i / buffer->map->basics;
+    return buffer->base + element * buffer->map->extent + buffer->map->offset[i % buffer->map->basics];
+}
+/* Fills every basic with the value of hp_hash(salt, comm_rank, i). */
+void hp_buffer_fill(hp_buffer_t *buffer, hp_operation_t operation, hp_values_t values, uint64_t salt, int comm_rank);
+/* Copies arena to arena; both were made for the same map and count. */
+void hp_buffer_copy(hp_buffer_t *to, const hp_buffer_t *from);
+/* The index of the first byte outside every basic that does not hold the pattern any more, -1 when there is none. The
+ * holes of a bare predefined pair count as part of it. */
+int64_t hp_buffer_find_stray(const hp_buffer_t *buffer);
+
+#endif

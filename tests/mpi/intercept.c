@@ -1,0 +1,104 @@
+/* intercept: MPI_X, PMPI_X and MPI_X_c from C: every call is intercepted once, and gives the right result.
+ * Options: intercept_check.h. */
+#include "intercept_check.h"
+
+static int bcasts, reduces, allreduces;
+
+static void bcast(int root, MPI_Comm comm, int form)
+{
+    int data[3] = {0};
+    if (hp_comm_rank(comm) == root)
+        memcpy(data, (const int[]){root, 7, form}, sizeof data);
+    switch (form) {
+    case 0:
+        CHECK_MPI(MPI_Bcast(data, 3, MPI_INT, root, comm));
+        break;
+    case 1:
+        CHECK_MPI(PMPI_Bcast(data, 3, MPI_INT, root, comm));
+        break;
+#if MPI_VERSION >= 4
+    case 2:
+        CHECK_MPI(MPI_Bcast_c(data, 3, MPI_INT, root, comm));
+        break;
+    case 3:
+        CHECK_MPI(PMPI_Bcast_c(data, 3, MPI_INT, root, comm));
+        break;
+#endif
+    default:
+        return;
+    }
+    bcasts++;
+    CHECK(data[0] == root && data[1] == 7 && data[2] == form, "Bcast from %d", root);
+}
+
+static void reduce(int root, MPI_Comm comm, int form)
+{
+    int size = hp_comm_size(comm), rank = hp_comm_rank(comm);
+    double send[2] = {rank, 1}, receive[2] = {-1, -1};
+    switch (form) {
+    case 0:
+        CHECK_MPI(MPI_Reduce(send, receive, 2, MPI_DOUBLE, MPI_SUM, root, comm));
+        break;
+    case 1:
+        CHECK_MPI(PMPI_Reduce(send, receive, 2, MPI_DOUBLE, MPI_SUM, root, comm));
+        break;
+#if MPI_VERSION >= 4
+    case 2:
+        CHECK_MPI(MPI_Reduce_c(send, receive, 2, MPI_DOUBLE, MPI_SUM, root, comm));
+        break;
+    case 3:
+        CHECK_MPI(PMPI_Reduce_c(send, receive, 2, MPI_DOUBLE, MPI_SUM, root, comm));
+        break;
+#endif
+    default:
+        return;
+    }
+    reduces++;
+    if (rank == root)
+        CHECK(receive[0] == size * (size - 1) / 2.0 && receive[1] == size, "Reduce to %d", root);
+}
+
+static void allreduce(MPI_Comm comm, int form)
+{
+    int size = hp_comm_size(comm);
+    double send[2] = {hp_comm_rank(comm), 1}, receive[2] = {-1, -1};
+    switch (form) {
+    case 0:
+        CHECK_MPI(MPI_Allreduce(send, receive, 2, MPI_DOUBLE, MPI_SUM, comm));
+        break;
+    case 1:
+        CHECK_MPI(PMPI_Allreduce(send, receive, 2, MPI_DOUBLE, MPI_SUM, comm));
+        break;
+#if MPI_VERSION >= 4
+    case 2:
+        CHECK_MPI(MPI_Allreduce_c(send, receive, 2, MPI_DOUBLE, MPI_SUM, comm));
+        break;
+    case 3:
+        CHECK_MPI(PMPI_Allreduce_c(send, receive, 2, MPI_DOUBLE, MPI_SUM, comm));
+        break;
+#endif
+    default:
+        return;
+    }
+    allreduces++;
+    CHECK(receive[0] == size * (size - 1) / 2.0 && receive[1] == size, "Allreduce of %d ranks", size);
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Comm copy;
+    CHECK_MPI(MPI_Init(&argc, &argv));
+    CHECK_MPI(MPI_Comm_dup(MPI_COMM_WORLD, &copy));
+    for (int round = 0; round < 5; round++)
+        for (int form = 0; form < 4; form++) {
+            for (int root = 0; root < hp_comm_size(MPI_COMM_WORLD); root++) {
+                bcast(root, round % 2 ? copy : MPI_COMM_WORLD, form);
+                reduce(root, round % 2 ? copy : MPI_COMM_WORLD, form);
+            }
+            allreduce(round % 2 ? copy : MPI_COMM_WORLD, form);
+        }
+    hp_intercept_verify_(&bcasts, &reduces, &allreduces);
+    CHECK_MPI(MPI_Comm_free(&copy));
+    CHECK_MPI(MPI_Finalize());
+    return 0;
+}

@@ -48,7 +48,14 @@ void hp_comm_destroy(hp_comm_t *comm)
 const hp_neighbors_t *hp_comm_tree(hp_comm_t *comm, const hp_shapes_t *shapes, uint32_t root,
                                    bool in_rank_order)
 {
-    bool flat = in_rank_order && comm->rank_order;
+    /* The one level of a rank-ordered tree joins ranks of any distance: a shape of many rounds or many
+     * children would be wrong for one or the other. */
+    static const hp_shapes_t rank_order_shapes = {
+        .shape = {[HP_LEVEL_NODE] = HP_SHAPE_BINOMIAL, [HP_LEVEL_CORE] = HP_SHAPE_BINOMIAL}};
+    const bool flat = in_rank_order && comm->rank_order;
+
+    if (flat)
+        shapes = &rank_order_shapes;
 
     for (unsigned i = 0; i < HP_TREE_CACHE; i++) {
         const hp_cached_tree_t *tree = &comm->trees[i];

@@ -121,19 +121,24 @@ static uint32_t count_groups(const uint32_t *lead, uint32_t count)
 static void choose_levels(hp_hierarchy_t *h, leads_t *leads, uint32_t level_mask, uint32_t *kept_lead[])
 {
     uint32_t outer_groups = 1;
+    hp_level_t singles = HP_LEVEL_CORE; /* what single ranks differ by: with one rank a node, the node */
     for (unsigned level = 0; level < GROUP_LEVELS; level++) {
         if (!(level_mask & (1u << level)))
             continue;
         uint32_t groups = count_groups(leads->lead[level], h->rank_count);
-        if (groups == outer_groups || groups == h->rank_count)
+        if (groups == outer_groups)
             continue;
+        if (groups == h->rank_count) {
+            singles = (hp_level_t)level;
+            break;
+        }
         kept_lead[h->level_count] = leads->lead[level];
         h->group_count[h->level_count] = groups;
         h->level[h->level_count++] = (hp_level_t)level;
         outer_groups = groups;
     }
     h->group_count[h->level_count] = h->rank_count;
-    h->level[h->level_count++] = HP_LEVEL_CORE;
+    h->level[h->level_count++] = singles;
 }
 
 static hp_status_t allocate(hp_hierarchy_t *h)

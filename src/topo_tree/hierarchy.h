@@ -16,20 +16,20 @@ typedef struct hp_hierarchy hp_hierarchy_t;
 
 /* Builds the hierarchy of count ranks. table[r] is rank r's locality. level_mask: bit l set = level l may be
  * used (HP_LEVEL_CORE is always used: it is the level of single ranks and need not be set).
- * A level that splits no group, or whose every group is a single rank, is dropped
- * (the node level too when all ranks share one node: then the ranks of the node are split by the next level;
- * and when every node has one rank: then they are joined by HP_LEVEL_CORE, though they are on different
- * nodes). Groups of a level are ordered by their lowest rank; members by rank; the default leader is the
- * lowest rank. flat: no levels from the table: one level, ranks in order (used for non-commutative reductions
- * when the ranks of a node are not contiguous). What the functions below say of nodes comes from the table
- * all the same. Takes O(count log count). Returns HP_OK with *out, HP_ERR_NO_MEM, or HP_ERR_ARG (count 0 or
- * above INT32_MAX). */
+ * A level that splits no group is dropped (the node level too when all ranks share one node: then the ranks
+ * of the node are split by the next level). The last level is the outermost one that tells all ranks apart:
+ * the core level as a rule, the node level when every node has one rank, because it is nodes that are joined
+ * then. Groups of a level are ordered by their lowest rank; members by rank; the default leader is the lowest
+ * rank. flat: no levels from the table: one level, ranks in order (used for non-commutative reductions when
+ * the ranks of a node are not contiguous). What the functions below say of nodes comes from the table all the
+ * same. Takes O(count log count). Returns HP_OK with *out, HP_ERR_NO_MEM, or HP_ERR_ARG (count 0 or above
+ * INT32_MAX). */
 hp_status_t hp_hierarchy_create(uint32_t count, const hp_locality_t *table, uint32_t level_mask, bool flat,
                                 hp_hierarchy_t **out);
 void hp_hierarchy_destroy(hp_hierarchy_t *hierarchy); /* NULL is allowed */
 
 uint32_t hp_hierarchy_rank_count(const hp_hierarchy_t *h);
-/* Number of levels kept, >= 1; the last one is always HP_LEVEL_CORE. */
+/* Number of levels kept, >= 1; the groups of the last one are single ranks. */
 uint32_t hp_hierarchy_level_count(const hp_hierarchy_t *h);
 /* Which hp_level_t the i-th kept level is, outermost first. */
 hp_level_t hp_hierarchy_level(const hp_hierarchy_t *h, uint32_t i);

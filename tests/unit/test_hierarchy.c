@@ -47,9 +47,9 @@ static void levels_kept(void **state)
     check_levels("node:2 package:2 core:4", 8, all, "package core");
     /* One NUMA domain a package splits nothing further. */
     check_levels("node:2 package:2 numa:1 core:4", 16, all, "node package core");
-    /* Single ranks need no group. */
-    check_levels("node:4 core:1", 4, all, "core");
-    check_levels("node:2 package:2 core:1", 4, all, "node core");
+    /* Single ranks need no group: the level is called by what tells them apart. */
+    check_levels("node:4 core:1", 4, all, "node");
+    check_levels("node:2 package:2 core:1", 4, all, "node package");
     check_levels("core:8", 8, all, "core");
     check_levels("node:2 package:2 core:4", 1, all, "core");
     /* More ranks than cores. */
@@ -149,7 +149,7 @@ static void random_tables(void **state)
         hp_locality_t *table = places_random(&random, count);
         hp_hierarchy_t *h = create(count, table, check_random_below(&random, PLACES_ALL_LEVELS + 1));
         assert_int_equal(hp_hierarchy_rank_count(h), count);
-        assert_int_equal(hp_hierarchy_level(h, hp_hierarchy_level_count(h) - 1), HP_LEVEL_CORE);
+        assert_int_equal(hp_hierarchy_group_count(h, hp_hierarchy_level_count(h)), count);
         for (uint32_t depth = 0; depth <= hp_hierarchy_level_count(h); depth++)
             check_groups(h, table, depth);
         for (uint32_t depth = 1; depth <= hp_hierarchy_level_count(h); depth++)

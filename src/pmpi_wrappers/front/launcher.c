@@ -1,23 +1,29 @@
 /* launcher: makes `LD_PRELOAD=libhanpmpi.so mpirun ...` reach the ranks on other hosts.
  *
- * Open MPI hands remote ranks only the environment it is told to. So when this library finds itself inside
- * Open MPI's launcher it adds LD_PRELOAD and all HANPMPI_* to the list the launcher forwards: to the MCA
- * parameter mca_base_env_list, or, when the user gave -x on the command line (Open MPI refuses both
- * together), nothing can be added and the user is told. MPICH's launcher forwards the whole environment by
- * itself. Threads: a constructor, before main. Ownership: the environment. */
+ * Open MPI hands remote ranks only the environment it is told to; MPICH's launcher hands on everything by
+ * itself. So when this library finds itself inside Open MPI's launcher it tells it about LD_PRELOAD and all
+ * HANPMPI_* variables, in the way the user already uses (Open MPI 4 refuses to mix them):
+ *
+ *   -x on the command line                      more -x; the launcher is started again with them
+ *   --mca mca_base_env_list on the command line longer list, put in its place
+ *   neither                                     the list in the environment, behind what the user put there
+ *
+ * Threads: a constructor, before main. Ownership: what is allocated lives as long as the process. */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 extern char **environ;
 
-static const char list_variable[] = "OMPI_MCA_mca_base_env_list";
+enum { NAMES_MAX = 128 };
+static const char list_variable[] = "OMPI_MCA_mca_base_env_list", list_parameter[] = "mca_base_env_list";
 
 static bool is_launcher(void)
 {
-    static const char *const names[] = {"mpirun", "mpiexec", "orterun", "prterun", "oshrun"};
+    static const char *const names[] = {"mpirun", "mpiexec", "orterun", "prterun"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         size_t length = strlen(names[i]);
         if (strncmp(program_invocation_short_name, names[i], length) == 0 &&
@@ -27,38 +33,124 @@ static bool is_launcher(void)
     return false;
 }
 
-/* Is name already an entry of the semicolon-separated list, as NAME or NAME=value? */
-static bool listed(const char *list, const char *name, size_t length)
+/* Is text NAME or NAME=value, up to its end or to a semicolon? */
+static bool names_variable(const char *text, const char *name)
+{
+    size_t length = strlen(name);
+    return strncmp(text, name, length) == 0 &&
+           (text[length] == '\0' || text[length] == ';' || text[length] == '=');
+}
+
+static bool is_listed(const char *list, const char *name)
 {
     for (const char *entry = list; entry; entry = strchr(entry, ';')) {
         entry += *entry == ';';
-        if (strncmp(entry, name, length) == 0 &&
-            (entry[length] == '\0' || entry[length] == ';' || entry[length] == '='))
+        if (names_variable(entry, name))
             return true;
     }
     return false;
 }
 
-static void append(char *list, size_t room, const char *name, size_t length)
+/* The user's list with our names behind it; NULL when out of memory. */
+static char *extend_list(const char *users, char *const names[], size_t count)
 {
-    size_t used = strlen(list);
-    if (!listed(list, name, length) && used + length + 2 < room)
-        snprintf(list + used, room - used, "%s%.*s", used ? ";" : "", (int)length, name);
+    size_t room = strlen(users) + 1;
+    for (size_t i = 0; i < count; i++)
+        room += strlen(names[i]) + 1;
+    char *list = malloc(room);
+    if (!list)
+        return NULL;
+    strcpy(list, users);
+    for (size_t i = 0; i < count; i++)
+        if (!is_listed(users, names[i])) {
+            if (*list)
+                strcat(list, ";");
+            strcat(list, names[i]);
+        }
+    return list;
 }
 
-__attribute__((constructor)) static void forward_environment(void)
+static bool is_x(const char *argument)
 {
-    char list[8192];
+    return strcmp(argument, "-x") == 0 || strcmp(argument, "--x") == 0;
+}
+
+/* Starts the launcher again with -x for every name it does not have, in every application context (they are
+ * separated by colons). Returns when there is nothing to add or the start fails. */
+static void restart_with_x(int argc, char **argv, char *const names[], size_t count)
+{
+    char *missing[NAMES_MAX];
+    size_t missing_count = 0, contexts = 1;
+
+    for (size_t i = 0; i < count; i++) {
+        bool given = false;
+        for (int k = 1; k + 1 < argc; k++)
+            given |= is_x(argv[k]) && names_variable(argv[k + 1], names[i]);
+        if (!given)
+            missing[missing_count++] = names[i];
+    }
+    for (int k = 1; k < argc; k++)
+        contexts += strcmp(argv[k], ":") == 0;
+    char **longer = malloc(((size_t)argc + 1 + 2 * contexts * missing_count) * sizeof *longer);
+    if (missing_count == 0 || !longer) {
+        free(longer);
+        return;
+    }
+    size_t used = 0;
+    for (int k = 0; k < argc; k++) {
+        longer[used++] = argv[k];
+        if (k > 0 && strcmp(argv[k], ":") != 0)
+            continue;
+        for (size_t i = 0; i < missing_count; i++) {
+            longer[used++] = (char *)"-x";
+            longer[used++] = missing[i];
+        }
+    }
+    longer[used] = NULL;
+    execv("/proc/self/exe", longer);
+    free(longer);
+}
+
+/* Lengthens the list on the command line. false: there is none. */
+static bool extend_argument(int argc, char **argv, char *const names[], size_t count)
+{
+    bool found = false;
+    for (int k = 1; k + 2 < argc; k++)
+        if (argv[k][0] == '-' && strstr(argv[k], "mca") && strcmp(argv[k + 1], list_parameter) == 0) {
+            char *list = extend_list(argv[k + 2], names, count);
+            if (list)
+                argv[k + 2] = list;
+            found = true;
+        }
+    return found;
+}
+
+/* glibc passes main's arguments to constructors; argv is the array that main will see. */
+__attribute__((constructor)) static void forward_environment(int argc, char **argv)
+{
+    char *names[NAMES_MAX];
+    size_t count = 0;
 
     if (!is_launcher() || !getenv("LD_PRELOAD"))
         return;
-    const char *users = getenv(list_variable);
-    if (users && strlen(users) >= sizeof list / 2)
+    names[count++] = (char *)"LD_PRELOAD";
+    for (char **entry = environ; *entry && count < NAMES_MAX; entry++) {
+        const char *equals = strchr(*entry, '=');
+        if (strncmp(*entry, "HANPMPI_", 8) == 0 && equals) {
+            names[count] = strndup(*entry, (size_t)(equals - *entry));
+            count += names[count] != NULL;
+        }
+    }
+    for (int k = 1; k < argc; k++)
+        if (is_x(argv[k])) {
+            restart_with_x(argc, argv, names, count);
+            return;
+        }
+    if (extend_argument(argc, argv, names, count))
         return;
-    snprintf(list, sizeof list, "%s", users ? users : "");
-    append(list, sizeof list, "LD_PRELOAD", strlen("LD_PRELOAD"));
-    for (char **entry = environ; *entry; entry++)
-        if (strncmp(*entry, "HANPMPI_", 8) == 0 && strchr(*entry, '='))
-            append(list, sizeof list, *entry, (size_t)(strchr(*entry, '=') - *entry));
-    setenv(list_variable, list, 1);
+    const char *users = getenv(list_variable);
+    char *list = extend_list(users ? users : "", names, count);
+    if (list)
+        setenv(list_variable, list, 1);
+    free(list);
 }

@@ -14,21 +14,25 @@ bool hp_start_is_enabled(void)
     return !value || strcmp(value, "0") != 0;
 }
 
-const char *hp_start_rank_variable(void)
+/* The rank as the launcher tells it in the environment, NULL when this is no rank of a job. */
+static const char *rank_text(void)
 {
-    static const char *const variables[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"};
-    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
-        if (getenv(variables[i]))
-            return variables[i];
-    return NULL;
+    static const char *const variables[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"};
+    const char *text = NULL;
+    for (size_t i = 0; i < sizeof variables / sizeof *variables && !text; i++)
+        text = getenv(variables[i]);
+    return text;
 }
 
-/* Before a backend exists nobody can ask MPI for the rank; the launcher's word keeps a warning to one rank.
- */
-static bool speaks_for_job(void)
+bool hp_start_is_rank(void)
 {
-    const char *variable = hp_start_rank_variable();
-    return !variable || strcmp(getenv(variable), "0") == 0;
+    return rank_text() != NULL;
+}
+
+bool hp_start_speaks_for_job(void)
+{
+    const char *rank = rank_text();
+    return !rank || strcmp(rank, "0") == 0;
 }
 
 static bool own_directory(char *directory, size_t room)
@@ -66,7 +70,7 @@ static void list_installed(const char *directory, char *text, size_t room)
 static void warn_no_backend(const hp_host_mpi_t *host, const char *directory, const char *reason)
 {
     char installed[256];
-    if (!speaks_for_job())
+    if (!hp_start_speaks_for_job())
         return;
     list_installed(directory, installed, sizeof installed);
     hp_warn(

@@ -13,8 +13,10 @@ bool hp_start_is_enabled(void);
  * what was detected and what is installed. */
 const hp_backend_t *hp_start_open_backend(const hp_host_mpi_t *host, const hp_function_t *mpi_calls);
 
-/* The environment variable by which the launcher tells a process its rank; NULL when this is no rank of a
- * job. */
-const char *hp_start_rank_variable(void);
+/* Did an MPI launcher start this process as a rank? */
+bool hp_start_is_rank(void);
+/* Rank 0 by the launcher's word, or not a rank: warnings that come before MPI can be asked are given by this
+ * process alone. */
+bool hp_start_speaks_for_job(void);
 
 #endif

@@ -1,0 +1,241 @@
+/* errors: a wrong call reports as the MPI below would, through the user's error handler, with the user's communicator
+ * (pitfall 18). Every wrong call is made twice: on a communicator that the library works on, and on a twin where it stands
+ * aside; both must give the same error class.
+ *
+ * usage: errors GROUP... ; the groups are in the table below. */
+#include "groups.h"
+
+typedef enum { BCAST, REDUCE, ALLREDUCE, COLLECTIVES } collective_t;
+static const char *const names[COLLECTIVES] = {"Bcast", "Reduce", "Allreduce"};
+
+typedef struct {
+    const char *what;
+    unsigned collectives; /* bit mask */
+    int count, root;
+    MPI_Datatype type;
+    MPI_Op op;
+} wrong_t;
+
+enum { ALL = 7, ROOTED = 3, REDUCING = 6 };
+/* MPICH 4.0 looks at the count of a Bcast only; a negative one crashes its Reduce. */
+#ifdef MPICH_NUMVERSION
+enum { COUNTED = 1 << BCAST };
+#else
+enum { COUNTED = ALL };
+#endif
+
+static int call(collective_t collective, const wrong_t *wrong, MPI_Comm comm)
+{
+    int send[64] = {0}, receive[64] = {0};
+    switch (collective) {
+    case BCAST:
+        return MPI_Bcast(send, wrong->count, wrong->type, wrong->root, comm);
+    case REDUCE:
+        return MPI_Reduce(send, receive, wrong->count, wrong->type, wrong->op, wrong->root, comm);
+    default:
+        return MPI_Allreduce(send, receive, wrong->count, wrong->type, wrong->op, comm);
+    }
+}
+
+static void check_works(MPI_Comm comm)
+{
+    int one = 1, sum = 0;
+    CHECK_MPI(MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, comm));
+    CHECK_EQUAL(sum, hp_comm_size(comm), "Allreduce after an error");
+    CHECK_MPI(MPI_Bcast(&sum, 1, MPI_INT, 0, comm));
+    CHECK_MPI(MPI_Reduce(&one, &sum, 1, MPI_INT, MPI_SUM, 0, comm));
+}
+
+static int wrong_calls(const wrong_t **table)
+{
+    static wrong_t wrong[16];
+    int size = hp_comm_size(MPI_COMM_WORLD), n = 0;
+    wrong[n++] = (wrong_t){"root = size", ROOTED, 1, size, MPI_INT, MPI_SUM};
+    wrong[n++] = (wrong_t){"root = -7", ROOTED, 1, -7, MPI_INT, MPI_SUM};
+    wrong[n++] = (wrong_t){"count = -1", COUNTED, -1, 0, MPI_INT, MPI_SUM};
+    wrong[n++] = (wrong_t){"MPI_DATATYPE_NULL", ALL, 1, 0, MPI_DATATYPE_NULL, MPI_SUM};
+    wrong[n++] = (wrong_t){"MPI_OP_NULL", REDUCING, 1, 0, MPI_INT, MPI_OP_NULL};
+    wrong[n++] = (wrong_t){"MPI_BAND of doubles", REDUCING, 1, 0, MPI_DOUBLE, MPI_BAND};
+    wrong[n++] = (wrong_t){"MPI_MAXLOC of integers", REDUCING, 1, 0, MPI_INT, MPI_MAXLOC};
+    *table = wrong;
+    return n;
+}
+
+static void compare_wrong_calls(MPI_Comm library, MPI_Comm native)
+{
+    const wrong_t *wrong;
+    int count = wrong_calls(&wrong);
+    for (int i = 0; i < count; i++)
+        for (collective_t collective = BCAST; collective < COLLECTIVES; collective++) {
+            if (!(wrong[i].collectives >> collective & 1))
+                continue;
+            int native_class = hp_error_class(call(collective, &wrong[i], native));
+            int library_class = hp_error_class(call(collective, &wrong[i], library));
+            CHECK(native_class != MPI_SUCCESS, "%s with %s is no error here", names[collective], wrong[i].what);
+            CHECK(library_class == native_class, "%s with %s: class %d, native %d", names[collective], wrong[i].what,
+                  library_class, native_class);
+        }
+}
+
+static MPI_Comm dup_returning(MPI_Comm comm, bool native)
+{
+    MPI_Comm copy;
+    if (native)
+        copy = hp_comm_dup_native(comm);
+    else
+        CHECK_MPI(MPI_Comm_dup(comm, &copy));
+    CHECK_MPI(MPI_Comm_set_errhandler(copy, MPI_ERRORS_RETURN));
+    return copy;
+}
+
+/* On a communicator that is new to the library, and on one that it has set up. */
+static void group_arguments(void)
+{
+    MPI_Comm library = dup_returning(MPI_COMM_WORLD, false), native = dup_returning(MPI_COMM_WORLD, true);
+    compare_wrong_calls(library, native);
+    for (int i = 0; i < 5; i++)
+        check_works(library);
+    compare_wrong_calls(library, native);
+    check_works(library);
+    check_works(native);
+    CHECK_MPI(MPI_Comm_free(&library));
+    CHECK_MPI(MPI_Comm_free(&native));
+}
+
+/* A datatype that was never committed. MPI has no call that tells, but the hosts report it. */
+static void group_uncommitted(void)
+{
+    MPI_Comm library = dup_returning(MPI_COMM_WORLD, false), native = dup_returning(MPI_COMM_WORLD, true);
+    wrong_t wrong = {"uncommitted datatype", 1 << BCAST, 1, 0, MPI_DATATYPE_NULL, MPI_SUM};
+    CHECK_MPI(MPI_Type_contiguous(2, MPI_INT, &wrong.type));
+    for (int i = 0; i < 5; i++)
+        check_works(library);
+    int native_class = hp_error_class(call(BCAST, &wrong, native));
+    CHECK_EQUAL(native_class, MPI_ERR_TYPE, wrong.what);
+    CHECK_EQUAL(hp_error_class(call(BCAST, &wrong, library)), native_class, wrong.what);
+    CHECK_MPI(MPI_Type_free(&wrong.type));
+    CHECK_MPI(MPI_Comm_free(&library));
+    CHECK_MPI(MPI_Comm_free(&native));
+}
+
+/* MPI_COMM_NULL: the error goes to MPI_COMM_WORLD's handler. */
+static void group_comm_null(void)
+{
+    const wrong_t right = {"MPI_COMM_NULL", ALL, 1, 0, MPI_INT, MPI_SUM};
+    check_works(MPI_COMM_WORLD);
+    CHECK_MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+    CHECK_MPI(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
+    for (collective_t collective = BCAST; collective < COLLECTIVES; collective++)
+        CHECK_EQUAL(hp_error_class(call(collective, &right, MPI_COMM_NULL)), MPI_ERR_COMM, names[collective]);
+    CHECK_MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL));
+    check_works(MPI_COMM_WORLD);
+}
+
+static MPI_Comm seen_comm;
+static int seen_class, seen_calls;
+
+static void remember(MPI_Comm *comm, int *code, ...)
+{
+    seen_comm = *comm;
+    seen_class = hp_error_class(*code);
+    seen_calls++;
+}
+
+/* A user's handler is called once, with the user's communicator and not with a private duplicate of it. */
+static void group_handler(void)
+{
+    MPI_Comm comm, native = dup_returning(MPI_COMM_WORLD, true);
+    MPI_Errhandler handler;
+    const wrong_t *wrong;
+    int count = wrong_calls(&wrong);
+
+    CHECK_MPI(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+    for (int i = 0; i < 5; i++)
+        check_works(comm);
+    CHECK_MPI(MPI_Comm_create_errhandler(remember, &handler));
+    CHECK_MPI(MPI_Comm_set_errhandler(comm, handler));
+    for (int i = 0; i < count; i++)
+        for (collective_t collective = BCAST; collective < COLLECTIVES; collective++) {
+            if (!(wrong[i].collectives >> collective & 1))
+                continue;
+            int native_class = hp_error_class(call(collective, &wrong[i], native));
+            seen_comm = MPI_COMM_NULL;
+            seen_calls = 0;
+            CHECK_EQUAL(hp_error_class(call(collective, &wrong[i], comm)), native_class, wrong[i].what);
+            CHECK_EQUAL(seen_calls, 1, "calls of the error handler");
+            CHECK_EQUAL(seen_class, native_class, "error class in the handler");
+            CHECK(seen_comm == comm, "the handler was called with another communicator");
+        }
+    CHECK_MPI(MPI_Errhandler_free(&handler));
+    CHECK_MPI(MPI_Comm_free(&comm));
+    CHECK_MPI(MPI_Comm_free(&native));
+}
+
+/* Two ranks that disagree about the count: the receiver has room for less than what comes. */
+static int disagree(collective_t collective, MPI_Comm comm, int receiver)
+{
+    wrong_t count = {.type = MPI_INT, .op = MPI_SUM, .count = hp_comm_rank(comm) == receiver ? 4 : 8, .root = 0};
+    return hp_error_class(call(collective, &count, comm));
+}
+
+/* A truncated message is reported where, and as what, the host reports it; a user's handler sees the user's communicator.
+ * A communicator is not used again after that: MPI does not say what state it is in. */
+static void group_truncation(void)
+{
+    MPI_Comm pair;
+    int rank = hp_comm_rank(MPI_COMM_WORLD);
+    CHECK_MPI(MPI_Comm_split(MPI_COMM_WORLD, rank / 2, rank, &pair));
+    if (hp_comm_size(MPI_COMM_WORLD) < 2) {
+        CHECK_MPI(MPI_Comm_free(&pair));
+        hp_group_skip("needs 2 ranks");
+        return;
+    }
+    if (hp_comm_size(pair) == 2)
+        for (collective_t collective = BCAST; collective <= REDUCE; collective++) {
+            MPI_Comm library = dup_returning(pair, false), native = dup_returning(pair, true);
+            int receiver = collective == BCAST ? 1 : 0;
+            for (int i = 0; i < 5; i++)
+                check_works(library);
+            int native_class = disagree(collective, native, receiver);
+            int library_class = disagree(collective, library, receiver);
+            CHECK(library_class == native_class, "%s: class %d, native %d", names[collective], library_class, native_class);
+            if (hp_comm_rank(pair) == receiver)
+                CHECK_EQUAL(library_class, MPI_ERR_TRUNCATE, names[collective]);
+
+            MPI_Comm handled = dup_returning(pair, false);
+            MPI_Errhandler handler;
+            for (int i = 0; i < 5; i++)
+                check_works(handled);
+            CHECK_MPI(MPI_Comm_create_errhandler(remember, &handler));
+            CHECK_MPI(MPI_Comm_set_errhandler(handled, handler));
+            seen_calls = 0;
+            seen_comm = MPI_COMM_NULL;
+            disagree(collective, handled, receiver);
+            if (hp_comm_rank(pair) == receiver) {
+                CHECK(seen_comm == handled, "the handler was called with another communicator, or not at all");
+                CHECK_EQUAL(seen_class, MPI_ERR_TRUNCATE, "error class in the handler");
+            }
+            CHECK_MPI(MPI_Errhandler_free(&handler));
+            CHECK_MPI(MPI_Comm_free(&handled));
+            CHECK_MPI(MPI_Comm_free(&library));
+            CHECK_MPI(MPI_Comm_free(&native));
+        }
+    CHECK_MPI(MPI_Comm_free(&pair));
+    check_works(MPI_COMM_WORLD);
+}
+
+static const hp_group_t groups[] = {
+    {"arguments", group_arguments},
+    {"uncommitted", group_uncommitted},
+    {"comm_null", group_comm_null},
+    {"handler", group_handler},
+    {"truncation", group_truncation},
+};
+
+int main(int argc, char **argv)
+{
+    CHECK_MPI(MPI_Init(&argc, &argv));
+    int code = hp_groups_run(argc, argv, groups, sizeof groups / sizeof *groups);
+    CHECK_MPI(MPI_Finalize());
+    return code;
+}

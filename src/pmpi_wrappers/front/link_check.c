@@ -17,8 +17,6 @@
 #include "base/log.h"
 #include "pmpi_wrappers/front/start.h"
 
-int PMPI_Bcast(uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d, uintptr_t e);
-
 /* Does the symbol table of this ELF image define name? */
 static bool image_defines(const char *image, size_t bytes, const char *name)
 {
@@ -63,11 +61,21 @@ static bool program_defines(const char *name)
     return defines;
 }
 
+/* Is the PMPI_Bcast that the program gets ours? Asked by object: our own name for it would go through the
+ * same search order and always agree. */
+static bool intercepts(void)
+{
+    Dl_info found, own;
+    void *first = dlsym(RTLD_DEFAULT, "PMPI_Bcast");
+    return first && dladdr(first, &found) && dladdr((void *)(uintptr_t)hp_start_is_enabled, &own) &&
+           found.dli_fbase == own.dli_fbase;
+}
+
 __attribute__((constructor)) static void check_link(void)
 {
     if (!hp_start_is_enabled())
         return;
-    if (dlsym(RTLD_DEFAULT, "PMPI_Bcast") != (void *)(uintptr_t)PMPI_Bcast) {
+    if (!intercepts()) {
         if (hp_start_speaks_for_job())
             hp_warn("loaded behind the MPI library, so nothing is intercepted: put -lhanpmpi before -lmpi, "
                     "or use LD_PRELOAD");

@@ -1,0 +1,109 @@
+/* huge: messages of more than 2^31 bytes and of more than 2^31 elements (pitfall 16). Two ranks, about 10 GiB of memory in
+ * all; skipped where there is less.
+ *
+ * usage: huge GROUP... ; the groups are in the table below. */
+#include <unistd.h>
+
+#include "groups.h"
+
+enum { MIB = 1 << 20 };
+
+static bool enough_memory(size_t bytes_per_rank)
+{
+    double available = (double)sysconf(_SC_AVPHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+    double wanted = (double)bytes_per_rank * hp_comm_size(MPI_COMM_WORLD);
+    int enough = available > wanted * 1.2, all;
+    CHECK_MPI(MPI_Allreduce(&enough, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD));
+    return all;
+}
+
+/* Marks and checks one byte in every page, and the last one. */
+static unsigned char mark(size_t at)
+{
+    return (unsigned char)(at >> 12) ^ (unsigned char)(at >> 20) ^ 0x5a;
+}
+
+static void fill(unsigned char *data, size_t bytes)
+{
+    for (size_t at = 0; at < bytes; at += 4096)
+        data[at] = mark(at);
+    data[bytes - 1] = 77;
+}
+
+static void check(const unsigned char *data, size_t bytes)
+{
+    for (size_t at = 0; at < bytes - 1; at += 4096)
+        CHECK(data[at] == mark(at), "byte %zu of %zu is wrong", at, bytes);
+    CHECK_EQUAL(data[bytes - 1], 77, "last byte");
+}
+
+/* A count that fits an int, of a datatype of 1 MiB: 2 GiB and 5 MiB. */
+static void group_bytes(void)
+{
+    const size_t bytes = (size_t)2053 * MIB;
+    MPI_Datatype block;
+    if (!enough_memory(bytes)) {
+        hp_group_skip("too little memory");
+        return;
+    }
+    unsigned char *data = calloc(bytes, 1);
+    CHECK(data, "out of memory");
+    if (hp_comm_rank(MPI_COMM_WORLD) == 0)
+        fill(data, bytes);
+    CHECK_MPI(MPI_Type_contiguous(MIB, MPI_BYTE, &block));
+    CHECK_MPI(MPI_Type_commit(&block));
+    CHECK_MPI(MPI_Bcast(data, 2053, block, 0, MPI_COMM_WORLD));
+    check(data, bytes);
+    CHECK_MPI(MPI_Type_free(&block));
+    free(data);
+}
+
+/* 300 million doubles, 2.4 GB, in place. */
+static void group_reduce(void)
+{
+    const size_t count = 300000000u;
+    if (!enough_memory(2 * count * sizeof(double))) {
+        hp_group_skip("too little memory");
+        return;
+    }
+    int size = hp_comm_size(MPI_COMM_WORLD), rank = hp_comm_rank(MPI_COMM_WORLD);
+    double *data = malloc(count * sizeof *data);
+    CHECK(data, "out of memory");
+    for (size_t i = 0; i < count; i++)
+        data[i] = (double)(i % 1000) + rank;
+    CHECK_MPI(MPI_Allreduce(MPI_IN_PLACE, data, (int)count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD));
+    for (size_t i = 0; i < count; i += 509)
+        CHECK(data[i] == (double)(i % 1000) * size + size * (size - 1) / 2.0, "element %zu: %g", i, data[i]);
+    free(data);
+}
+
+/* More than 2^31 elements: only MPI_X_c can say so. */
+static void group_elements(void)
+{
+#if MPI_VERSION >= 4
+    const size_t bytes = ((size_t)1 << 31) + 4097;
+    if (!enough_memory(bytes)) {
+        hp_group_skip("too little memory");
+        return;
+    }
+    unsigned char *data = calloc(bytes, 1);
+    CHECK(data, "out of memory");
+    if (hp_comm_rank(MPI_COMM_WORLD) == 0)
+        fill(data, bytes);
+    CHECK_MPI(MPI_Bcast_c(data, (MPI_Count)bytes, MPI_BYTE, 0, MPI_COMM_WORLD));
+    check(data, bytes);
+    free(data);
+#else
+    hp_group_skip("needs MPI 4");
+#endif
+}
+
+static const hp_group_t groups[] = {{"bytes", group_bytes}, {"reduce", group_reduce}, {"elements", group_elements}};
+
+int main(int argc, char **argv)
+{
+    CHECK_MPI(MPI_Init(&argc, &argv));
+    int code = hp_groups_run(argc, argv, groups, sizeof groups / sizeof *groups);
+    CHECK_MPI(MPI_Finalize());
+    return code;
+}

@@ -33,8 +33,9 @@ static const hp_knob_info_t infos[HP_KNOB_COUNT] = {
                             .maximum = max},
 #define HP_KNOB_CHOICE(field, name, def, words, unused, scope, help)                                         \
     [HP_KNOB_ID_##field] = {COMMON(field, name, CHOICE, scope, help), .default_value = def, .word = words},
-#define HP_KNOB_TEXT(field, name, def, checker, unused, scope, help)                                         \
-    [HP_KNOB_ID_##field] = {COMMON(field, name, TEXT, scope, help), .default_text = def, .check = checker},
+#define HP_KNOB_TEXT(field, name, def, checker, accepts, scope, help)                                        \
+    [HP_KNOB_ID_##field] = {COMMON(field, name, TEXT, scope, help), .default_text = def, .check = checker,   \
+                            .accepted = accepts},
 #include "base/knobs.def"
 #undef HP_KNOB_INT
 #undef HP_KNOB_BOOL
@@ -171,14 +172,9 @@ const char *hp_knob_range(hp_knob_id_t id, char *buffer, unsigned buffer_bytes)
             used +=
                 (unsigned)snprintf(buffer + used, buffer_bytes - used, "%s%s", i ? ", " : "", info->word(i));
         break;
-    case HP_KNOB_KIND_TEXT: {
-        hp_knobs_t unused;
-        char reason[HP_KNOB_TEXT_BYTES * 2];
-        /* The check's own message names what is accepted; a word no check accepts brings it out. */
-        if (!hp_knob_parse(&unused, id, "?", reason, sizeof reason))
-            snprintf(buffer, buffer_bytes, "%s", reason);
+    case HP_KNOB_KIND_TEXT:
+        snprintf(buffer, buffer_bytes, "%s", info->accepted);
         break;
-    }
     }
     return buffer;
 }
@@ -233,14 +229,18 @@ static void report_unknown(const char *name, hp_knob_problem_fn_t problem, void 
     problem(context, line);
 }
 
+void hp_knobs_defaults(hp_knobs_t *out)
+{
+    memset(out, 0, sizeof *out); /* padding too: the structure is sent as bytes */
+    for (unsigned id = 0; id < HP_KNOB_COUNT; id++)
+        set_default(out, (hp_knob_id_t)id);
+}
+
 void hp_knobs_read(hp_knobs_t *out, bool *set, hp_knob_problem_fn_t problem, void *context)
 {
-    memset(out, 0, sizeof *out); /* padding too: the structure is compared and sent as bytes */
-    for (unsigned id = 0; id < HP_KNOB_COUNT; id++) {
-        set_default(out, (hp_knob_id_t)id);
-        if (set)
-            set[id] = false;
-    }
+    hp_knobs_defaults(out);
+    for (unsigned id = 0; set && id < HP_KNOB_COUNT; id++)
+        set[id] = false;
     for (char **entry = environ; entry && *entry; entry++) {
         const char *equals = strchr(*entry, '=');
         if (!equals || strncmp(*entry, prefix, sizeof prefix - 1) != 0)

@@ -54,11 +54,15 @@ typedef struct {
     const char *default_text;                /* TEXT */
     hp_knob_word_fn_t word;                  /* CHOICE */
     hp_knob_check_fn_t check;                /* TEXT */
+    const char *accepted;                    /* TEXT: what the check accepts, for people */
     const char *text;                        /* one sentence for people */
     uint32_t offset;                         /* of the value in hp_knobs_t */
 } hp_knob_info_t;
 
 const hp_knob_info_t *hp_knob_info(hp_knob_id_t id);
+
+/* Fills *out with the defaults. */
+void hp_knobs_defaults(hp_knobs_t *out);
 
 /* Receives one line per problem found while reading. */
 typedef void (*hp_knob_problem_fn_t)(void *context, const char *line);

@@ -69,6 +69,19 @@ hp_outcome_t hp_select_possible(const hp_knobs_t *knobs, hp_collective_t collect
     return HP_OUTCOME_RULE;
 }
 
+/* What the rule says, and the knobs over it. */
+static void fill_setting(const rule_t *rule, const hp_knobs_t *knobs, hp_setting_t *setting)
+{
+    setting->segment_bytes = knobs->segment_bytes ? (size_t)knobs->segment_bytes : rule->segment_bytes;
+    setting->trees = rule->trees;
+    for (unsigned level = 0; level < HP_LEVEL_COUNT; level++)
+        setting->shapes.shape[level] = level == HP_LEVEL_NODE ? rule->between_nodes : rule->inside_node;
+    if (knobs->shapes[0]) {
+        char error[HP_KNOB_TEXT_BYTES];
+        hp_shapes_parse(knobs->shapes, &setting->shapes, error, sizeof error); /* checked when it was set */
+    }
+}
+
 hp_outcome_t hp_select(const hp_comm_t *comm, hp_collective_t collective, uint64_t bytes,
                        const hp_algorithm_t **algorithm, hp_setting_t *setting)
 {
@@ -89,15 +102,11 @@ hp_outcome_t hp_select(const hp_comm_t *comm, hp_collective_t collective, uint64
     assert(*algorithm);
     if (bytes > (*algorithm)->bytes_max)
         return HP_OUTCOME_RULE;
-    if (!rule)
-        rule = &forced_default;
-    setting->segment_bytes = knobs->segment_bytes ? (size_t)knobs->segment_bytes : rule->segment_bytes;
-    setting->trees = rule->trees;
-    for (unsigned level = 0; level < HP_LEVEL_COUNT; level++)
-        setting->shapes.shape[level] = level == HP_LEVEL_NODE ? rule->between_nodes : rule->inside_node;
-    if (knobs->shapes[0]) {
-        char error[HP_KNOB_TEXT_BYTES];
-        hp_shapes_parse(knobs->shapes, &setting->shapes, error, sizeof error); /* checked when it was set */
-    }
+    fill_setting(rule ? rule : &forced_default, knobs, setting);
     return HP_OUTCOME_TAKEN;
+}
+
+void hp_select_default_setting(const hp_knobs_t *knobs, hp_setting_t *setting)
+{
+    fill_setting(&forced_default, knobs, setting);
 }

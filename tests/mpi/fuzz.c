@@ -1,0 +1,214 @@
+/* fuzz: the differential fuzzer (fuzz.h says how it works).
+ *
+ * usage: fuzz [--seed S] [--count N] [--seconds T] [--max-bytes B] [--stuck-seconds T] [--expect-taken]
+ *             [--bcast LIST] [--reduce LIST] [--allreduce LIST]
+ *
+ * LIST: algorithms, comma-separated, from which the hint of a communicator is drawn. Without --seed the clock gives one.
+ * The seed is printed first; a failure prints the case on every rank that sees it, and the command that repeats it. */
+#include "fuzz.h"
+
+#include <getopt.h>
+#include <signal.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { PAIRS = 12, RENEW_PAIR = 400, RENEW_MAP = 50, LOOK_AT_CLOCK = 64, TEXT_BYTES = 1024 };
+
+static hp_fuzz_options_t options = {.count = 2000,
+                                    .max_bytes = 256 << 10,
+                                    .stuck_seconds = 120,
+                                    .algorithms = {"auto,tree", "auto,tree", "auto,tree,recursive_doubling"}};
+static const char *program;
+
+/* What the alarm prints. */
+static int64_t case_number;
+static hp_fuzz_case_t current;
+
+static void parse(int argc, char **argv)
+{
+    static const struct option known[] = {
+        {"seed", required_argument, NULL, 's'},      {"count", required_argument, NULL, 'n'},
+        {"seconds", required_argument, NULL, 't'},   {"max-bytes", required_argument, NULL, 'm'},
+        {"bcast", required_argument, NULL, 'b'},     {"reduce", required_argument, NULL, 'r'},
+        {"allreduce", required_argument, NULL, 'a'}, {"stuck-seconds", required_argument, NULL, 'w'},
+        {"expect-taken", no_argument, NULL, 'e'},    {NULL, 0, NULL, 0}};
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    options.seed = hp_hash((uint64_t)now.tv_sec, (uint64_t)now.tv_nsec, 0) >> 32;
+    program = argv[0];
+    for (int letter; (letter = getopt_long(argc, argv, "", known, NULL)) != -1;) {
+        switch (letter) {
+        case 's':
+            options.seed = strtoull(optarg, NULL, 10);
+            break;
+        case 'n':
+            options.count = strtoll(optarg, NULL, 10);
+            break;
+        case 't':
+            options.seconds = strtod(optarg, NULL);
+            break;
+        case 'm':
+            options.max_bytes = strtoll(optarg, NULL, 10);
+            break;
+        case 'b':
+            options.algorithms[HP_FUZZ_BCAST] = optarg;
+            break;
+        case 'r':
+            options.algorithms[HP_FUZZ_REDUCE] = optarg;
+            break;
+        case 'a':
+            options.algorithms[HP_FUZZ_ALLREDUCE] = optarg;
+            break;
+        case 'w':
+            options.stuck_seconds = atoi(optarg);
+            break;
+        case 'e':
+            options.expect_taken = true;
+            break;
+        default:
+            exit(2);
+        }
+    }
+}
+
+/* The current case and how to come back to it. */
+static void describe(char *text, size_t text_bytes)
+{
+    char own[TEXT_BYTES];
+    snprintf(text, text_bytes,
+             "case %" PRId64 ": %s\n  repeat with: mpirun -np %d %s --seed %" PRIu64 " --count %" PRId64
+             " --max-bytes %" PRId64 " --bcast %s --reduce %s --allreduce %s",
+             case_number, hp_fuzz_case_format(&current, own, sizeof own), hp_comm_size(MPI_COMM_WORLD), program,
+             options.seed, case_number + 1, options.max_bytes, options.algorithms[HP_FUZZ_BCAST],
+             options.algorithms[HP_FUZZ_REDUCE], options.algorithms[HP_FUZZ_ALLREDUCE]);
+}
+
+/* Not async-signal-safe, and it does not matter: the job hangs and ends here. */
+static void report_stuck(int number)
+{
+    char text[2 * TEXT_BYTES];
+    (void)number;
+    describe(text, sizeof text);
+    fprintf(stderr, "rank %d is stuck in %s\n", hp_comm_rank(MPI_COMM_WORLD), text);
+    fflush(stderr);
+    _exit(1);
+}
+
+static void show_progress(void)
+{
+    static int64_t shown;
+    int64_t step = (case_number + 1) * 10 / options.count;
+    if (step == shown || hp_comm_rank(MPI_COMM_WORLD) != 0)
+        return;
+    shown = step;
+    printf("%d %%\n", (int)step * 10);
+    fflush(stdout);
+}
+
+/* Rank 0's clock rules, so that all stop at the same case. */
+static bool time_is_up(MPI_Comm control, double start)
+{
+    int up = options.seconds > 0 && MPI_Wtime() - start > options.seconds;
+    if (options.seconds > 0 && case_number % LOOK_AT_CLOCK == 0)
+        CHECK_MPI(MPI_Bcast(&up, 1, MPI_INT, 0, control));
+    else
+        up = 0;
+    return up;
+}
+
+static void run_cases(MPI_Comm control)
+{
+    hp_random_t random = {options.seed};
+    hp_pair_t pairs[PAIRS];
+    hp_fuzz_maps_t maps;
+    double start = MPI_Wtime();
+
+    hp_fuzz_maps_create(&maps, &random);
+    for (int i = 0; i < PAIRS; i++)
+        hp_pair_create(&pairs[i], &random, &options);
+    for (case_number = 0; case_number < options.count && !time_is_up(control, start); case_number++) {
+        char difference[512], text[2 * TEXT_BYTES];
+        alarm((unsigned)options.stuck_seconds);
+        if (hp_random_below(&random, RENEW_PAIR) == 0) {
+            hp_pair_t *pair = &pairs[hp_random_below(&random, PAIRS)];
+            hp_pair_free(pair);
+            hp_pair_create(pair, &random, &options);
+        }
+        if (hp_random_below(&random, RENEW_MAP) == 0)
+            hp_fuzz_maps_renew(&maps, &random);
+        const hp_pair_t *pair = &pairs[hp_random_below(&random, PAIRS)];
+        hp_fuzz_case_draw(&current, &random, pair, &maps, &options);
+        if (!hp_fuzz_case_run(&current, difference, sizeof difference)) {
+            describe(text, sizeof text);
+            CHECK(false, "%s\n  %s", difference, text);
+        }
+        show_progress();
+    }
+    alarm(0);
+    for (int i = 0; i < PAIRS; i++)
+        hp_pair_free(&pairs[i]);
+    hp_fuzz_maps_free(&maps);
+}
+
+/* Figures of all ranks together, before MPI_Finalize. */
+static void summarise(double seconds)
+{
+    static const char *const names[HP_FUZZ_COLLECTIVES] = {"bcast", "reduce", "allreduce"};
+    int rank = hp_comm_rank(MPI_COMM_WORLD), size = hp_comm_size(MPI_COMM_WORLD);
+    uint64_t mine[HP_FUZZ_COLLECTIVES][2], *all = calloc((size_t)size, sizeof mine);
+    CHECK(all, "out of memory");
+    for (int i = 0; i < HP_FUZZ_COLLECTIVES; i++) {
+        hanpmpi_collective_stats_t stats = hp_lib_stats(names[i]);
+        mine[i][0] = stats.calls;
+        mine[i][1] = stats.taken;
+    }
+    CHECK_MPI(MPI_Gather(mine, sizeof mine, MPI_BYTE, all, sizeof mine, MPI_BYTE, 0, MPI_COMM_WORLD));
+    if (rank == 0) {
+        printf("%" PRId64 " collectives, twice each, on %d ranks in %.1f s: no difference\n", case_number, size, seconds);
+        printf("library: %s\n", hp_lib_backend());
+        for (int i = 0; i < HP_FUZZ_COLLECTIVES; i++) {
+            uint64_t calls = 0, taken = 0;
+            for (int r = 0; r < size; r++) {
+                calls += all[(r * HP_FUZZ_COLLECTIVES + i) * 2];
+                taken += all[(r * HP_FUZZ_COLLECTIVES + i) * 2 + 1];
+            }
+            printf("  %-9s %10" PRIu64 " calls, half of them on the host's side; %10" PRIu64 " taken\n", names[i], calls,
+                   taken);
+            if (options.expect_taken && size > 1)
+                CHECK(taken > 0, "the library took no %s", names[i]);
+        }
+    }
+    free(all);
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Comm control;
+
+    parse(argc, argv);
+    CHECK_MPI(MPI_Init(&argc, &argv));
+    control = hp_comm_dup_native(MPI_COMM_WORLD);
+    CHECK_MPI(MPI_Bcast(&options.seed, 1, MPI_UINT64_T, 0, control));
+    if (hp_comm_rank(control) == 0) {
+        printf("seed %" PRIu64 "\n", options.seed);
+        fflush(stdout);
+    }
+    signal(SIGALRM, report_stuck);
+    hp_basics_init();
+    hp_operations_init();
+    double start = MPI_Wtime();
+    run_cases(control);
+    hp_operations_fini();
+    hp_basics_fini();
+    summarise(MPI_Wtime() - start);
+    CHECK_MPI(MPI_Comm_free(&control));
+    CHECK_MPI(MPI_Finalize());
+
+    hanpmpi_resources_t held = hp_lib_resources();
+    CHECK_EQUAL(held.communicators, 0, "communicators held after MPI_Finalize");
+    CHECK_EQUAL(held.duplicates, 0, "private duplicates held after MPI_Finalize");
+    CHECK_EQUAL(held.requests, 0, "requests held after MPI_Finalize");
+    CHECK_EQUAL(held.buffers, 0, "buffers held after MPI_Finalize");
+    return 0;
+}

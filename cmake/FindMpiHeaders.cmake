@@ -17,7 +17,7 @@ foreach(wrapper mpicc.openmpi mpicc.mpich mpicc)
     list(APPEND _candidates ${_flags})
   endif()
 endforeach()
-list(APPEND _candidates ${PROJECT_SOURCE_DIR}/.venv/include ${PROJECT_SOURCE_DIR}/.venv/mpich/include)
+list(APPEND _candidates ${PROJECT_SOURCE_DIR}/.venv/mpich/include)
 list(REMOVE_DUPLICATES _candidates)
 
 set(HANPMPI_ABIS "")

@@ -53,7 +53,8 @@ sim_t *sim_create(const sim_config_t *config); /* never NULL: without memory the
 void sim_destroy(sim_t *sim);
 hp_transport_t *sim_transport(sim_t *sim, uint32_t rank);
 
-/* rank stands still from from_ns to to_ns. One delay a rank. */
+uint64_t sim_now(const sim_t *sim); /* the clock goes on from run to run */
+/* rank stands still from from_ns to to_ns by the clock. One delay a rank. */
 void sim_delay(sim_t *sim, uint32_t rank, uint64_t from_ns, uint64_t to_ns);
 
 typedef enum { SIM_ISEND, SIM_IRECV, SIM_POLL, SIM_REDUCE, SIM_COPY, SIM_CALL_COUNT } sim_call_t;

@@ -1,0 +1,371 @@
+#!/usr/bin/env python3
+"""bad_input: what the library says, and does not say, when something is wrong around it.
+
+Every case runs a small program (probe.c) under one MPI and looks at its exit code, its results and the lines of the library.
+A case fails by AssertionError. Run with --list for the cases, or with names to run only these.
+"""
+
+import argparse
+import ctypes
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+CASES = []
+RANK_LINE = re.compile(
+    r"rank (?P<rank>\d+) backend (?P<backend>\S+) bcast (?P<bcast>\d+/\d+) reduce (?P<reduce>\d+/\d+) "
+    r"allreduce (?P<allreduce>\d+/\d+) events (?P<events>-?\d+)"
+)
+PROBE_CALLS = 5  # of each collective, in probe.c
+FORCED = {"HANPMPI_BCAST": "tree", "HANPMPI_REDUCE": "tree", "HANPMPI_ALLREDUCE": "tree"}
+
+
+def case(function):
+    CASES.append(function)
+    return function
+
+
+class Result:
+    """One finished run."""
+
+    def __init__(self, command, code, out, err, seconds):
+        self.command, self.code, self.out, self.err, self.seconds = command, code, out, err, seconds
+        self.said = [line for line in (out + err).splitlines() if line.startswith("hanpmpi: ")]
+        self.ranks = [match.groupdict() for match in RANK_LINE.finditer(out)]
+
+    def check(self, condition, what):
+        if not condition:
+            raise AssertionError(f"{what}\n$ {self.command}\nexit code {self.code}\n{self.out}{self.err}")
+
+    def check_ran(self, ranks):
+        """The program came to its end on all ranks, with right results."""
+        self.check(self.code == 0, "the program failed")
+        self.check([int(rank["rank"]) for rank in self.ranks] == list(range(ranks)), f"not {ranks} ranks reported")
+
+    def check_said(self, lines, *words):
+        """The library said that many lines, the first of which has these words in it."""
+        self.check(len(self.said) == lines, f"the library said {len(self.said)} lines instead of {lines}")
+        for word in words if lines else ():
+            self.check(word in self.said[0], f"the library did not say '{word}'")
+
+
+class Host:
+    """The MPI under test."""
+
+    def __init__(self, options):
+        self.options = options
+        self.launch = options.run.split()
+        self.library = os.path.abspath(options.library)
+
+    def preload(self, *objects):
+        """The value of LD_PRELOAD with these objects, and what the host itself needs."""
+        return ":".join([*objects, *([self.options.helper] if self.options.helper else [])])
+
+    def execute(self, arguments, settings=None):
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("HANPMPI_")}
+        environment.pop("LD_PRELOAD", None)
+        environment.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+        environment.update(settings or {})
+        shown = " ".join(f"{name}='{value}'" for name, value in (settings or {}).items())
+        start = time.monotonic()
+        done = subprocess.run(
+            arguments, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
+            timeout=self.options.timeout, check=False,
+        )
+        return Result(f"{shown} {' '.join(arguments)}", done.returncode, done.stdout, done.stderr,
+                      time.monotonic() - start)
+
+    def run(self, settings=None, ranks=2, program=None, preload=None):
+        """The advertised form: the preload and the settings in front of the launcher."""
+        everything = {"HANPMPI_SETUP_CALLS": "1", **(settings or {})}
+        everything["LD_PRELOAD"] = self.preload(*([self.library] if preload is None else preload))
+        if not everything["LD_PRELOAD"]:
+            del everything["LD_PRELOAD"]
+        return self.execute([*self.launch, "-np", str(ranks), *(program or [self.options.probe])], everything)
+
+    def run_unlike(self, *settings, preload=None):
+        """One rank for each of the settings; preload: the objects of each rank."""
+        arguments = list(self.launch)
+        for rank, own in enumerate(settings):
+            objects = self.preload(*([self.library] if preload is None else preload[rank]))
+            words = [f"{name}={value}" for name, value in {"HANPMPI_SETUP_CALLS": "1", **own}.items()]
+            if objects:
+                words.append(f"LD_PRELOAD={objects}")
+            arguments += [*([":"] if rank else []), "-np", "1", "env", *words, self.options.probe]
+        return self.execute(arguments)
+
+
+def all_taken(count=PROBE_CALLS):
+    return f"{count}/{PROBE_CALLS}"
+
+
+@case
+def nothing_wrong(host):
+    """With everything right the library says nothing, and takes what it is forced to take."""
+    result = host.run(FORCED)
+    result.check_ran(2)
+    result.check_said(0)
+    for rank in result.ranks:
+        result.check(rank["bcast"] == rank["reduce"] == rank["allreduce"] == all_taken(), "not all calls were taken")
+
+
+@case
+def unknown_variable(host):
+    """A warning with the nearest name: one line over all ranks."""
+    for wrong, right in (("HANPMPI_SEGMENT_BITES", "HANPMPI_SEGMENT_BYTES"), ("HANPMPI_BCATS", "HANPMPI_BCAST"),
+                         ("HANPMPI_TOPOLGY", "HANPMPI_TOPOLOGY")):
+        result = host.run({wrong: "64"}, ranks=3)
+        result.check_ran(3)
+        result.check_said(1, "warning", wrong, right)
+
+
+BAD_VALUES = (  # variable, value, what the accepted range must contain
+    ("HANPMPI_SENDS_PER_CHILD", "0", "1..1024"),
+    ("HANPMPI_RECVS_PER_PARENT", "many", "1..1024"),
+    ("HANPMPI_SEGMENT_BYTES", "12Q", "0..1073741824"),
+    ("HANPMPI_SEGMENT_BYTES", "-1", "0..1073741824"),
+    ("HANPMPI_SEGMENT_BYTES", "", "0..1073741824"),
+    ("HANPMPI_SETUP_BYTES", "99999999999999999999", "0..1099511627776"),
+    ("HANPMPI_STATS", "2", "0 or 1"),
+    ("HANPMPI_ENABLE", "maybe", "0 or 1"),
+    ("HANPMPI_BCAST", "fastest", "native"),
+    ("HANPMPI_ALLREDUCE", "TREE", "tree"),
+    ("HANPMPI_TOPOLOGY", "node:2 package:x", "node"),
+    ("HANPMPI_TOPOLOGY", "galaxy:2", "node"),
+    ("HANPMPI_LEVELS", "node,galaxy", "package"),
+    ("HANPMPI_SHAPES", "node:square", "chain"),
+    ("HANPMPI_SHAPES", "x" * 400, "characters"),
+)
+
+
+@case
+def bad_value(host):
+    """A warning with variable, value and range: one line over all ranks; the default holds."""
+    for variable, value, accepted in BAD_VALUES:
+        result = host.run({**FORCED, variable: value})
+        result.check_ran(2)
+        result.check_said(1, "warning", variable, value[:100], accepted)
+
+
+@case
+def several_bad_values(host):
+    """Each gets its line, however many ranks there are."""
+    result = host.run({"HANPMPI_SENDS_PER_CHILD": "0", "HANPMPI_SHAPES": "node:square", "HANPMPI_SPEED": "9"}, ranks=3)
+    result.check_ran(3)
+    result.check_said(3)
+    for words in ("HANPMPI_SENDS_PER_CHILD=0", "HANPMPI_SHAPES=node:square", "HANPMPI_SPEED"):
+        count = sum(words in line for line in result.said)
+        result.check(count == 1, f"{words} is in {count} lines")
+
+
+@case
+def bad_hints(host):
+    """A bad info value is reported once, with key and value, and ignored."""
+    result = host.run({}, program=[host.options.hints, "bad"])
+    result.check(result.code == 0, "the program failed")
+    for key, value in (("hanpmpi", "perhaps"), ("hanpmpi_bcast", "fastest"), ("hanpmpi_segment_bytes", "-5"),
+                       ("hanpmpi_shapes", "node:square")):
+        count = sum(f"{key}:" in line and value in line for line in result.said)
+        result.check(count == 1, f"key {key} with {value} is in {count} lines")
+    result.check(len(result.said) == 4, "other lines than these")
+
+
+@case
+def quiet(host):
+    """HANPMPI_VERBOSE=0 silences warnings."""
+    result = host.run({"HANPMPI_VERBOSE": "0", "HANPMPI_SENDS_PER_CHILD": "0"})
+    result.check_ran(2)
+    result.check_said(0)
+
+
+@case
+def switched_off(host):
+    """HANPMPI_ENABLE=0: nothing is intercepted, nothing is said, not even about other variables."""
+    result = host.run({**FORCED, "HANPMPI_ENABLE": "0"})
+    result.check_ran(2)
+    result.check_said(0)
+    for rank in result.ranks:
+        result.check(rank["bcast"] == rank["reduce"] == rank["allreduce"] == "0/0", "calls were counted")
+
+
+@case
+def pitfall_08_other_settings(host):
+    """Ranks with other settings than rank 0: one warning, and those of rank 0 hold."""
+    for first, second, taken in (("tree", "native", PROBE_CALLS), ("native", "tree", 0)):
+        result = host.run_unlike({"HANPMPI_BCAST": first, "HANPMPI_SEGMENT_BYTES": "64"},
+                                 {"HANPMPI_BCAST": second, "HANPMPI_SEGMENT_BYTES": "4096"})
+        result.check_ran(2)
+        result.check_said(1, "warning", "rank 0")
+        for rank in result.ranks:
+            result.check(rank["bcast"] == all_taken(taken), f"rank 0's HANPMPI_BCAST={first} does not hold")
+    # Settings that each rank may choose for itself are no difference.
+    result = host.run_unlike({"HANPMPI_SPIN_POLLS": "10"}, {"HANPMPI_SPIN_POLLS": "20"})
+    result.check_ran(2)
+    result.check_said(0)
+
+
+@case
+def pitfall_08_one_rank_off(host):
+    """One rank with HANPMPI_ENABLE=0, the others without: no hang, right results, said."""
+    for off in range(2):
+        result = host.run_unlike(*({**FORCED, "HANPMPI_HANDSHAKE_SECONDS": "2",
+                                    "HANPMPI_ENABLE": "0" if rank == off else "1"} for rank in range(2)))
+        result.check_ran(2)
+        result.check(result.seconds < 20, f"took {result.seconds:.0f} s")
+        result.check(result.said, "nothing was said")
+        result.check(all(rank[name].startswith("0/") for rank in result.ranks for name in ("bcast", "reduce")),
+                     "calls were taken")
+
+
+@case
+def pitfall_08_one_rank_without(host):
+    """One rank without the preload: a warning in time, and the program runs on, untouched."""
+    for without in range(3):
+        result = host.run_unlike(*[{**FORCED, "HANPMPI_HANDSHAKE_SECONDS": "2"}] * 3,
+                                 preload=[[] if rank == without else [host.library] for rank in range(3)])
+        result.check_ran(3)
+        result.check(result.seconds < 20, f"took {result.seconds:.0f} s")
+        result.check(result.said, "nothing was said")
+        result.check("warning" in result.said[0] and "loaded" in result.said[0], "the warning does not say why")
+        for rank in result.ranks:
+            expected = "absent" if int(rank["rank"]) == without else rank["backend"]
+            result.check(rank["backend"] == expected, "the wrong rank is without")
+            result.check(rank["bcast"].startswith("0/"), "calls were taken")
+
+
+@case
+def pitfall_08_other_version(host):
+    """Ranks with another version of the library: a warning, and the library is off."""
+    front = ctypes.CDLL(host.library)
+    front.hanpmpi_version.restype = ctypes.c_char_p
+    version = front.hanpmpi_version()
+    folder = os.path.dirname(os.path.realpath(host.library))
+    with tempfile.TemporaryDirectory() as temporary:
+        other = shutil.copytree(folder, os.path.join(temporary, "lib"), symlinks=True)
+        for path, _, names in os.walk(other):
+            for name in names:
+                file = os.path.join(path, name)
+                if not os.path.islink(file) and ".so" in name:
+                    data = open(file, "rb").read()
+                    open(file, "wb").write(data.replace(b"\0" + version + b"\0", b"\0" + version[:-1] + b"9\0"))
+        result = host.run_unlike(FORCED, FORCED, preload=[[host.library], [os.path.join(other, "libhanpmpi.so")]])
+    result.check_ran(2)
+    result.check_said(1, "warning", "version")
+    result.check(all(rank["bcast"].startswith("0/") for rank in result.ranks), "calls were taken")
+
+
+@case
+def missing_backend(host):
+    """The front without its backends: one warning that names what was found and what there is."""
+    with tempfile.TemporaryDirectory() as temporary:
+        alone = shutil.copy(os.path.realpath(host.library), os.path.join(temporary, "libhanpmpi.so"))
+        result = host.run(FORCED, preload=[alone])
+        result.check_ran(2)
+        result.check_said(1, "warning", "backend", host.options.abi, "none")
+        result.check(all(rank["bcast"].startswith("0/") for rank in result.ranks), "calls were taken")
+        os.mkdir(os.path.join(temporary, "hanpmpi"))
+        open(os.path.join(temporary, "hanpmpi", f"libhanpmpi-{host.options.abi}.so"), "wb").write(b"not an object")
+        result = host.run(FORCED, preload=[alone])
+        result.check_ran(2)
+        result.check_said(1, "warning", "backend", host.options.abi)
+
+
+@case
+def pitfall_01_inert(host):
+    """In processes that are not MPI programs: no output of its own, the same exit code, also with LD_BIND_NOW."""
+    launcher = host.launch[0]
+    commands = [["bash", "-c", "echo hello; exit 3"], ["python3", "-c", "import ctypes; print('hello')"], ["ssh", "-V"],
+                [launcher, "--version"], ["orted", "--help"], ["prted", "--help"], ["hydra_pmi_proxy", "--help"],
+                ["sh", "-c", "ls / | wc -l"]]
+    for command in commands:
+        if not shutil.which(command[0]):
+            continue
+        plain = host.execute(command)
+        for extra in ({}, {"LD_BIND_NOW": "1"}, {"HANPMPI_NONSENSE": "1"}, {"HANPMPI_SENDS_PER_CHILD": "0"}):
+            result = host.execute(command, {"LD_PRELOAD": host.library, **extra})
+            result.check(result.code == plain.code, f"exit code {plain.code} without the library")
+            result.check((result.out, result.err) == (plain.out, plain.err), "other output than without the library")
+
+
+@case
+def pitfall_01_bind_now(host):
+    """The program itself with LD_BIND_NOW: every symbol is there."""
+    result = host.run({**FORCED, "LD_BIND_NOW": "1"})
+    result.check_ran(2)
+    result.check_said(0)
+    result.check(all(rank["bcast"] == all_taken() for rank in result.ranks), "not all calls were taken")
+
+
+@case
+def pitfall_04_linked(host):
+    """-lhanpmpi before -lmpi works as the preload does; behind it, that is said."""
+    result = host.run(FORCED, program=[host.options.linked], preload=[])
+    result.check_ran(2)
+    result.check_said(0)
+    result.check(all(rank["bcast"] == all_taken() for rank in result.ranks), "not all calls were taken")
+    result = host.run(FORCED, program=[host.options.linked_late], preload=[])
+    result.check_ran(2)
+    result.check_said(1, "warning", "-lhanpmpi")
+    result.check(all(rank["bcast"].startswith("0/") for rank in result.ranks), "calls were taken")
+
+
+@case
+def pitfall_05_profiler(host):
+    """A PMPI tool before or behind the library: one event a call, and the library takes the call all the same."""
+    for objects in ([host.options.profiler, host.library], [host.library, host.options.profiler]):
+        result = host.run(FORCED, preload=objects)
+        result.check_ran(2)
+        result.check_said(0)
+        for rank in result.ranks:
+            result.check(int(rank["events"]) == PROBE_CALLS, f"{rank['events']} events instead of {PROBE_CALLS}")
+            result.check(rank["bcast"] == all_taken(), "not all calls were taken")
+
+
+@case
+def pitfall_07_exit_codes(host):
+    """MPI_Abort and a missing MPI_Finalize end as they do without the library."""
+    for name in ("abort", "no_finalize"):
+        program = [host.options.lifecycle, name]
+        plain = host.run({}, program=program, preload=[])
+        result = host.run(FORCED, program=program)
+        result.check(result.code == plain.code, f"{name}: exit code {plain.code} without the library")
+        result.check_said(0)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--list", action="store_true", help="print the cases")
+    parser.add_argument("--library", help="libhanpmpi.so, with its backends beside it")
+    parser.add_argument("--abi", help="the backend of this MPI: openmpi, mpich, mpiabi")
+    parser.add_argument("--run", help="the launcher with its options, without -np")
+    parser.add_argument("--helper", default="", help="an object that the host's ranks preload in any case")
+    parser.add_argument("--timeout", type=float, default=60, help="seconds for one run")
+    for program in ("probe", "linked", "linked-late", "hints", "lifecycle", "profiler"):
+        parser.add_argument(f"--{program}", help=f"path of {program}")
+    parser.add_argument("names", nargs="*", help="cases to run")
+    options = parser.parse_args()
+
+    if options.list:
+        for function in CASES:
+            print(f"{function.__name__}: {function.__doc__}")
+        return 0
+    host, failures = Host(options), 0
+    for function in CASES:
+        if options.names and function.__name__ not in options.names:
+            continue
+        try:
+            function(host)
+            print(f"ok   {function.__name__}", flush=True)
+        except (AssertionError, subprocess.TimeoutExpired) as error:
+            failures += 1
+            print(f"FAIL {function.__name__}: {error}", flush=True)
+    print(f"{failures} failed")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

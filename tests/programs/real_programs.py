@@ -1,0 +1,225 @@
+#!/usr/bin/env python3
+"""Runs real MPI programs with and without the library and compares what they print.
+
+A program passes when it ends with the library as it ends without it: the same exit code and the same
+results (what is compared is told at each program below). Both runs are timed; the table at the end shows them.
+
+  real_programs.py --library build/lib/libhanpmpi.so lammps hpcc espresso
+  real_programs.py --library ... --cluster 4 --ranks 16 lammps-profile      over the virtual cluster (needs root)
+  real_programs.py --library ... --forced lammps                            every collective taken, two made-up nodes
+
+Exit code: 0 all equal, 1 a difference, 77 nothing could be run (program not installed).
+"""
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+VCLUSTER = os.path.join(HERE, "..", "cluster", "vcluster")
+
+FORCED = {
+    "HANPMPI_TOPOLOGY": "node:2 core:2",
+    "HANPMPI_SETUP_CALLS": "1",
+    "HANPMPI_BCAST": "tree",
+    "HANPMPI_REDUCE": "tree",
+    "HANPMPI_ALLREDUCE": "tree",
+    "HANPMPI_SEGMENT_BYTES": "4K",
+}
+
+MELT = """
+units lj
+atom_style atomic
+lattice fcc 0.8442
+region box block 0 10 0 10 0 10
+create_box 1 box
+create_atoms 1 box
+mass 1 1.0
+velocity all create 3.0 87287 loop geom
+pair_style lj/cut 2.5
+pair_coeff 1 1 1.0 1.0 2.5
+neighbor 0.3 bin
+neigh_modify every 20 delay 0 check no
+fix 1 all nve
+"""
+
+# The flow field of the melt on a 48 x 48 x 48 grid, averaged on the fly: LAMMPS adds up 110,592 cells of
+# density and velocity over all ranks with MPI_Allreduce at every sample.
+PROFILE = """
+compute cells all chunk/atom bin/3d x lower 0.0208333 y lower 0.0208333 z lower 0.0208333 units reduced
+fix field all ave/chunk 1 1 5 cells density/number vx vy vz
+thermo 50
+run 100
+"""
+
+SILICON = """
+&control
+ calculation='scf', prefix='si', pseudo_dir='/usr/share/espresso/pseudo', outdir='./out', disk_io='none'
+/
+&system
+ ibrav=2, celldm(1)=10.2, nat=2, ntyp=1, ecutwfc=20.0
+/
+&electrons
+ conv_thr=1.0d-8
+/
+ATOMIC_SPECIES
+ Si 28.086 Si.pz-vbc.UPF
+ATOMIC_POSITIONS alat
+ Si 0.00 0.00 0.00
+ Si 0.25 0.25 0.25
+K_POINTS automatic
+ 4 4 4 1 1 1
+"""
+
+
+class Program:
+    """One program: its input files, its command, and the lines of its output that must not change."""
+
+    def __init__(self, executable, arguments, files, keep, mpi="openmpi", transform=None):
+        self.executable, self.arguments, self.files, self.keep = executable, arguments, files, keep
+        self.mpi, self.transform = mpi, transform
+
+    def result(self, text):
+        lines = [line.strip() for line in text.splitlines() if re.search(self.keep, line)]
+        return [self.transform(line) for line in lines] if self.transform else lines
+
+
+def hpcc_input():
+    """The example input of the Debian package, made small."""
+    import gzip
+    path = "/usr/share/doc/hpcc/examples/_hpccinf.txt"
+    if os.path.exists(path):
+        text = open(path).read()
+    elif os.path.exists(path + ".gz"):
+        text = gzip.open(path + ".gz", "rt").read()
+    else:
+        return ""
+    return re.sub(r"^\S+(\s+Ns)$", r"400\1", text, flags=re.M)
+
+
+THERMO = r"^\s*\d+(\s+-?[\d.eE+-]+){5}\s*$"
+
+PROGRAMS = {
+    # The thermodynamic table: step, temperature, energies, pressure.
+    "lammps": Program("lmp", ["-in", "in.melt"], {"in.melt": MELT + "thermo 50\nrun 250\n"}, THERMO),
+    "lammps-profile": Program("lmp", ["-in", "in.profile"], {"in.profile": MELT + PROFILE}, THERMO),
+    # HPL and PTRANS check their own residuals; figures of speed differ from run to run.
+    "hpcc": Program("hpcc", [], {"hpccinf.txt": hpcc_input()},
+                    r"PASSED|FAILED|Success=|Found \d+ errors|^\s*\d+ tests ",
+                    transform=lambda line: re.sub(r"(PASSED|FAILED).*", r"\1", line)),
+    # Total energy of every iteration, to the digits the convergence threshold allows.
+    "espresso": Program("pw.x", ["-in", "si.in"], {"si.in": SILICON}, r"^!\s+total energy|convergence has been|JOB DONE"),
+}
+
+
+def launcher(arguments, program):
+    """The launcher up to the program's name, and the environment it needs."""
+    environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMP_NUM_THREADS="1")
+    if arguments.cluster:
+        command = [VCLUSTER, "run", program.mpi, str(arguments.ranks // arguments.cluster), "-x", "OMP_NUM_THREADS", "-wdir", "."]
+    else:
+        command = ["mpirun.openmpi", "--oversubscribe", "--mca", "mpi_yield_when_idle", "1", "--bind-to", "none",
+                   "-np", str(arguments.ranks)]
+    return command, environment
+
+
+def run(arguments, program, library, directory):
+    command, environment = launcher(arguments, program)
+    command = [directory if word == "." else word for word in command]
+    if library:
+        environment["LD_PRELOAD"] = library
+        if arguments.stats:
+            environment["HANPMPI_STATS"] = "1"
+        if arguments.forced:
+            environment.update(FORCED)
+    for name, text in program.files.items():
+        with open(os.path.join(directory, name), "w") as file:
+            file.write(text)
+    report = os.path.join(directory, "hpccoutf.txt") # HPCC appends to it
+    if os.path.exists(report):
+        os.remove(report)
+    begin = time.monotonic()
+    done = subprocess.run(command + [shutil.which(program.executable)] + program.arguments, cwd=directory, env=environment,
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          timeout=arguments.timeout)
+    seconds = time.monotonic() - begin
+    text = done.stdout
+    if os.path.exists(report):
+        text += open(report).read()
+    return done.returncode, program.result(text), seconds, done
+
+
+def compare(arguments, name):
+    program = PROGRAMS[name]
+    if not shutil.which(program.executable):
+        print(f"{name}: {program.executable} is not installed, skipped", flush=True)
+        return None
+    times = {"native": [], "library": []}
+    results = {}
+    with tempfile.TemporaryDirectory(prefix="hanpmpi-") as directory:
+        for repetition in range(arguments.repeat):
+            for side in ("native", "library"):
+                print(f"{name}: {side}, run {repetition + 1} of {arguments.repeat} ...", flush=True)
+                code, result, seconds, done = run(arguments, program, arguments.library if side == "library" else None,
+                                                  directory)
+                times[side].append(seconds)
+                results.setdefault(side, (code, result))
+                if side == "library" and arguments.stats and repetition == 0:
+                    print("".join(line + "\n" for line in done.stderr.splitlines()
+                                  if line.startswith(("hanpmpi", "  "))), end="", flush=True)
+                if side == "native" and (code != 0 or not result):
+                    print(f"{name}: does not run here even without the library (exit code {code}), skipped\n"
+                          + done.stdout[-1500:] + done.stderr[-1500:])
+                    return None
+    equal = results["native"] == results["library"]
+    if not equal:
+        print(f"{name}: DIFFERENT\nnative:  {results['native']}\nlibrary: {results['library']}\n{done.stderr[-3000:]}")
+    lines = len(results["native"][1])
+    return equal, lines, sorted(times["native"])[len(times["native"]) // 2], sorted(times["library"])[len(times["library"]) // 2]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("programs", nargs="+", choices=sorted(PROGRAMS), metavar="PROGRAM",
+                        help="one or more of: " + ", ".join(sorted(PROGRAMS)))
+    parser.add_argument("--library", required=True, help="libhanpmpi.so")
+    parser.add_argument("--ranks", type=int, default=4)
+    parser.add_argument("--cluster", type=int, default=0, metavar="HOSTS", help="run over a virtual cluster of so many hosts")
+    parser.add_argument("--rate", default="1gbit", help="its links (default 1gbit)")
+    parser.add_argument("--forced", action="store_true", help="settings under which every collective is taken")
+    parser.add_argument("--stats", action="store_true", help="show the library's table of collectives")
+    parser.add_argument("--repeat", type=int, default=1)
+    parser.add_argument("--timeout", type=int, default=500, help="seconds for one run")
+    arguments = parser.parse_args()
+    arguments.library = os.path.abspath(arguments.library)
+    if not os.path.exists(arguments.library):
+        parser.error(f"--library {arguments.library}: no such file; build it first: cmake --build --preset release")
+    if arguments.cluster:
+        made = subprocess.run([VCLUSTER, "up", str(arguments.cluster), arguments.rate])
+        if made.returncode:
+            return made.returncode
+    rows = []
+    try:
+        for name in arguments.programs:
+            row = compare(arguments, name)
+            if row:
+                rows.append((name, *row))
+    finally:
+        if arguments.cluster:
+            subprocess.run([VCLUSTER, "down"])
+    if not rows:
+        return 77
+    where = f"{arguments.cluster} virtual hosts at {arguments.rate}" if arguments.cluster else "one node"
+    print(f"\n{arguments.ranks} ranks on {where}" + (", every collective taken" if arguments.forced else ""))
+    print(f"{'program':<16} {'result':<10} {'lines compared':>14} {'native s':>10} {'library s':>10} {'ratio':>7}")
+    for name, equal, lines, native, library in rows:
+        print(f"{name:<16} {'equal' if equal else 'DIFFERENT':<10} {lines:>14} {native:>10.2f} {library:>10.2f} {native / library:>7.2f}")
+    return 0 if all(row[1] for row in rows) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,391 @@
+#include "sim/job.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { GUARD_BYTES = 64 };
+
+/* A user's buffer: raw is what was allocated, before is what was in it. */
+typedef struct {
+    char *raw, *before, *address;
+    size_t raw_bytes;
+} buffer_t;
+
+typedef struct {
+    const collective_t *collective;
+    hp_type_t type;
+    buffer_t *send, *recv; /* one a rank; raw is NULL where a rank has none */
+    char *expected;        /* packed */
+} exchange_t;
+
+struct job {
+    sim_t *sim;
+    uint32_t rank_count;
+    hp_comm_t **comms;
+    exchange_t *exchanges;
+    uint32_t exchange_count;
+    uint32_t *current; /* per rank: the exchange it is at */
+    uint64_t result;
+    char problem[320];
+};
+
+__attribute__((format(printf, 2, 3))) static void report(job_t *job, const char *format, ...)
+{
+    va_list args;
+    if (job->problem[0])
+        return;
+    va_start(args, format);
+    vsnprintf(job->problem, sizeof job->problem, format, args);
+    va_end(args);
+}
+
+/* ---- buffers ---- */
+
+static void buffer_init(buffer_t *buffer, const collective_t *collective, const hp_type_t *type,
+                        sim_random_t *random)
+{
+    const size_t span = type->true_extent + (collective->count - 1) * type->extent;
+    buffer->raw_bytes = span + 2 * GUARD_BYTES;
+    buffer->raw = sim_alloc(1, buffer->raw_bytes);
+    buffer->before = sim_alloc(1, buffer->raw_bytes);
+    buffer->address = buffer->raw + GUARD_BYTES - type->true_lb;
+    for (size_t i = 0; i < buffer->raw_bytes; i++)
+        buffer->raw[i] = (char)(sim_random_next(random) >> 32);
+}
+
+static void buffer_fini(buffer_t *buffer)
+{
+    free(buffer->raw);
+    free(buffer->before);
+}
+
+/* Contributions that suit the operation; otherwise the random bytes stay. */
+static void buffer_fill(buffer_t *buffer, const collective_t *collective, const hp_type_t *type,
+                        sim_random_t *random)
+{
+    for (size_t i = 0; i < collective->count; i++)
+        for (uint32_t w = 0; w < elements_words(type); w++) {
+            uint64_t word = sim_random_next(random);
+            double number = collective->inexact ? (double)(word >> 20) / (double)(1 + (word & 0xfffff))
+                                                : (double)(word % 1000);
+            if (collective->op == ELEMENTS_SUM_DOUBLE)
+                memcpy(&word, &number, sizeof word);
+            else if (collective->op == ELEMENTS_AFFINE && w == 0)
+                word |= 1; /* an even factor would lose bits at every step */
+            memcpy(buffer->address + elements_place(type, i, w), &word, sizeof word);
+        }
+}
+
+static bool buffer_is_untouched(const buffer_t *buffer)
+{
+    return memcmp(buffer->raw, buffer->before, buffer->raw_bytes) == 0;
+}
+
+/* Compares gaps and guards: the data is made the same in both. */
+static bool buffer_gaps_are_untouched(buffer_t *buffer, size_t count, const hp_type_t *type)
+{
+    char *zeros = sim_alloc(count, type->bytes);
+    char *data = sim_alloc(count, type->bytes);
+    elements_pack(data, buffer->address, count, type);
+    elements_unpack(buffer->address, zeros, count, type);
+    elements_unpack(buffer->before + (buffer->address - buffer->raw), zeros, count, type);
+    const bool same = buffer_is_untouched(buffer);
+    elements_unpack(buffer->address, data, count, type);
+    free(data);
+    free(zeros);
+    return same;
+}
+
+/* ---- one collective ---- */
+
+static bool has_result(const collective_t *collective, uint32_t rank)
+{
+    return collective->algorithm->collective != HP_REDUCE || rank == collective->root;
+}
+
+/* The operation applied in rank order. */
+static void expect(exchange_t *x, uint32_t rank_count)
+{
+    const collective_t *c = x->collective;
+    const size_t bytes = c->count * x->type.bytes;
+    x->expected = sim_alloc(1, bytes);
+    if (c->algorithm->collective == HP_BCAST) {
+        elements_pack(x->expected, x->recv[c->root].address, c->count, &x->type);
+        return;
+    }
+    const hp_type_t packed = elements_type(elements_words(&x->type) == 1 ? ELEMENTS_ONE : ELEMENTS_PAIR);
+    char *next = sim_alloc(1, bytes);
+    for (uint32_t rank = 0; rank < rank_count; rank++) {
+        const buffer_t *own = x->send[rank].raw ? &x->send[rank] : &x->recv[rank];
+        elements_pack(next, own->address, c->count, &x->type);
+        if (rank)
+            elements_reduce(x->expected, next, c->count, &packed, c->op);
+        memcpy(x->expected, next, bytes);
+    }
+    free(next);
+}
+
+static void exchange_init(exchange_t *x, const collective_t *c, uint32_t rank_count)
+{
+    sim_random_t random = {c->data_seed};
+    const bool reduces = c->algorithm->collective != HP_BCAST;
+    *x = (exchange_t){.collective = c,
+                      .type = elements_type(c->kind),
+                      .send = sim_alloc(rank_count, sizeof(buffer_t)),
+                      .recv = sim_alloc(rank_count, sizeof(buffer_t))};
+    for (uint32_t rank = 0; rank < rank_count; rank++) {
+        const bool in_place = c->in_place && has_result(c, rank);
+        if (has_result(c, rank))
+            buffer_init(&x->recv[rank], c, &x->type, &random);
+        if (reduces && !in_place)
+            buffer_init(&x->send[rank], c, &x->type, &random);
+        if (reduces)
+            buffer_fill(in_place ? &x->recv[rank] : &x->send[rank], c, &x->type, &random);
+    }
+    for (uint32_t rank = 0; rank < rank_count; rank++) {
+        if (x->recv[rank].raw)
+            memcpy(x->recv[rank].before, x->recv[rank].raw, x->recv[rank].raw_bytes);
+        if (x->send[rank].raw)
+            memcpy(x->send[rank].before, x->send[rank].raw, x->send[rank].raw_bytes);
+    }
+    expect(x, rank_count);
+}
+
+static void exchange_fini(exchange_t *x, uint32_t rank_count)
+{
+    for (uint32_t rank = 0; rank < rank_count; rank++) {
+        buffer_fini(&x->send[rank]);
+        buffer_fini(&x->recv[rank]);
+    }
+    free(x->send);
+    free(x->recv);
+    free(x->expected);
+}
+
+static uint64_t hash(const char *data, size_t bytes)
+{
+    uint64_t h = 0xcbf29ce484222325u; /* FNV-1a */
+    for (size_t i = 0; i < bytes; i++)
+        h = (h ^ (uint8_t)data[i]) * 0x100000001b3u;
+    return h;
+}
+
+static void check_rank(job_t *job, exchange_t *x, uint32_t rank, char *result)
+{
+    const collective_t *c = x->collective;
+    const size_t bytes = c->count * x->type.bytes;
+
+    if (x->send[rank].raw && !buffer_is_untouched(&x->send[rank]))
+        report(job, "rank %u: the send buffer was written", rank);
+    if (!has_result(c, rank))
+        return;
+    elements_pack(result, x->recv[rank].address, c->count, &x->type);
+    if (c->inexact && rank == (c->algorithm->collective == HP_REDUCE ? c->root : 0))
+        memcpy(x->expected, result, bytes);
+    if (memcmp(result, x->expected, bytes) != 0) {
+        size_t at = 0;
+        while (result[at] == x->expected[at])
+            at++;
+        report(job, "rank %u: wrong result from element %zu on", rank, at / x->type.bytes);
+    }
+    if (!buffer_gaps_are_untouched(&x->recv[rank], c->count, &x->type))
+        report(job, "rank %u: a gap or a guard of the result was written", rank);
+    job->result = hash(result, bytes);
+}
+
+/* ---- the program of the ranks ---- */
+
+static hp_status_t start_current(job_t *job, uint32_t rank)
+{
+    exchange_t *x = &job->exchanges[job->current[rank]];
+    const collective_t *c = x->collective;
+    const bool in_place = c->in_place && has_result(c, rank);
+    const hp_call_t call = {.collective = c->algorithm->collective,
+                            .send = in_place ? x->recv[rank].address : x->send[rank].address,
+                            .recv = x->recv[rank].address,
+                            .count = c->count,
+                            .type = x->type,
+                            .op = c->op,
+                            .commutative = c->commutative,
+                            .root = c->root};
+    job->comms[rank]->sequence++;
+    return c->algorithm->start(job->comms[rank], &call, &c->setting);
+}
+
+static bool engine_done(void *context, uint32_t rank)
+{
+    const job_t *job = context;
+    return job->current[rank] + 1 == job->exchange_count && hp_request_done(job->comms[rank]->request);
+}
+
+static hp_status_t engine_start(void *context, uint32_t rank)
+{
+    return start_current(context, rank);
+}
+
+static hp_status_t engine_progress(void *context, uint32_t rank, bool *moved)
+{
+    job_t *job = context;
+    hp_request_t *request = job->comms[rank]->request;
+
+    if (hp_request_done(request)) {
+        job->current[rank]++;
+        *moved = true;
+        return start_current(job, rank);
+    }
+    hp_status_t status = hp_request_progress(request, moved);
+    *moved = *moved || hp_request_done(request);
+    return status;
+}
+
+static const sim_program_t engine = {engine_start, engine_progress, engine_done};
+
+static void check_rest(job_t *job)
+{
+    for (uint32_t rank = 0; rank < job->rank_count; rank++) {
+        if (job->comms[rank]->pool.live)
+            report(job, "rank %u: %u scratch buffers are left", rank, job->comms[rank]->pool.live);
+        if (hp_request_counters(job->comms[rank]->request)->in_flight)
+            report(job, "rank %u: done with operations in flight", rank);
+    }
+    if (sim_left_over(job->sim))
+        report(job, "%llu operations are left over", (unsigned long long)sim_left_over(job->sim));
+}
+
+bool job_run(job_t *job, const collective_t *collectives, uint32_t count, sim_outcome_t *outcomes)
+{
+    sim_outcome_t *own = sim_alloc(job->rank_count, sizeof *own);
+    size_t most_bytes = 0;
+
+    job->problem[0] = '\0';
+    job->exchanges = sim_alloc(count, sizeof *job->exchanges);
+    job->exchange_count = count;
+    memset(job->current, 0, job->rank_count * sizeof *job->current);
+    for (uint32_t i = 0; i < count; i++) {
+        exchange_init(&job->exchanges[i], &collectives[i], job->rank_count);
+        if (collectives[i].count * job->exchanges[i].type.bytes > most_bytes)
+            most_bytes = collectives[i].count * job->exchanges[i].type.bytes;
+    }
+    if (!sim_run(job->sim, &engine, job, own)) {
+        for (uint32_t rank = 0; rank < job->rank_count; rank++)
+            if (!own[rank].finished)
+                report(job, "deadlock: rank %u waits in collective %u of %u", rank, job->current[rank] + 1,
+                       count);
+    }
+    for (uint32_t rank = 0; rank < job->rank_count; rank++)
+        if (own[rank].status != HP_OK)
+            report(job, "rank %u: %s", rank, hp_status_text(own[rank].status));
+    if (sim_problem(job->sim))
+        report(job, "%s", sim_problem(job->sim));
+    if (!job->problem[0]) {
+        char *result = sim_alloc(1, most_bytes);
+        for (uint32_t i = 0; i < count; i++)
+            for (uint32_t rank = 0; rank < job->rank_count; rank++)
+                check_rank(job, &job->exchanges[i], rank, result);
+        free(result);
+        check_rest(job);
+    }
+    if (outcomes)
+        memcpy(outcomes, own, job->rank_count * sizeof *own);
+    free(own);
+    if (job->problem[0])
+        return false;
+    for (uint32_t i = 0; i < count; i++)
+        exchange_fini(&job->exchanges[i], job->rank_count);
+    free(job->exchanges);
+    job->exchange_count = 0;
+    return true;
+}
+
+void job_abandon(job_t *job)
+{
+    for (uint32_t rank = 0; rank < job->rank_count; rank++) {
+        bool moved;
+        if (hp_request_done(job->comms[rank]->request))
+            continue;
+        sim_fail_call(job->sim, rank, SIM_POLL, 0);
+        hp_request_progress(job->comms[rank]->request, &moved);
+    }
+    for (uint32_t i = 0; i < job->exchange_count; i++)
+        exchange_fini(&job->exchanges[i], job->rank_count);
+    if (job->exchange_count)
+        free(job->exchanges);
+    job->exchange_count = 0;
+}
+
+/* ---- life ---- */
+
+hp_knobs_t job_knobs(void)
+{
+    hp_knobs_t knobs = {0};
+    for (unsigned id = 0; id < HP_KNOB_COUNT; id++) {
+        const hp_knob_info_t *info = hp_knob_info((hp_knob_id_t)id);
+        char *place = (char *)&knobs + info->offset;
+        if (info->kind == HP_KNOB_KIND_TEXT)
+            snprintf(place, HP_KNOB_TEXT_BYTES, "%s", info->default_text);
+        else
+            memcpy(place, &info->default_value, sizeof info->default_value);
+    }
+    return knobs;
+}
+
+bool job_try_create(const sim_config_t *config, const hp_knobs_t *knobs, job_t **out)
+{
+    sim_config_t watched = *config;
+    watched.send_limit = (uint32_t)knobs->sends_per_child;
+    watched.recv_limit = (uint32_t)knobs->recvs_per_parent;
+    job_t *job = sim_alloc(1, sizeof *job);
+    job->sim = sim_create(&watched);
+    job->rank_count = config->rank_count;
+    job->comms = sim_alloc(job->rank_count, sizeof(hp_comm_t *));
+    job->current = sim_alloc(job->rank_count, sizeof *job->current);
+    *out = job;
+    for (uint32_t rank = 0; rank < job->rank_count; rank++)
+        if (hp_comm_create(rank, job->rank_count, config->table, knobs, sim_transport(job->sim, rank),
+                           &job->comms[rank]) != HP_OK) {
+            job_destroy(job);
+            *out = NULL;
+            return false;
+        }
+    return true;
+}
+
+job_t *job_create(const sim_config_t *config, const hp_knobs_t *knobs)
+{
+    job_t *job;
+    if (!job_try_create(config, knobs, &job))
+        abort();
+    return job;
+}
+
+void job_destroy(job_t *job)
+{
+    for (uint32_t rank = 0; rank < job->rank_count; rank++)
+        hp_comm_destroy(job->comms[rank]);
+    sim_destroy(job->sim);
+    free(job->current);
+    free(job->comms);
+    free(job);
+}
+
+sim_t *job_sim(job_t *job)
+{
+    return job->sim;
+}
+
+hp_comm_t *job_comm(job_t *job, uint32_t rank)
+{
+    return job->comms[rank];
+}
+
+const char *job_problem(const job_t *job)
+{
+    return job->problem;
+}
+
+uint64_t job_result(const job_t *job)
+{
+    return job->result;
+}

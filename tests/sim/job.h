@@ -1,0 +1,53 @@
+/* job: the ranks of one communicator in the simulated world, and collectives on it whose results are checked.
+ *
+ * Every rank has its own hp_comm_t, made by hp_comm_create, and runs the library's own algorithms. Buffers lie
+ * between guards; gaps, guards and send buffers must come out as they went in.
+ * Threads: single-threaded. Ownership: job_create allocates, job_destroy frees; case and table are borrowed. */
+#ifndef HP_TESTS_SIM_JOB_H
+#define HP_TESTS_SIM_JOB_H
+
+#include "hier/collectives/algorithm.h"
+#include "sim/elements.h"
+#include "sim/sim_random.h"
+#include "sim/transport_sim.h"
+
+typedef struct job job_t;
+
+/* One collective. */
+typedef struct {
+    const hp_algorithm_t *algorithm;
+    hp_setting_t setting;
+    elements_t kind;
+    elements_op_t op;
+    bool commutative; /* what the library is told; AFFINE: false */
+    bool in_place;
+    bool inexact; /* doubles whose sum depends on the order; results are then compared between ranks only */
+    uint32_t root;
+    size_t count;
+    uint64_t data_seed;
+} collective_t;
+
+/* The settings that nobody changed. */
+hp_knobs_t job_knobs(void);
+
+/* config->send_limit and recv_limit are set from the knobs. */
+job_t *job_create(const sim_config_t *config, const hp_knobs_t *knobs);
+/* False when the job could not be made for lack of memory; *out is then NULL. (job_create: the test ends.) */
+bool job_try_create(const sim_config_t *config, const hp_knobs_t *knobs, job_t **out);
+void job_destroy(job_t *job);
+
+sim_t *job_sim(job_t *job);
+hp_comm_t *job_comm(job_t *job, uint32_t rank);
+
+/* Runs collectives one after the other: each rank starts the next one when it has finished the one before.
+ * True when all ranks finished and everything is right; else job_problem tells. outcomes: one a rank or
+ * NULL. */
+bool job_run(job_t *job, const collective_t *collectives, uint32_t count, sim_outcome_t *outcomes);
+const char *job_problem(const job_t *job);
+/* A number that stands for the bits of the last run's last result: at the root, or everywhere. */
+uint64_t job_result(const job_t *job);
+
+/* After a run in which some ranks failed or were left waiting: ends what they had begun. */
+void job_abandon(job_t *job);
+
+#endif

@@ -141,8 +141,9 @@ static void exchange_init(exchange_t *x, const collective_t *c, uint32_t rank_co
             buffer_init(&x->recv[rank], c, &x->type, &random);
         if (reduces && !in_place)
             buffer_init(&x->send[rank], c, &x->type, &random);
+        sim_random_t data = {sim_random_mix(c->data_seed) + rank}; /* the same in place or not */
         if (reduces)
-            buffer_fill(in_place ? &x->recv[rank] : &x->send[rank], c, &x->type, &random);
+            buffer_fill(in_place ? &x->recv[rank] : &x->send[rank], c, &x->type, &data);
     }
     for (uint32_t rank = 0; rank < rank_count; rank++) {
         if (x->recv[rank].raw)

@@ -71,7 +71,8 @@ static hp_status_t sim_poll(hp_transport_t *transport, void **done, uint32_t cap
         network_disown(rank, operation);
     }
     rank->completed_count -= take;
-    memmove(rank->completed, rank->completed + take, rank->completed_count * sizeof *rank->completed);
+    if (take)
+        memmove(rank->completed, rank->completed + take, rank->completed_count * sizeof *rank->completed);
     return HP_OK;
 }
 

@@ -9,7 +9,7 @@
  * Arguments travel as uintptr_t: on the 64-bit Linux ABIs int handles, pointer handles, counts and pointers
  * all pass through unchanged, so nothing here depends on an mpi.h. Threads: the bootstrap runs under a lock;
  * targets are plain pointers that change only before MPI_Init returns. */
-#include <dlfcn.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdint.h>
@@ -133,6 +133,42 @@ static int front_Finalize(void)
     return ((int (*)(void))host_functions[HP_WRAPPED_Finalize])();
 }
 
+/* ---- large counts over an MPI without them ---- */
+
+/* We export MPI_X_c whether or not the MPI below has it, and a program that looks for the symbol (mpi4py
+ * does) then calls it. So where it is missing a count that fits is handed to MPI_X. */
+static void check_fits(const char *name, uintptr_t count)
+{
+    if ((intptr_t)count <= INT_MAX)
+        return;
+    hp_error("%s with %lld elements: %s has no large counts", name, (long long)count, host.path);
+    abort();
+}
+
+static int small_Bcast_c(PARAMETERS_5)
+{
+    check_fits("MPI_Bcast_c", b);
+    return PMPI_Bcast(a, b, c, d, e);
+}
+
+static int small_Reduce_c(PARAMETERS_7)
+{
+    check_fits("MPI_Reduce_c", c);
+    return PMPI_Reduce(a, b, c, d, e, f, g);
+}
+
+static int small_Allreduce_c(PARAMETERS_6)
+{
+    check_fits("MPI_Allreduce_c", c);
+    return PMPI_Allreduce(a, b, c, d, e, f);
+}
+
+static void replace_missing(hp_wrapped_t which, hp_function_t replacement)
+{
+    if (!pmpi_targets[which])
+        pmpi_targets[which] = replacement;
+}
+
 /* ---- bootstrap ---- */
 
 static void bootstrap(void)
@@ -151,6 +187,9 @@ static void bootstrap(void)
             host_functions[i] = hp_host_mpi_function(&host, wrapped_names[i]);
             pmpi_targets[i] = host_functions[i];
         }
+        replace_missing(HP_WRAPPED_Bcast_c, (hp_function_t)small_Bcast_c);
+        replace_missing(HP_WRAPPED_Reduce_c, (hp_function_t)small_Reduce_c);
+        replace_missing(HP_WRAPPED_Allreduce_c, (hp_function_t)small_Allreduce_c);
         pmpi_targets[HP_WRAPPED_Init] = (hp_function_t)front_Init;
         pmpi_targets[HP_WRAPPED_Init_thread] = (hp_function_t)front_Init_thread;
         pmpi_targets[HP_WRAPPED_Finalize] = (hp_function_t)front_Finalize;
@@ -163,26 +202,15 @@ static void bootstrap(void)
     pthread_mutex_unlock(&lock);
 }
 
-/* A program can only call a function its own MPI has, unless it looked it up in us at run time. */
-static void check_present(hp_function_t target, const char *name)
-{
-    if (target)
-        return;
-    hp_error("%s was called, but %s does not have it", name, host.path);
-    abort();
-}
-
 #define HP_WRAPPED(name, arguments)                                                                          \
     static int boot_MPI_##name(PARAMETERS_##arguments)                                                       \
     {                                                                                                        \
         bootstrap();                                                                                         \
-        check_present(mpi_targets[HP_WRAPPED_##name], "MPI_" #name);                                         \
         return MPI_##name(ARGUMENTS_##arguments);                                                            \
     }                                                                                                        \
     static int boot_PMPI_##name(PARAMETERS_##arguments)                                                      \
     {                                                                                                        \
         bootstrap();                                                                                         \
-        check_present(pmpi_targets[HP_WRAPPED_##name], "PMPI_" #name);                                       \
         return PMPI_##name(ARGUMENTS_##arguments);                                                           \
     }
 #include "pmpi_wrappers/wrapped.def"

@@ -1,0 +1,207 @@
+/* test_sim_faults: the Nth call of the transport, or the Nth allocation, fails, for every N: the rank whose call
+ * it was reports it, is done, holds nothing. Nothing leaks (the address sanitizer watches). The other ranks may
+ * be left waiting, as they are when a process dies.
+ *
+ * Linked with --wrap for the allocator. The test double takes its memory by reallocarray, which is not wrapped:
+ * only the code under test meets a failing allocator. PITFALLS 27. */
+#include "sim/random_case.h"
+#include "sim/seeds.h"
+
+void *__real_malloc(size_t bytes);
+void *__real_calloc(size_t count, size_t bytes);
+void *__real_realloc(void *memory, size_t bytes);
+void *__real_aligned_alloc(size_t alignment, size_t bytes);
+void *__wrap_malloc(size_t bytes);
+void *__wrap_calloc(size_t count, size_t bytes);
+void *__wrap_realloc(void *memory, size_t bytes);
+void *__wrap_aligned_alloc(size_t alignment, size_t bytes);
+
+/* Allocations until the one that fails; negative: none does. */
+static int64_t allocations_left = -1;
+
+static bool allocation_fails(void)
+{
+    return allocations_left >= 0 && allocations_left-- == 0;
+}
+
+void *__wrap_malloc(size_t bytes)
+{
+    return allocation_fails() ? NULL : __real_malloc(bytes);
+}
+
+void *__wrap_calloc(size_t count, size_t bytes)
+{
+    return allocation_fails() ? NULL : __real_calloc(count, bytes);
+}
+
+void *__wrap_realloc(void *memory, size_t bytes)
+{
+    return allocation_fails() ? NULL : __real_realloc(memory, bytes);
+}
+
+void *__wrap_aligned_alloc(size_t alignment, size_t bytes)
+{
+    return allocation_fails() ? NULL : __real_aligned_alloc(alignment, bytes);
+}
+
+enum { RANKS = 6, MOST_ELEMENTS = 40, MOST_CALLS = 100000 };
+
+typedef struct {
+    hp_locality_t *table;
+    sim_config_t world;
+    hp_knobs_t knobs;
+    collective_t c;
+} fixture_t;
+
+static fixture_t fixture_of(uint64_t seed, const hp_algorithm_t *algorithm)
+{
+    sim_random_t random = {seed};
+    fixture_t f = {.table = random_table(&random, RANKS)};
+    f.world = random_world(&random, RANKS, f.table);
+    f.knobs = random_knobs(&random);
+    f.c = random_collective(&random, algorithm, RANKS, MOST_ELEMENTS);
+    f.c.setting.segment_bytes = 32;
+    f.c.root = algorithm->collective == HP_ALLREDUCE ? 0 : (uint32_t)sim_random_below(&random, RANKS);
+    return f;
+}
+
+static void holds_nothing(const fixture_t *f, uint64_t seed, job_t *job, uint32_t rank)
+{
+    const hp_comm_t *comm = job_comm(job, rank);
+    if (!hp_request_done(comm->request) || comm->pool.live != 0 ||
+        hp_request_counters(comm->request)->in_flight != 0) {
+        print_case(&f->c, RANKS, &f->knobs, &f->world);
+        seeds_fail(seed, "the failing rank is not done or holds something");
+    }
+}
+
+/* After the failure: the job can be used again. */
+static void recovers(const fixture_t *f, uint64_t seed, job_t *job)
+{
+    job_abandon(job);
+    for (uint32_t rank = 0; rank < RANKS; rank++)
+        holds_nothing(f, seed, job, rank);
+    if (sim_left_over(job_sim(job)))
+        seeds_fail(seed, "operations are left over");
+    if (!job_run(job, &f->c, 1, NULL)) {
+        print_case(&f->c, RANKS, &f->knobs, &f->world);
+        seeds_fail(seed, job_problem(job));
+    }
+}
+
+/* Returns false when rank does not make that many calls. */
+static bool fail_nth_call(const fixture_t *f, uint64_t seed, uint32_t rank, sim_call_t call, uint64_t nth)
+{
+    sim_outcome_t outcomes[RANKS];
+    job_t *job = job_create(&f->world, &f->knobs);
+    sim_fail_call(job_sim(job), rank, call, nth);
+    const bool worked = job_run(job, &f->c, 1, outcomes);
+    const bool reached = sim_calls(job_sim(job), rank, call) > nth;
+    if (reached) {
+        if (worked || !outcomes[rank].finished || outcomes[rank].status != HP_ERR_TRANSPORT)
+            seeds_fail(seed, "a failing call was not reported");
+        if (sim_problem(job_sim(job)))
+            seeds_fail(seed, sim_problem(job_sim(job)));
+        holds_nothing(f, seed, job, rank);
+        for (uint32_t other = 0; other < RANKS; other++)
+            if (other != rank && outcomes[other].status != HP_OK)
+                seeds_fail(seed, "a rank reports the failure of another one");
+        recovers(f, seed, job);
+    } else if (!worked) {
+        seeds_fail(seed, job_problem(job));
+    }
+    job_destroy(job);
+    return reached;
+}
+
+static void every_call_fails_once(void **state)
+{
+    (void)state;
+    const seeds_t seeds = seeds_start("every_call_fails_once", 15);
+    for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; seed++)
+        for (unsigned i = 0; any_algorithm(i); i++) {
+            fixture_t f = fixture_of(seed, any_algorithm(i));
+            for (uint32_t rank = 0; rank < RANKS; rank++)
+                for (unsigned call = 0; call < SIM_CALL_COUNT; call++) {
+                    uint64_t nth = 0;
+                    while (nth < MOST_CALLS && fail_nth_call(&f, seed, rank, (sim_call_t)call, nth))
+                        nth++;
+                }
+            free(f.table);
+        }
+}
+
+/* Returns false when there are not that many allocations. */
+static bool fail_nth_allocation(const fixture_t *f, uint64_t seed, int64_t nth)
+{
+    sim_outcome_t outcomes[RANKS];
+    uint32_t failed = 0;
+    job_t *job = job_create(&f->world, &f->knobs);
+    allocations_left = nth;
+    const bool worked = job_run(job, &f->c, 1, outcomes);
+    const bool reached = allocations_left < 0;
+    allocations_left = -1;
+    if (reached) {
+        for (uint32_t rank = 0; rank < RANKS; rank++)
+            if (outcomes[rank].status == HP_ERR_NO_MEM) {
+                failed++;
+                holds_nothing(f, seed, job, rank);
+            } else if (outcomes[rank].status != HP_OK) {
+                seeds_fail(seed, "something else than lack of memory is reported");
+            }
+        if (worked || failed != 1)
+            seeds_fail(seed, "a failing allocation was not reported by one rank");
+        recovers(f, seed, job);
+    } else if (!worked) {
+        seeds_fail(seed, job_problem(job));
+    }
+    job_destroy(job);
+    return reached;
+}
+
+static void every_allocation_fails_once(void **state)
+{
+    (void)state;
+    const seeds_t seeds = seeds_start("every_allocation_fails_once", 100);
+    for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; seed++)
+        for (unsigned i = 0; any_algorithm(i); i++) {
+            fixture_t f = fixture_of(seed, any_algorithm(i));
+            int64_t nth = 0;
+            while (nth < MOST_CALLS && fail_nth_allocation(&f, seed, nth))
+                nth++;
+            if (nth == 0)
+                seeds_fail(seed, "no allocation was met");
+            free(f.table);
+        }
+}
+
+static void creating_without_memory(void **state)
+{
+    (void)state;
+    const seeds_t seeds = seeds_start("creating_without_memory", 20);
+    for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; seed++) {
+        fixture_t f = fixture_of(seed, any_algorithm(0));
+        job_t *job = NULL;
+        int64_t nth = 0;
+        for (bool created = false; !created; nth++) {
+            allocations_left = nth;
+            created = job_try_create(&f.world, &f.knobs, &job);
+            if (!created && allocations_left >= 0)
+                seeds_fail(seed, "creating failed without a reason");
+            allocations_left = -1;
+        }
+        assert_true(nth > RANKS);
+        job_destroy(job);
+        free(f.table);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_call_fails_once),
+        cmocka_unit_test(every_allocation_fails_once),
+        cmocka_unit_test(creating_without_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

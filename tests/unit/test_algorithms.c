@@ -1,0 +1,76 @@
+/* test_algorithms: the table of algorithms, the words of the knobs that come from it, and tags. */
+#include "check.h"
+#include "hier/collectives/algorithm.h"
+
+static const hp_knob_id_t knobs_of[HP_COLLECTIVE_COUNT] = {HP_KNOB_ID_bcast, HP_KNOB_ID_reduce,
+                                                           HP_KNOB_ID_allreduce};
+
+static void names_are_unique_and_found(void **state)
+{
+    (void)state;
+    for (unsigned c = 0; c < HP_COLLECTIVE_COUNT; c++) {
+        const hp_collective_t collective = (hp_collective_t)c;
+        const hp_algorithm_t *algorithm;
+        unsigned count = 0;
+        for (; (algorithm = hp_algorithm(collective, count)); count++) {
+            assert_int_equal(algorithm->collective, collective);
+            assert_non_null(algorithm->start);
+            assert_true(strlen(algorithm->description) > 10);
+            assert_true(algorithm->bytes_max > 0);
+            assert_ptr_equal(hp_algorithm_find(collective, algorithm->name), algorithm);
+            assert_string_not_equal(algorithm->name, "auto");
+            assert_string_not_equal(algorithm->name, "native");
+        }
+        assert_true(count > 0);
+        assert_null(hp_algorithm(collective, count));
+        assert_null(hp_algorithm(collective, UINT32_MAX));
+        assert_null(hp_algorithm_find(collective, "none"));
+        assert_null(hp_algorithm_find(collective, ""));
+    }
+}
+
+static void knob_words_follow_the_table(void **state)
+{
+    (void)state;
+    for (unsigned c = 0; c < HP_COLLECTIVE_COUNT; c++) {
+        const hp_knob_word_fn_t word = hp_knob_info(knobs_of[c])->word;
+        unsigned i = 0;
+        assert_string_equal(hp_knob_info(knobs_of[c])->variable + strlen("HANPMPI_"),
+                            c == HP_BCAST    ? "BCAST"
+                            : c == HP_REDUCE ? "REDUCE"
+                                             : "ALLREDUCE");
+        assert_string_equal(word(HP_WORD_AUTO), "auto");
+        assert_string_equal(word(HP_WORD_NATIVE), "native");
+        for (; hp_algorithm((hp_collective_t)c, i); i++)
+            assert_string_equal(word(HP_FIRST_ALGORITHM_WORD + i), hp_algorithm((hp_collective_t)c, i)->name);
+        assert_null(word(HP_FIRST_ALGORITHM_WORD + i));
+    }
+}
+
+/* Tags stay below what MPI guarantees, and neighbours in time do not share one. */
+static void tags_fit_and_differ(void **state)
+{
+    (void)state;
+    enum { CHANNELS = 8, TAG_MAX = 32767 };
+    hp_comm_t comm = {.sequence = 0};
+    static const uint32_t starts[] = {0, 4094, 4095, 4096, UINT32_MAX};
+    for (size_t i = 0; i < ARRAY_LENGTH(starts); i++)
+        for (uint32_t channel = 0; channel < CHANNELS; channel++) {
+            comm.sequence = starts[i];
+            const uint32_t tag = hp_comm_tag(&comm, channel);
+            assert_true(tag <= TAG_MAX);
+            comm.sequence++;
+            for (uint32_t other = 0; other < CHANNELS; other++)
+                assert_int_not_equal(hp_comm_tag(&comm, other), tag);
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names_are_unique_and_found),
+        cmocka_unit_test(knob_words_follow_the_table),
+        cmocka_unit_test(tags_fit_and_differ),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -67,8 +67,8 @@ static MPI_Datatype make_record(void)
 void hp_basics_init(void)
 {
 #define X(id, c_type, mpi_type, basic_class)                                                                 \
-    infos[HP_BASIC_##id] = (hp_basic_info_t){                                                                \
-        .name = #id, .type = mpi_type, .bytes = sizeof(c_type), .class = basic_class};
+    infos[HP_BASIC_##id] =                                                                                   \
+        (hp_basic_info_t){.name = #id, .type = mpi_type, .bytes = sizeof(c_type), .class = basic_class};
     HP_BASIC_TABLE(X)
 #undef X
     infos[HP_BASIC_MATRIX].type = make_matrix();
@@ -114,8 +114,8 @@ bool hp_basic_equal(hp_basic_t basic, const void *a, const void *b)
     const hp_basic_info_t *info = &infos[basic];
     bool same_bits = true;
     for (int i = 0; i < info->pieces; i++)
-        same_bits = same_bits && memcmp((const char *)a + info->piece[i].at, (const char *)b + info->piece[i].at,
-                                        info->piece[i].bytes) == 0;
+        same_bits = same_bits && memcmp((const char *)a + info->piece[i].at,
+                                        (const char *)b + info->piece[i].at, info->piece[i].bytes) == 0;
     /* The sign of a zero depends on the order of evaluation. */
     bool number = info->class == HP_CLASS_FLOAT || info->class == HP_CLASS_COMPLEX;
     return same_bits || (number && number_at(basic, a) == number_at(basic, b));

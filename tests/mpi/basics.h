@@ -1,7 +1,8 @@
 /* basics: the basic elements that the tests send and reduce.
  *
- * A basic is what a datatype repeats: an int, a complex number, a (value, index) pair, a 2x2 matrix, a struct with
- * holes. It knows where the bytes of its value are, and how to be compared and printed.
+ * A basic is what a datatype repeats: an int, a complex number, a (value, index) pair, a 2x2 matrix, a struct
+ * with holes. It knows where the bytes of its value are, and how to be compared and printed.
+ *
  * Threads: any, after hp_basics_init. Ownership: this file owns the MPI datatypes that it creates. */
 #ifndef HP_TESTS_MPI_BASICS_H
 #define HP_TESTS_MPI_BASICS_H

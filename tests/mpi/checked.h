@@ -1,7 +1,8 @@
 /* checked: one collective call, its result compared with what it must be.
  *
- * The expected values are computed on each rank, without MPI; guards and holes are searched for stray writes; a send
- * buffer must come back unchanged. Values are such that every order of evaluation is exact.
+ * The expected values are computed on each rank, without MPI; guards and holes are searched for stray writes;
+ * a send buffer must come back unchanged. Values are such that every order of evaluation is exact.
+ *
  * Threads: any. The functions are collective over the case's communicator; all ranks pass the same case. */
 #ifndef HP_TESTS_MPI_CHECKED_H
 #define HP_TESTS_MPI_CHECKED_H
@@ -26,13 +27,16 @@ void hp_check_bcast(const hp_case_t *test);
 void hp_check_reduce(const hp_case_t *test);
 void hp_check_allreduce(const hp_case_t *test);
 
-/* All three, with every root when root is negative; without what the host is known to get wrong (host_bugs.h). */
+/* All three, with every root when root is negative; without what the host is known to get wrong
+ * (host_bugs.h). */
 void hp_check_all(const hp_case_t *test);
 
 /* Compares every basic of buffer with the value hp_hash(salt, comm_rank, i); what is for the message. */
-void hp_check_values(const hp_buffer_t *buffer, hp_operation_t operation, uint64_t salt, int comm_rank, const char *what);
+void hp_check_values(const hp_buffer_t *buffer, hp_operation_t operation, uint64_t salt, int comm_rank,
+                     const char *what);
 /* The same with the operation over the values of ranks 0 .. comm_size-1. */
-void hp_check_reduced(const hp_buffer_t *buffer, hp_operation_t operation, uint64_t salt, int comm_size, const char *what);
+void hp_check_reduced(const hp_buffer_t *buffer, hp_operation_t operation, uint64_t salt, int comm_size,
+                      const char *what);
 /* No byte outside of the basics has changed. */
 void hp_check_guards(const hp_buffer_t *buffer, const char *what);
 

@@ -18,15 +18,39 @@ static int world_size(void)
 /* Every root; counts at the edges: 0, 1, p-1, p, p+1, and around segments of 64 bytes to 4 KiB. */
 static void group_counts(void)
 {
-    const int sizes[] = {0, 1, world_size() - 1, world_size(), world_size() + 1, 7, 8, 9, 15, 16, 17, 63, 64, 65, 127,
-                         128, 129, 511, 512, 513, 1025, 8191};
+    const int sizes[] = {0,
+                         1,
+                         world_size() - 1,
+                         world_size(),
+                         world_size() + 1,
+                         7,
+                         8,
+                         9,
+                         15,
+                         16,
+                         17,
+                         63,
+                         64,
+                         65,
+                         127,
+                         128,
+                         129,
+                         511,
+                         512,
+                         513,
+                         1025,
+                         8191};
     const hp_basic_t basics[] = {HP_BASIC_INT, HP_BASIC_DOUBLE, HP_BASIC_DOUBLE_COMPLEX};
 
     for (size_t b = 0; b < sizeof basics / sizeof *basics; b++) {
         hp_typemap_t *map = hp_typemap_create_basic(basics[b]);
         for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-            hp_check_all(&(hp_case_t){.comm = MPI_COMM_WORLD, .map = map, .count = sizes[i], .root = -1,
-                                      .operation = HP_OPERATION_SUM, .salt = next_salt()});
+            hp_check_all(&(hp_case_t){.comm = MPI_COMM_WORLD,
+                                      .map = map,
+                                      .count = sizes[i],
+                                      .root = -1,
+                                      .operation = HP_OPERATION_SUM,
+                                      .salt = next_salt()});
         hp_typemap_free(map);
     }
 }
@@ -50,9 +74,13 @@ static void group_types(void)
             for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
                 if (counts[i] > map->max_count)
                     continue;
-                hp_check_all(&(hp_case_t){.comm = MPI_COMM_WORLD, .map = map, .count = counts[i],
-                                          .root = (int)(i + (size_t)nth) % world_size(), .in_place = i % 2,
-                                          .operation = kinds[k].operation, .salt = next_salt()});
+                hp_check_all(&(hp_case_t){.comm = MPI_COMM_WORLD,
+                                          .map = map,
+                                          .count = counts[i],
+                                          .root = (int)(i + (size_t)nth) % world_size(),
+                                          .in_place = i % 2,
+                                          .operation = kinds[k].operation,
+                                          .salt = next_salt()});
             }
             hp_typemap_free(map);
         }
@@ -76,10 +104,12 @@ static void group_signatures(void)
                     uint64_t salt = next_salt();
                     hp_buffer_t buffer;
 
-                    hp_buffer_init(&buffer, takes_bare ? bare : derived, takes_bare ? count * derived->basics : count);
+                    hp_buffer_init(&buffer, takes_bare ? bare : derived,
+                                   takes_bare ? count * derived->basics : count);
                     if (rank == root)
                         hp_buffer_fill(&buffer, HP_OPERATION_SUM, HP_VALUES_SMALL, salt, root);
-                    CHECK_MPI(MPI_Bcast(buffer.base, (int)buffer.count, buffer.map->type, root, MPI_COMM_WORLD));
+                    CHECK_MPI(
+                        MPI_Bcast(buffer.base, (int)buffer.count, buffer.map->type, root, MPI_COMM_WORLD));
                     hp_check_values(&buffer, HP_OPERATION_SUM, salt, root, "Bcast of unlike datatypes");
                     hp_check_guards(&buffer, "Bcast of unlike datatypes");
                     hp_buffer_fini(&buffer);
@@ -98,9 +128,12 @@ static void group_operations(void)
         for (int operation = 0; operation < HP_OPERATION_COUNT; operation++)
             for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
                 if (hp_operation_applies((hp_operation_t)operation, (hp_basic_t)basic))
-                    hp_check_all(&(hp_case_t){.comm = MPI_COMM_WORLD, .map = map, .count = counts[i],
+                    hp_check_all(&(hp_case_t){.comm = MPI_COMM_WORLD,
+                                              .map = map,
+                                              .count = counts[i],
                                               .root = (basic + operation) % world_size(),
-                                              .operation = (hp_operation_t)operation, .salt = next_salt()});
+                                              .operation = (hp_operation_t)operation,
+                                              .salt = next_salt()});
         hp_typemap_free(map);
     }
 }
@@ -147,8 +180,13 @@ static void group_in_place(void)
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
         hp_typemap_t *map = hp_typemap_create_basic(kinds[k].basic);
         for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
-            hp_check_all(&(hp_case_t){.comm = MPI_COMM_WORLD, .map = map, .count = counts[i], .root = -1, .in_place = true,
-                                      .operation = kinds[k].operation, .salt = next_salt()});
+            hp_check_all(&(hp_case_t){.comm = MPI_COMM_WORLD,
+                                      .map = map,
+                                      .count = counts[i],
+                                      .root = -1,
+                                      .in_place = true,
+                                      .operation = kinds[k].operation,
+                                      .salt = next_salt()});
         hp_typemap_free(map);
     }
 }
@@ -167,13 +205,21 @@ static void group_large(void)
 
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
         hp_typemap_t *map = hp_typemap_create_basic(kinds[k].basic);
-        hp_check_all(&(hp_case_t){.comm = MPI_COMM_WORLD, .map = map, .count = kinds[k].count,
-                                  .root = (int)k % world_size(), .operation = kinds[k].operation, .salt = next_salt()});
+        hp_check_all(&(hp_case_t){.comm = MPI_COMM_WORLD,
+                                  .map = map,
+                                  .count = kinds[k].count,
+                                  .root = (int)k % world_size(),
+                                  .operation = kinds[k].operation,
+                                  .salt = next_salt()});
         hp_typemap_free(map);
     }
     hp_typemap_t *strided = hp_typemap_create_nth(HP_BASIC_DOUBLE, 2);
-    hp_check_all(&(hp_case_t){.comm = MPI_COMM_WORLD, .map = strided, .count = 1 << 14, .root = world_size() - 1,
-                              .operation = HP_OPERATION_USER_XOR, .salt = next_salt()});
+    hp_check_all(&(hp_case_t){.comm = MPI_COMM_WORLD,
+                              .map = strided,
+                              .count = 1 << 14,
+                              .root = world_size() - 1,
+                              .operation = HP_OPERATION_USER_XOR,
+                              .salt = next_salt()});
     hp_typemap_free(strided);
 }
 
@@ -185,13 +231,18 @@ static void group_counts_c(void)
 
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
         for (hp_call_t call = HP_CALL_COUNT; call <= HP_CALL_MIXED; call++)
-            hp_check_all(&(hp_case_t){.comm = MPI_COMM_WORLD, .map = map, .count = counts[i], .root = -1, .call = call,
-                                      .operation = HP_OPERATION_SUM, .salt = next_salt()});
+            hp_check_all(&(hp_case_t){.comm = MPI_COMM_WORLD,
+                                      .map = map,
+                                      .count = counts[i],
+                                      .root = -1,
+                                      .call = call,
+                                      .operation = HP_OPERATION_SUM,
+                                      .salt = next_salt()});
     hp_typemap_free(map);
 }
 
 static const hp_group_t groups[] = {
-    {"counts", group_counts},         {"types", group_types},       {"signatures", group_signatures},
+    {"counts", group_counts},         {"types", group_types},           {"signatures", group_signatures},
     {"operations", group_operations}, {"repeatable", group_repeatable}, {"in_place", group_in_place},
     {"large", group_large},           {"counts_c", group_counts_c},
 };

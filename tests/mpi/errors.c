@@ -1,6 +1,6 @@
-/* errors: a wrong call reports as the MPI below would, through the user's error handler, with the user's communicator
- * (pitfall 18). Every wrong call is made twice: on a communicator that the library works on, and on a twin where it stands
- * aside; both must give the same error class.
+/* errors: a wrong call reports as the MPI below would, through the user's error handler, with the user's
+ * communicator (pitfall 18). Every wrong call is made twice: on a communicator that the library works on, and
+ * on a twin where it stands aside; both must give the same error class.
  *
  * usage: errors GROUP... ; the groups are in the table below. */
 #include "groups.h"
@@ -71,9 +71,10 @@ static void compare_wrong_calls(MPI_Comm library, MPI_Comm native)
                 continue;
             int native_class = hp_error_class(call(collective, &wrong[i], native));
             int library_class = hp_error_class(call(collective, &wrong[i], library));
-            CHECK(native_class != MPI_SUCCESS, "%s with %s is no error here", names[collective], wrong[i].what);
-            CHECK(library_class == native_class, "%s with %s: class %d, native %d", names[collective], wrong[i].what,
-                  library_class, native_class);
+            CHECK(native_class != MPI_SUCCESS, "%s with %s is no error here", names[collective],
+                  wrong[i].what);
+            CHECK(library_class == native_class, "%s with %s: class %d, native %d", names[collective],
+                  wrong[i].what, library_class, native_class);
         }
 }
 
@@ -174,13 +175,14 @@ static void group_handler(void)
 /* Two ranks that disagree about the count: the receiver has room for less than what comes. */
 static int disagree(collective_t collective, MPI_Comm comm, int receiver)
 {
-    wrong_t count = {.type = MPI_INT, .op = MPI_SUM, .count = hp_comm_rank(comm) == receiver ? 4 : 8, .root = 0};
+    wrong_t count = {
+        .type = MPI_INT, .op = MPI_SUM, .count = hp_comm_rank(comm) == receiver ? 4 : 8, .root = 0};
     return hp_error_class(call(collective, &count, comm));
 }
 
-/* A truncated message is reported where, and as what, the host reports it; a user's handler sees the user's communicator.
- * A communicator is not used again after that: MPI does not say what state it is in. */
-static void group_truncation(void)
+/* A truncated message is reported where, and as what, the host reports it; a user's handler sees the user's
+ * communicator. A communicator is not used again after that: MPI does not say what state it is in. */
+static void truncation(void)
 {
     MPI_Comm pair;
     int rank = hp_comm_rank(MPI_COMM_WORLD);
@@ -198,7 +200,8 @@ static void group_truncation(void)
                 check_works(library);
             int native_class = disagree(collective, native, receiver);
             int library_class = disagree(collective, library, receiver);
-            CHECK(library_class == native_class, "%s: class %d, native %d", names[collective], library_class, native_class);
+            CHECK(library_class == native_class, "%s: class %d, native %d", names[collective], library_class,
+                  native_class);
             if (hp_comm_rank(pair) == receiver)
                 CHECK_EQUAL(library_class, MPI_ERR_TRUNCATE, names[collective]);
 
@@ -212,7 +215,8 @@ static void group_truncation(void)
             seen_comm = MPI_COMM_NULL;
             disagree(collective, handled, receiver);
             if (hp_comm_rank(pair) == receiver) {
-                CHECK(seen_comm == handled, "the handler was called with another communicator, or not at all");
+                CHECK(seen_comm == handled,
+                      "the handler was called with another communicator, or not at all");
                 CHECK_EQUAL(seen_class, MPI_ERR_TRUNCATE, "error class in the handler");
             }
             CHECK_MPI(MPI_Errhandler_free(&handler));
@@ -224,12 +228,24 @@ static void group_truncation(void)
     check_works(MPI_COMM_WORLD);
 }
 
+/* The program's handler is on the communicator alone; MPI_COMM_WORLD keeps MPI_ERRORS_ARE_FATAL. */
+static void group_truncation_own(void)
+{
+    truncation();
+}
+
+/* The program has told MPI_COMM_WORLD to return errors, too, as most programs that look at errors do. */
+static void group_truncation(void)
+{
+    CHECK_MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+    truncation();
+    CHECK_MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL));
+}
+
 static const hp_group_t groups[] = {
-    {"arguments", group_arguments},
-    {"uncommitted", group_uncommitted},
-    {"comm_null", group_comm_null},
-    {"handler", group_handler},
-    {"truncation", group_truncation},
+    {"arguments", group_arguments},   {"uncommitted", group_uncommitted},
+    {"comm_null", group_comm_null},   {"handler", group_handler},
+    {"truncation", group_truncation}, {"truncation_own", group_truncation_own},
 };
 
 int main(int argc, char **argv)

@@ -3,8 +3,9 @@
  * usage: fuzz [--seed S] [--count N] [--seconds T] [--max-bytes B] [--stuck-seconds T] [--expect-taken]
  *             [--bcast LIST] [--reduce LIST] [--allreduce LIST]
  *
- * LIST: algorithms, comma-separated, from which the hint of a communicator is drawn. Without --seed the clock gives one.
- * The seed is printed first; a failure prints the case on every rank that sees it, and the command that repeats it. */
+ * LIST: algorithms, comma-separated, from which the hint of a communicator is drawn. Without --seed the clock
+ * gives one. The seed is printed first; a failure prints the case on every rank that sees it, and the command
+ * that repeats it. */
 #include "fuzz.h"
 
 #include <getopt.h>
@@ -79,8 +80,8 @@ static void describe(char *text, size_t text_bytes)
     snprintf(text, text_bytes,
              "case %" PRId64 ": %s\n  repeat with: mpirun -np %d %s --seed %" PRIu64 " --count %" PRId64
              " --max-bytes %" PRId64 " --bcast %s --reduce %s --allreduce %s",
-             case_number, hp_fuzz_case_format(&current, own, sizeof own), hp_comm_size(MPI_COMM_WORLD), program,
-             options.seed, case_number + 1, options.max_bytes, options.algorithms[HP_FUZZ_BCAST],
+             case_number, hp_fuzz_case_format(&current, own, sizeof own), hp_comm_size(MPI_COMM_WORLD),
+             program, options.seed, case_number + 1, options.max_bytes, options.algorithms[HP_FUZZ_BCAST],
              options.algorithms[HP_FUZZ_REDUCE], options.algorithms[HP_FUZZ_ALLREDUCE]);
 }
 
@@ -165,7 +166,8 @@ static void summarise(double seconds)
     }
     CHECK_MPI(MPI_Gather(mine, sizeof mine, MPI_BYTE, all, sizeof mine, MPI_BYTE, 0, MPI_COMM_WORLD));
     if (rank == 0) {
-        printf("%" PRId64 " collectives, twice each, on %d ranks in %.1f s: no difference\n", case_number, size, seconds);
+        printf("%" PRId64 " collectives, twice each, on %d ranks in %.1f s: no difference\n", case_number,
+               size, seconds);
         printf("library: %s\n", hp_lib_backend());
         for (int i = 0; i < HP_FUZZ_COLLECTIVES; i++) {
             uint64_t calls = 0, taken = 0;
@@ -173,8 +175,8 @@ static void summarise(double seconds)
                 calls += all[(r * HP_FUZZ_COLLECTIVES + i) * 2];
                 taken += all[(r * HP_FUZZ_COLLECTIVES + i) * 2 + 1];
             }
-            printf("  %-9s %10" PRIu64 " calls, half of them on the host's side; %10" PRIu64 " taken\n", names[i], calls,
-                   taken);
+            printf("  %-9s %10" PRIu64 " calls, half of them on the host's side; %10" PRIu64 " taken\n",
+                   names[i], calls, taken);
             if (options.expect_taken && size > 1)
                 CHECK(taken > 0, "the library took no %s", names[i]);
         }

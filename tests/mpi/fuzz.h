@@ -1,13 +1,15 @@
-/* fuzz: the differential fuzzer's pieces. Every random collective runs twice, on the same values: on a communicator that
- * the library works on, and on its twin where the host MPI's own collectives run. The results are compared bit for bit,
- * except for floating-point sums and products, which may be evaluated in another order.
+/* fuzz: the differential fuzzer's pieces. Every random collective runs twice, on the same values: on a
+ * communicator that the library works on, and on its twin where the host MPI's own collectives run. The
+ * results are compared bit for bit, except for floating-point sums and products, which may be evaluated in
+ * another order.
  *
  *   fuzz.c        options, the loop, progress, the summary
  *   fuzz_comms.c  pairs of communicators
  *   fuzz_case.c   one random collective: drawing, running, comparing
  *
- * All decisions come from one stream of random numbers, the same on all ranks. An object takes one number off it and
- * derives everything else from that, so that no rank can get ahead of another.
+ * All decisions come from one stream of random numbers, the same on all ranks. An object takes one number off
+ * it and derives everything else from that, so that no rank can get ahead of another.
+ *
  * Threads: one. */
 #ifndef HP_TESTS_MPI_FUZZ_H
 #define HP_TESTS_MPI_FUZZ_H
@@ -57,14 +59,14 @@ typedef struct {
     int root;
     hp_operation_t operation;
     bool in_place;
-    bool count_form; /* this rank calls MPI_X_c */
+    bool count_form;     /* this rank calls MPI_X_c */
     bool null_elsewhere; /* Reduce: the receive buffer of the others is NULL */
     uint64_t salt;
 } hp_fuzz_case_t;
 
 /* Draws a collective on pair; on a rank outside of the pair the case is empty. */
-void hp_fuzz_case_draw(hp_fuzz_case_t *test, hp_random_t *random, const hp_pair_t *pair, const hp_fuzz_maps_t *maps,
-                       const hp_fuzz_options_t *options);
+void hp_fuzz_case_draw(hp_fuzz_case_t *test, hp_random_t *random, const hp_pair_t *pair,
+                       const hp_fuzz_maps_t *maps, const hp_fuzz_options_t *options);
 /* Runs it both ways. Returns true, or false with the first difference in difference. */
 bool hp_fuzz_case_run(const hp_fuzz_case_t *test, char *difference, size_t difference_bytes);
 /* The case as this rank sees it, in full. Returns buffer. */

@@ -41,9 +41,14 @@ static int64_t element_bytes(const hp_typemap_t *map)
 static int64_t draw_count(hp_random_t *random, const hp_pair_t *pair, const hp_typemap_t *map,
                           const hp_fuzz_options_t *options)
 {
-    int64_t unit = element_bytes(map), most = options->max_bytes / unit, count;
+    enum { MOST_SEGMENTS = 2000 }; /* enough to wrap every window; more only costs time */
+    int64_t unit = element_bytes(map), most = options->max_bytes, count;
     uint32_t kind = hp_random_below(random, 100), draw = hp_random_below(random, 1u << 30);
     int64_t near = (int64_t)(draw % 3) - 1; /* -1, 0, 1 */
+
+    if (most > MOST_SEGMENTS * pair->segment_bytes)
+        most = MOST_SEGMENTS * pair->segment_bytes;
+    most /= unit;
 
     if (kind < 30)
         count = draw % 9;
@@ -68,7 +73,8 @@ static void draw_unlike(hp_fuzz_case_t *test, uint64_t draw, const hp_fuzz_maps_
     int64_t basics = test->count * test->map->basics;
     for (int i = 0; i < HP_FUZZ_MAPS; i++) {
         const hp_typemap_t *map = maps->map[(draw + (unsigned)i) % HP_FUZZ_MAPS];
-        if (map->basic == test->map->basic && basics % map->basics == 0 && basics / map->basics <= map->max_count) {
+        if (map->basic == test->map->basic && basics % map->basics == 0 &&
+            basics / map->basics <= map->max_count) {
             test->map = map;
             test->count = basics / map->basics;
             return;
@@ -81,13 +87,14 @@ static hp_operation_t draw_operation(hp_random_t *random, const hp_typemap_t *ma
     hp_operation_t possible[HP_OPERATION_COUNT];
     uint32_t count = 0;
     for (int i = 0; i < HP_OPERATION_COUNT; i++)
-        if (hp_operation_applies((hp_operation_t)i, map->basic) && (!map->owned || hp_operation_info((hp_operation_t)i)->user))
+        if (hp_operation_applies((hp_operation_t)i, map->basic) &&
+            (!map->owned || hp_operation_info((hp_operation_t)i)->user))
             possible[count++] = (hp_operation_t)i;
     return possible[hp_random_below(random, count)];
 }
 
-void hp_fuzz_case_draw(hp_fuzz_case_t *test, hp_random_t *random, const hp_pair_t *pair, const hp_fuzz_maps_t *maps,
-                       const hp_fuzz_options_t *options)
+void hp_fuzz_case_draw(hp_fuzz_case_t *test, hp_random_t *random, const hp_pair_t *pair,
+                       const hp_fuzz_maps_t *maps, const hp_fuzz_options_t *options)
 {
     hp_random_t own = {hp_random_next(random)};
 
@@ -106,7 +113,8 @@ void hp_fuzz_case_draw(hp_fuzz_case_t *test, hp_random_t *random, const hp_pair_
     uint32_t form = MPI_VERSION >= 4 ? hp_random_below(&own, 4) : 0;
     test->count_form = form == 2 || (form == 3 && pair->rank % 2);
 
-    if (test->collective == HP_FUZZ_REDUCE && hp_host_breaks_reduce(test->map, test->count, test->root, test->in_place))
+    if (test->collective == HP_FUZZ_REDUCE &&
+        hp_host_breaks_reduce(test->map, test->count, test->root, test->in_place))
         test->in_place = false;
     if (test->collective == HP_FUZZ_ALLREDUCE && hp_host_breaks_allreduce(test->map))
         test->collective = HP_FUZZ_BCAST;
@@ -120,10 +128,12 @@ const char *hp_fuzz_case_format(const hp_fuzz_case_t *test, char *buffer, size_t
         snprintf(buffer, buffer_bytes, "not in the communicator");
     else
         snprintf(buffer, buffer_bytes,
-                 "MPI_%s%s, comm rank %d of %d, root %d, %" PRId64 " x %s, %s, %s%s; communicator: %s; salt %" PRIx64,
-                 names[test->collective], test->count_form ? "_c" : "", test->pair->rank, test->pair->size, test->root,
-                 test->count, test->map->name,
-                 test->collective == HP_FUZZ_BCAST ? "no operation" : hp_operation_info(test->operation)->name,
+                 "MPI_%s%s, comm rank %d of %d, root %d, %" PRId64
+                 " x %s, %s, %s%s; communicator: %s; salt %" PRIx64,
+                 names[test->collective], test->count_form ? "_c" : "", test->pair->rank, test->pair->size,
+                 test->root, test->count, test->map->name,
+                 test->collective == HP_FUZZ_BCAST ? "no operation"
+                                                   : hp_operation_info(test->operation)->name,
                  test->in_place ? "in place" : "not in place", test->null_elsewhere ? ", NULL elsewhere" : "",
                  test->pair->text, test->salt);
     return buffer;
@@ -137,7 +147,8 @@ const char *hp_fuzz_case_format(const hp_fuzz_case_t *test, char *buffer, size_t
 #endif
 
 /* send and receive: two buffers for the same map and count; Bcast uses receive only. */
-static void call(const hp_fuzz_case_t *test, MPI_Comm comm, const hp_buffer_t *send, const hp_buffer_t *receive)
+static void call(const hp_fuzz_case_t *test, MPI_Comm comm, const hp_buffer_t *send,
+                 const hp_buffer_t *receive)
 {
     int count = (int)test->count;
     MPI_Op op = hp_operation_info(test->operation)->op;
@@ -159,9 +170,10 @@ static void call(const hp_fuzz_case_t *test, MPI_Comm comm, const hp_buffer_t *s
     }
 }
 
-/* What two orders of evaluation may differ by, to first order: each of the p-1 operations of either side rounds once, so
- * |a - b| <= 2 (p-1) u sum|x| for a sum and 2 (p-1) u |result| for a product, u being the unit roundoff; a complex product
- * rounds up to four times as much (sqrt(5) u, Brent, Percival, Zimmermann 2007, and the operands' own rounding). */
+/* What two orders of evaluation may differ by, to first order: each of the p-1 operations of either side
+ * rounds once, so |a - b| <= 2 (p-1) u sum|x| for a sum and 2 (p-1) u |result| for a product, u being the
+ * unit roundoff; a complex product rounds up to four times as much (sqrt(5) u, Brent, Percival, Zimmermann
+ * 2007, and the operands' own rounding). */
 static double tolerance(const hp_fuzz_case_t *test, int64_t i, const void *result)
 {
     hp_basic_t basic = test->map->basic;
@@ -171,7 +183,8 @@ static double tolerance(const hp_fuzz_case_t *test, int64_t i, const void *resul
     if (hp_operation_closeness(test->operation, basic) == HP_ROUNDED_PRODUCT)
         return 4 * bound * hp_basic_magnitude(basic, result);
     for (int rank = 0; rank < test->pair->size; rank++) {
-        hp_basic_fill(basic, test->operation, HP_VALUES_ANY, hp_hash(test->salt, (uint64_t)rank, (uint64_t)i), value);
+        hp_basic_fill(basic, test->operation, HP_VALUES_ANY, hp_hash(test->salt, (uint64_t)rank, (uint64_t)i),
+                      value);
         sum += hp_basic_magnitude(basic, value);
     }
     return bound * sum;
@@ -190,7 +203,8 @@ static bool results_agree(const hp_fuzz_case_t *test, const hp_buffer_t *library
                           char *difference, size_t difference_bytes)
 {
     hp_basic_t basic = test->map->basic;
-    bool exact = test->collective == HP_FUZZ_BCAST || hp_operation_closeness(test->operation, basic) == HP_EXACT;
+    bool exact =
+        test->collective == HP_FUZZ_BCAST || hp_operation_closeness(test->operation, basic) == HP_EXACT;
     char ours[96], theirs[96];
 
     if (memcmp(library->arena, native->arena, library->arena_bytes) == 0)
@@ -222,8 +236,9 @@ bool hp_fuzz_case_run(const hp_fuzz_case_t *test, char *difference, size_t diffe
     for (int i = 0; i < BUFFERS; i++)
         hp_buffer_init(&buffer[i], test->map, test->count);
     hp_buffer_fill(&buffer[PRISTINE_SEND], test->operation, HP_VALUES_ANY, test->salt, test->pair->rank);
-    bool filled = test->collective == HP_FUZZ_BCAST ? at_root
-                                                    : test->in_place && (at_root || test->collective == HP_FUZZ_ALLREDUCE);
+    bool filled = test->collective == HP_FUZZ_BCAST
+                      ? at_root
+                      : test->in_place && (at_root || test->collective == HP_FUZZ_ALLREDUCE);
     if (filled)
         hp_buffer_copy(&buffer[PRISTINE_RECEIVE], &buffer[PRISTINE_SEND]);
     hp_buffer_copy(&buffer[SEND], &buffer[PRISTINE_SEND]);
@@ -239,8 +254,10 @@ bool hp_fuzz_case_run(const hp_fuzz_case_t *test, char *difference, size_t diffe
     bool significant = test->collective != HP_FUZZ_REDUCE || at_root;
     if (agree && significant)
         agree = results_agree(test, &buffer[LIBRARY], &buffer[NATIVE], difference, difference_bytes);
-    else if (agree && memcmp(buffer[LIBRARY].arena, buffer[PRISTINE_RECEIVE].arena, buffer[LIBRARY].arena_bytes) != 0) {
-        snprintf(difference, difference_bytes, "the receive buffer of a rank that is not the root was changed");
+    else if (agree && memcmp(buffer[LIBRARY].arena, buffer[PRISTINE_RECEIVE].arena,
+                             buffer[LIBRARY].arena_bytes) != 0) {
+        snprintf(difference, difference_bytes,
+                 "the receive buffer of a rank that is not the root was changed");
         agree = false;
     }
     for (int i = 0; i < BUFFERS; i++)

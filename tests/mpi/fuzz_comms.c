@@ -1,23 +1,26 @@
 #include "fuzz.h"
 
 typedef enum { SAME, REVERSED, SHUFFLED, PARTS, SUBSET, MERGED, KINDS } kind_t;
-static const char *const kind_names[KINDS] = {"duplicate",      "reversed",        "shuffled",
-                                              "shuffled parts", "shuffled subset", "merged intercommunicator"};
+static const char *const kind_names[KINDS] = {
+    "duplicate", "reversed", "shuffled", "shuffled parts", "shuffled subset", "merged intercommunicator"};
 
 /* Around and off the datatypes' sizes; 1 byte is less than any basic but a byte. */
 static const int64_t segment_sizes[] = {1, 16, 64, 100, 256, 1000, 4096, 32768};
 
-static const char *const shapes[] = {"", "node:chain package:linear core:linear", "node:binomial package:binary core:chain",
-                                     "node:binary package:binomial core:knomial4", "node:linear core:binomial"};
+static const char *const shapes[] = {
+    "", "node:chain package:linear core:linear", "node:binomial package:binary core:chain",
+    "node:binary package:binomial core:knomial4", "node:linear core:binomial"};
 
 #define PICK(random, table) ((table)[hp_random_below(random, sizeof(table) / sizeof *(table))])
 
-/* Two groups in ascending or descending order, joined and merged; which of them comes first is random, too. */
+/* Two groups in ascending or descending order, joined and merged; which of them comes first is random, too.
+ */
 static MPI_Comm create_merged(hp_random_t *random, int rank, int size)
 {
     MPI_Comm half, inter, merged;
     int first = 1 + (int)hp_random_below(random, (uint32_t)size - 1); /* of the upper group */
-    bool descending = hp_random_below(random, 2), upper_first = hp_random_below(random, 2), upper = rank >= first;
+    bool descending = hp_random_below(random, 2), upper_first = hp_random_below(random, 2),
+         upper = rank >= first;
     int leaders[] = {descending ? first - 1 : 0, descending ? size - 1 : first};
 
     CHECK_MPI(MPI_Comm_split(MPI_COMM_WORLD, upper, descending ? -rank : rank, &half));
@@ -45,7 +48,9 @@ static MPI_Comm create_kind(kind_t kind, hp_random_t *random)
         key = (int)(hp_hash(draw, 2, (uint64_t)rank) >> 34);
         break;
     case SUBSET: /* rank draw % size is in it, whatever the others are */
-        color = hp_hash(draw, 3, (uint64_t)rank) % 3 == 0 && rank != (int)(draw % (unsigned)size) ? MPI_UNDEFINED : 0;
+        color = hp_hash(draw, 3, (uint64_t)rank) % 3 == 0 && rank != (int)(draw % (unsigned)size)
+                    ? MPI_UNDEFINED
+                    : 0;
         key = (int)(hp_hash(draw, 2, (uint64_t)rank) >> 34);
         break;
     case SHUFFLED:
@@ -83,8 +88,9 @@ void hp_pair_create(hp_pair_t *pair, hp_random_t *random, const hp_fuzz_options_
         pick_word(options->algorithms[i], &own, words[i], sizeof words[i]);
     const char *shape = PICK(&own, shapes);
     bool late = hp_random_below(&own, 2); /* hints by MPI_Comm_set_info instead of MPI_Comm_dup_with_info */
-    snprintf(pair->text, sizeof pair->text, "%s, bcast=%s reduce=%s allreduce=%s segment_bytes=%s shapes=\"%s\"%s",
-             kind_names[kind], words[0], words[1], words[2], segment, shape, late ? ", hints set late" : "");
+    snprintf(pair->text, sizeof pair->text,
+             "%s, bcast=%s reduce=%s allreduce=%s segment_bytes=%s shapes=\"%s\"%s", kind_names[kind],
+             words[0], words[1], words[2], segment, shape, late ? ", hints set late" : "");
 
     comm = create_kind(kind, &own);
     pair->library = pair->native = MPI_COMM_NULL;
@@ -92,8 +98,17 @@ void hp_pair_create(hp_pair_t *pair, hp_random_t *random, const hp_fuzz_options_
     pair->size = 0;
     if (comm == MPI_COMM_NULL)
         return;
-    const char *const hints[] = {keys[0], words[0], keys[1], words[1], keys[2], words[2], HANPMPI_HINT_SEGMENT_BYTES,
-                                 segment, shape[0] ? HANPMPI_HINT_SHAPES : NULL, shape, NULL};
+    const char *const hints[] = {keys[0],
+                                 words[0],
+                                 keys[1],
+                                 words[1],
+                                 keys[2],
+                                 words[2],
+                                 HANPMPI_HINT_SEGMENT_BYTES,
+                                 segment,
+                                 shape[0] ? HANPMPI_HINT_SHAPES : NULL,
+                                 shape,
+                                 NULL};
     if (late) {
         MPI_Info info = hp_info_create(hints);
         CHECK_MPI(MPI_Comm_dup(comm, &pair->library));

@@ -56,8 +56,7 @@ static void set(MPI_Comm comm, const char *const *keys_and_values)
 }
 
 #define KEYS(...) ((const char *const[]){__VA_ARGS__, NULL})
-#define FORCED                                                                                               \
-    HANPMPI_HINT_BCAST, "tree", HANPMPI_HINT_REDUCE, "tree", HANPMPI_HINT_ALLREDUCE, "tree"
+#define FORCED    HANPMPI_HINT_BCAST, "tree", HANPMPI_HINT_REDUCE, "tree", HANPMPI_HINT_ALLREDUCE, "tree"
 
 /* Off from the start, then on, off and on again. */
 static void group_switch(void)
@@ -98,7 +97,8 @@ static void group_algorithms(void)
 static void group_segments(void)
 {
     const char *const sizes[] = {"64", "1000", "4K", "32K", "1M"};
-    const char *const shapes[] = {"node:chain core:linear", "node:binary package:chain core:binomial", "core:knomial4"};
+    const char *const shapes[] = {"node:chain core:linear", "node:binary package:chain core:binomial",
+                                  "core:knomial4"};
     MPI_Comm comm = hp_comm_dup_hinted(MPI_COMM_WORLD, KEYS(FORCED));
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         set(comm, KEYS(HANPMPI_HINT_SEGMENT_BYTES, sizes[i], HANPMPI_HINT_SHAPES, shapes[i % 3]));
@@ -111,7 +111,8 @@ static void group_segments(void)
 /* Values that are not accepted, and keys of other libraries: ignored, with a warning for ours. */
 static void group_bad(void)
 {
-    MPI_Comm comm = hp_comm_dup_hinted(MPI_COMM_WORLD, KEYS(FORCED, HANPMPI_HINT_ENABLE, "perhaps", "romio_cb_write", "enable"));
+    MPI_Comm comm = hp_comm_dup_hinted(
+        MPI_COMM_WORLD, KEYS(FORCED, HANPMPI_HINT_ENABLE, "perhaps", "romio_cb_write", "enable"));
     expect(comm, 10, 1, 1, 1, "hanpmpi=perhaps is ignored");
     set(comm, KEYS(HANPMPI_HINT_BCAST, "fastest"));
     expect(comm, 10, 1, 1, 1, "hanpmpi_bcast=fastest is ignored");
@@ -126,13 +127,14 @@ static void group_bad(void)
 static void group_rank0(void)
 {
     int rank = hp_comm_rank(MPI_COMM_WORLD);
-    MPI_Comm comm = hp_comm_dup_hinted(MPI_COMM_WORLD, rank == 0 ? KEYS(HANPMPI_HINT_ENABLE, "off") : KEYS(FORCED));
+    MPI_Comm comm =
+        hp_comm_dup_hinted(MPI_COMM_WORLD, rank == 0 ? KEYS(HANPMPI_HINT_ENABLE, "off") : KEYS(FORCED));
     for (int i = 0; i < 6; i++)
         expect(comm, 10, 0, 0, 0, "rank 0 has switched the library off");
     CHECK_MPI(MPI_Comm_free(&comm));
-    comm = hp_comm_dup_hinted(MPI_COMM_WORLD,
-                              rank == 0 ? KEYS(FORCED, HANPMPI_HINT_SEGMENT_BYTES, "64")
-                                        : KEYS(HANPMPI_HINT_ENABLE, "off", HANPMPI_HINT_SEGMENT_BYTES, "1000"));
+    comm = hp_comm_dup_hinted(
+        MPI_COMM_WORLD, rank == 0 ? KEYS(FORCED, HANPMPI_HINT_SEGMENT_BYTES, "64")
+                                  : KEYS(HANPMPI_HINT_ENABLE, "off", HANPMPI_HINT_SEGMENT_BYTES, "1000"));
     for (int i = 0; i < 6; i++)
         expect(comm, 1000, 1, 1, 1, "rank 0 forces");
     CHECK_MPI(MPI_Comm_free(&comm));

@@ -1,5 +1,5 @@
-/* huge: messages of more than 2^31 bytes and of more than 2^31 elements (pitfall 16). Two ranks, about 10 GiB of memory in
- * all; skipped where there is less.
+/* huge: messages of more than 2^31 bytes and of more than 2^31 elements (pitfall 16). Two ranks, about 10 GiB
+ * of memory in all; skipped where there is less.
  *
  * usage: huge GROUP... ; the groups are in the table below. */
 #include <unistd.h>
@@ -98,7 +98,8 @@ static void group_elements(void)
 #endif
 }
 
-static const hp_group_t groups[] = {{"bytes", group_bytes}, {"reduce", group_reduce}, {"elements", group_elements}};
+static const hp_group_t groups[] = {
+    {"bytes", group_bytes}, {"reduce", group_reduce}, {"elements", group_elements}};
 
 int main(int argc, char **argv)
 {

@@ -45,13 +45,14 @@ void hp_intercept_verify_(const int *bcasts, const int *reduces, const int *allr
         CHECK(!option("--loaded"), "the library is not in this process");
         return;
     }
-    CHECK(!option("--loaded") || strcmp(hp_lib_backend(), "none") != 0, "the library has no backend for this MPI");
+    CHECK(!option("--loaded") || strcmp(hp_lib_backend(), "none") != 0,
+          "the library has no backend for this MPI");
     verify_one("bcast", *bcasts);
     verify_one("reduce", *reduces);
     verify_one("allreduce", *allreduces);
     if (hp_comm_rank(MPI_COMM_WORLD) == 0)
-        printf("backend %s: %d + %d + %d calls made, as many intercepted\n", hp_lib_backend(), *bcasts, *reduces,
-               *allreduces);
+        printf("backend %s: %d + %d + %d calls made, as many intercepted\n", hp_lib_backend(), *bcasts,
+               *reduces, *allreduces);
 }
 
 void hp_intercept_require_(const int *condition, const int *place)
@@ -59,9 +60,11 @@ void hp_intercept_require_(const int *condition, const int *place)
     CHECK(*condition, "wrong result at place %d of the Fortran program", *place);
 }
 
+#ifndef MPI_ABI_VERSION /* the standard ABI's header has no Fortran handles */
 void hp_intercept_from_c_(const MPI_Fint *comm, int *values, const int *count, const int *root, int *sums)
 {
     MPI_Comm c_comm = MPI_Comm_f2c(*comm);
     CHECK_MPI(MPI_Bcast(values, *count, MPI_INT, *root, c_comm));
     CHECK_MPI(MPI_Allreduce(values, sums, *count, MPI_INT, MPI_SUM, c_comm));
 }
+#endif

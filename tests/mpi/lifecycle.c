@@ -1,7 +1,8 @@
-/* lifecycle: how MPI begins and ends, and how communicators come and go; nothing may leak and nothing may crash.
+/* lifecycle: how MPI begins and ends, and how communicators come and go; nothing may leak and nothing may
+ * crash.
  *
- * usage: lifecycle CASE [COUNT]; the cases are in the table below. A case initialises and finalises MPI itself. After
- * MPI_Finalize the library must hold nothing. */
+ * usage: lifecycle CASE [COUNT]; the cases are in the table below. A case initialises and finalises MPI
+ * itself. After MPI_Finalize the library must hold nothing. */
 #include "mpi_check.h"
 
 static int count_argument;
@@ -72,15 +73,18 @@ static int case_churn(void)
         collectives(comm);
         CHECK_MPI(MPI_Comm_free(&comm));
         if (i % 500 == 0) {
-            CHECK_EQUAL(hp_lib_resources().duplicates, before.duplicates, "private duplicates after MPI_Comm_free");
-            CHECK_EQUAL(hp_lib_resources().communicators, before.communicators, "communicators after MPI_Comm_free");
+            CHECK_EQUAL(hp_lib_resources().duplicates, before.duplicates,
+                        "private duplicates after MPI_Comm_free");
+            CHECK_EQUAL(hp_lib_resources().communicators, before.communicators,
+                        "communicators after MPI_Comm_free");
         }
     }
     collectives(MPI_COMM_WORLD);
     return finish();
 }
 
-/* As many communicators as the host can hold by itself: when its ids run short the library must pass calls through. */
+/* As many communicators as the host can hold by itself: when its ids run short the library must pass calls
+ * through. */
 static int case_hold(void)
 {
     MPI_Comm *comms = calloc((size_t)count_argument, sizeof *comms);
@@ -120,7 +124,8 @@ static int case_disconnect(void)
         collectives(comm);
         CHECK_MPI(MPI_Comm_disconnect(&comm));
     }
-    CHECK_EQUAL(hp_lib_resources().duplicates, before.duplicates, "private duplicates after MPI_Comm_disconnect");
+    CHECK_EQUAL(hp_lib_resources().duplicates, before.duplicates,
+                "private duplicates after MPI_Comm_disconnect");
     return finish();
 }
 
@@ -140,8 +145,8 @@ static int use_collectives(MPI_Comm comm, int keyval, void *value, void *state)
     return MPI_SUCCESS;
 }
 
-/* Attributes go in the reverse order of setting: an attribute of the library's, set at its first collective, goes before
- * or after the program's. */
+/* Attributes go in the reverse order of setting: an attribute of the library's, set at its first collective,
+ * goes before or after the program's. */
 static int self_callback(bool before_first_collective)
 {
     static MPI_Comm comm;
@@ -169,7 +174,8 @@ static int case_self_callback_early(void)
     return self_callback(true);
 }
 
-/* An attribute whose delete callback uses the communicator that is being freed, and a copy callback that uses the old one. */
+/* An attribute whose delete callback uses the communicator that is being freed, and a copy callback that uses
+ * the old one. */
 static int copy_with_collectives(MPI_Comm comm, int keyval, void *state, void *value, void *copy, int *flag)
 {
     (void)keyval, (void)state;

@@ -1,5 +1,5 @@
-/* local_scope: runs a program that was built as a shared object, loaded with RTLD_LOCAL, as Python loads mpi4py: the MPI
- * library is then in no scope that RTLD_DEFAULT or RTLD_NEXT searches (pitfall 3).
+/* local_scope: runs a program that was built as a shared object, loaded with RTLD_LOCAL, as Python loads
+ * mpi4py: the MPI library is then in no scope that RTLD_DEFAULT or RTLD_NEXT searches (pitfall 3).
  *
  * usage: local_scope PROGRAM.so ARGUMENTS... */
 #include <dlfcn.h>

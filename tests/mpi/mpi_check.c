@@ -19,8 +19,8 @@ void hp_check_fail(const char *file, int line, const char *condition, const char
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    fprintf(stderr, "rank %d: %s:%d: CHECK(%s) failed: %s\n", world_rank, name ? name + 1 : file, line, condition,
-            text);
+    fprintf(stderr, "rank %d: %s:%d: CHECK(%s) failed: %s\n", world_rank, name ? name + 1 : file, line,
+            condition, text);
     fflush(NULL);
     if (running)
         MPI_Abort(MPI_COMM_WORLD, 1);

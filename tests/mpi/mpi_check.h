@@ -1,9 +1,10 @@
-/* mpi_check: what every program of this folder shares: checks that name rank, file and line; the library's own
- * figures, looked up at run time; communicators with hints; random numbers that are the same everywhere.
+/* mpi_check: what every program of this folder shares: checks that name rank, file and line; the library's
+ * own figures, looked up at run time; communicators with hints; random numbers that are the same everywhere.
  *
- * A program passes by returning 0, is skipped with HP_SKIP, and fails through MPI_Abort, so that no rank waits for a
- * rank that has given up. Every program also runs without the library (hp_lib_loaded() tells): a test that fails
- * there is wrong, not the library.
+ * A program passes by returning 0, is skipped with HP_SKIP, and fails through MPI_Abort, so that no rank
+ * waits for a rank that has given up. Every program also runs without the library (hp_lib_loaded() tells): a
+ * test that fails there is wrong, not the library.
+ *
  * Threads: any, except where a function is collective. */
 #ifndef HP_TESTS_MPI_CHECK_H
 #define HP_TESTS_MPI_CHECK_H
@@ -22,8 +23,8 @@
 enum { HP_SKIP = 77 };
 
 /* Prints one line with rank, place and message, and ends the job. */
-__attribute__((noreturn, format(printf, 4, 5))) void hp_check_fail(const char *file, int line, const char *condition,
-                                                                   const char *format, ...);
+__attribute__((noreturn, format(printf, 4, 5))) void
+hp_check_fail(const char *file, int line, const char *condition, const char *format, ...);
 
 /* CHECK(condition, format, ...): the message says what was expected of whom. */
 #define CHECK(condition, ...)                                                                                \

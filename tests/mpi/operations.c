@@ -128,9 +128,9 @@ static void fill_pair(hp_basic_t basic, uint64_t random, void *place)
     memcpy(at + info->piece[1].at, &index, sizeof index);
 }
 
-/* What the hosts get wrong stays out of the data. Sums of 8 and 16 bits do not overflow: Open MPI 4.1's SIMD ones
- * saturate instead of wrapping (ompi #8045). Maxima of unsigned integers have a clear top bit: MPICH 4.0 compares
- * MPI_UINT8_T and MPI_UINT64_T as if they were signed. */
+/* What the hosts get wrong stays out of the data. Sums of 8 and 16 bits do not overflow: Open MPI 4.1's SIMD
+ * ones saturate instead of wrapping (ompi #8045). Maxima of unsigned integers have a clear top bit: MPICH 4.0
+ * compares MPI_UINT8_T and MPI_UINT64_T as if they were signed. */
 static bool must_stay_small(hp_basic_t basic, hp_operation_t operation)
 {
     return (basic == HP_BASIC_UINT8 || basic == HP_BASIC_INT16) && operation <= HP_OPERATION_MIN;
@@ -146,10 +146,12 @@ static void fill_narrow(hp_basic_t basic, hp_operation_t operation, uint64_t ran
         memcpy(place, &byte, sizeof byte);
 }
 
-void hp_basic_fill(hp_basic_t basic, hp_operation_t operation, hp_values_t values, uint64_t random, void *place)
+void hp_basic_fill(hp_basic_t basic, hp_operation_t operation, hp_values_t values, uint64_t random,
+                   void *place)
 {
     const hp_basic_info_t *info = hp_basic_info(basic);
-    bool logical = operation == HP_OPERATION_LAND || operation == HP_OPERATION_LOR || operation == HP_OPERATION_LXOR;
+    bool logical =
+        operation == HP_OPERATION_LAND || operation == HP_OPERATION_LOR || operation == HP_OPERATION_LXOR;
 
     switch (info->class) {
     case HP_CLASS_FLOAT:
@@ -162,7 +164,8 @@ void hp_basic_fill(hp_basic_t basic, hp_operation_t operation, hp_values_t value
         }
         return;
     case HP_CLASS_COMPLEX: {
-        double number[2] = {fill_number(operation, values, random), fill_number(operation, values, hp_mix(random))};
+        double number[2] = {fill_number(operation, values, random),
+                            fill_number(operation, values, hp_mix(random))};
         if (operation == HP_OPERATION_PROD && values == HP_VALUES_SMALL)
             number[random % 2] = 0; /* a power of i, times 1 or 2: products stay exact */
         memcpy(place, number, sizeof number);

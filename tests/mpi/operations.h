@@ -1,8 +1,9 @@
 /* operations: the reduction operations of the tests, predefined and user-defined, and what they must give.
  *
- * hp_basic_combine computes an operation without MPI: the expected result of a collective is a loop over it. The
- * user-defined operations are called by MPI with the datatype of the call, and find its layout in the registry of
- * typemap.h: a library that hands them another datatype than the user's fails there.
+ * hp_basic_combine computes an operation without MPI: the expected result of a collective is a loop over it.
+ * The user-defined operations are called by MPI with the datatype of the call, and find its layout in the
+ * registry of typemap.h: a library that hands them another datatype than the user's fails there.
+ *
  * Threads: any, after hp_operations_init. Ownership: this file owns the MPI operations that it creates. */
 #ifndef HP_TESTS_MPI_OPERATIONS_H
 #define HP_TESTS_MPI_OPERATIONS_H
@@ -44,8 +45,8 @@ typedef struct {
 /* How close two orders of evaluation must come. */
 typedef enum { HP_EXACT, HP_ROUNDED_SUM, HP_ROUNDED_PRODUCT } hp_closeness_t;
 
-/* What floating-point values look like. HP_VALUES_SMALL: small integers, so that every order of a sum or of a product
- * over up to 16 ranks is exact. HP_VALUES_ANY: fractions. */
+/* What floating-point values look like. HP_VALUES_SMALL: small integers, so that every order of a sum or of a
+ * product over up to 16 ranks is exact. HP_VALUES_ANY: fractions. */
 typedef enum { HP_VALUES_SMALL, HP_VALUES_ANY } hp_values_t;
 
 /* After MPI_Init, before MPI_Finalize; not collective. */
@@ -56,8 +57,10 @@ const hp_operation_info_t *hp_operation_info(hp_operation_t operation);
 bool hp_operation_applies(hp_operation_t operation, hp_basic_t basic);
 hp_closeness_t hp_operation_closeness(hp_operation_t operation, hp_basic_t basic);
 
-/* Writes the value that random stands for, as an operand of operation, to the pieces of the basic at place. */
-void hp_basic_fill(hp_basic_t basic, hp_operation_t operation, hp_values_t values, uint64_t random, void *place);
+/* Writes the value that random stands for, as an operand of operation, to the pieces of the basic at place.
+ */
+void hp_basic_fill(hp_basic_t basic, hp_operation_t operation, hp_values_t values, uint64_t random,
+                   void *place);
 /* into = left op into. */
 void hp_basic_combine(hp_basic_t basic, hp_operation_t operation, const void *left, void *into);
 

@@ -2,7 +2,8 @@
  *
  *   rank 0 backend openmpi bcast 5/5 reduce 5/5 allreduce 5/5 events -1
  *
- * taken/intercepted calls; events of profiler.c, -1 without it. The results of its five calls of each are checked. */
+ * taken/intercepted calls; events of profiler.c, -1 without it. The results of its five calls of each are
+ * checked. */
 #include <dlfcn.h>
 
 #include "mpi_check.h"
@@ -43,12 +44,13 @@ int main(int argc, char **argv)
     for (int i = 0; i < CALLS; i++)
         call_all(rank, size);
 
-    used = (size_t)snprintf(line, sizeof line, "rank %d backend %s", rank, hp_lib_loaded() ? hp_lib_backend() : "absent");
+    used = (size_t)snprintf(line, sizeof line, "rank %d backend %s", rank,
+                            hp_lib_loaded() ? hp_lib_backend() : "absent");
     const char *const names[] = {"bcast", "reduce", "allreduce"};
     for (int i = 0; i < 3; i++) {
         hanpmpi_collective_stats_t stats = hp_lib_stats(names[i]);
-        used += (size_t)snprintf(line + used, sizeof line - used, " %s %" PRIu64 "/%" PRIu64, names[i], stats.taken,
-                                 stats.calls);
+        used += (size_t)snprintf(line + used, sizeof line - used, " %s %" PRIu64 "/%" PRIu64, names[i],
+                                 stats.taken, stats.calls);
     }
     snprintf(line + used, sizeof line - used, " events %d", profiler_events());
     lines = calloc((size_t)size, LINE_BYTES);

@@ -1,9 +1,10 @@
 /* threads: collectives at the same time on different communicators, MPI_THREAD_MULTIPLE (pitfall 24).
  *
- * usage: threads [ROUNDS]. Each of four threads has a communicator of its own: a duplicate, a reversed one, one of the even
- * or odd ranks, a duplicate on which the library stands aside. The case of a round follows from the thread's and the
- * round's number, so it is the same on all ranks. Now and then a thread trades its communicator for a duplicate, so that
- * setting up and freeing meet running collectives. Skipped where MPI does not provide the level. */
+ * usage: threads [ROUNDS]. Each of four threads has a communicator of its own: a duplicate, a reversed one,
+ * one of the even or odd ranks, a duplicate on which the library stands aside. The case of a round follows
+ * from the thread's and the round's number, so it is the same on all ranks. Now and then a thread trades its
+ * communicator for a duplicate, so that setting up and freeing meet running collectives. Skipped where MPI
+ * does not provide the level. */
 #include <pthread.h>
 
 #include "checked.h"
@@ -17,7 +18,8 @@ typedef struct {
     const hp_typemap_t *integer, *matrix, *strided;
 } worker_t;
 
-/* Every thread renews its communicator at other rounds; MPI_Comm_dup is collective over that communicator only. */
+/* Every thread renews its communicator at other rounds; MPI_Comm_dup is collective over that communicator
+ * only. */
 static void renew(worker_t *worker)
 {
     MPI_Comm old = worker->comm;
@@ -34,12 +36,15 @@ static void *work(void *argument)
     for (int round = 0; round < worker->rounds; round++) {
         uint32_t which = hp_random_below(&random, 3), large = hp_random_below(&random, 20) == 0;
         hp_case_t test = {.comm = worker->comm,
-                          .map = which == 0 ? worker->integer : which == 1 ? worker->matrix : worker->strided,
+                          .map = which == 0   ? worker->integer
+                                 : which == 1 ? worker->matrix
+                                              : worker->strided,
                           .count = hp_random_below(&random, large ? 20000 : 200),
                           .root = (int)(hp_random_next(&random) % (unsigned)size),
                           .in_place = false,
                           .salt = hp_random_next(&random)};
-        const hp_operation_t operations[] = {HP_OPERATION_SUM, HP_OPERATION_USER_PRODUCT, HP_OPERATION_USER_XOR};
+        const hp_operation_t operations[] = {HP_OPERATION_SUM, HP_OPERATION_USER_PRODUCT,
+                                             HP_OPERATION_USER_XOR};
         test.operation = operations[which];
         switch (hp_random_below(&random, 3)) {
         case 0:
@@ -77,8 +82,11 @@ int main(int argc, char **argv)
     hp_typemap_t *matrix = hp_typemap_create_basic(HP_BASIC_MATRIX);
     hp_typemap_t *strided = hp_typemap_create_nth(HP_BASIC_INT, 2);
     for (int i = 0; i < THREADS; i++)
-        workers[i] = (worker_t){.number = i, .rounds = argc > 1 ? atoi(argv[1]) : 500, .integer = integer,
-                                .matrix = matrix, .strided = strided};
+        workers[i] = (worker_t){.number = i,
+                                .rounds = argc > 1 ? atoi(argv[1]) : 500,
+                                .integer = integer,
+                                .matrix = matrix,
+                                .strided = strided};
     CHECK_MPI(MPI_Comm_dup(MPI_COMM_WORLD, &workers[0].comm));
     CHECK_MPI(MPI_Comm_split(MPI_COMM_WORLD, 0, size - rank, &workers[1].comm));
     CHECK_MPI(MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &workers[2].comm));

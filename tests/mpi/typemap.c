@@ -160,7 +160,8 @@ static hp_typemap_t *create_vector(hp_typemap_t *child, int count, int length, i
 }
 
 /* Blocks with one element between them; reversed: the first of the type map lies last in memory. */
-static hp_typemap_t *create_indexed(hp_typemap_t *child, const int *lengths, int count, int gap, bool reversed)
+static hp_typemap_t *create_indexed(hp_typemap_t *child, const int *lengths, int count, int gap,
+                                    bool reversed)
 {
     blocks_t blocks = {.count = count};
     int places[MAX_BLOCKS], place = 0;
@@ -293,7 +294,8 @@ static hp_typemap_t *wrap_random(hp_typemap_t *child, hp_random_t *random)
     case 1:
         return create_vector(child, count, length, length + (int)hp_random_below(random, 3));
     case 2:
-        return create_indexed(child, lengths, count, (int)hp_random_below(random, 2), hp_random_below(random, 2));
+        return create_indexed(child, lengths, count, (int)hp_random_below(random, 2),
+                              hp_random_below(random, 2));
     case 3:
         return create_hindexed(child, count, (int)hp_random_below(random, 3));
     case 4:
@@ -302,7 +304,8 @@ static hp_typemap_t *wrap_random(hp_typemap_t *child, hp_random_t *random)
         return create_hvector(child, count, 1, -2 * child->extent);
     case 6:
         return create_resized(child, child->lb - 8 * (MPI_Aint)hp_random_below(random, 3),
-                              child->extent + 8 * (3 + (MPI_Aint)hp_random_below(random, 3)), child->max_count);
+                              child->extent + 8 * (3 + (MPI_Aint)hp_random_below(random, 3)),
+                              child->max_count);
     default:
         return child->owned ? create_contiguous(child, 2) : create_subarray(child, count, length);
     }
@@ -316,7 +319,8 @@ hp_typemap_t *hp_typemap_create_random(hp_basic_t basic, hp_random_t *random)
     return map;
 }
 
-void hp_typemap_combine(const hp_typemap_t *map, hp_operation_t operation, const void *left, void *into, int count)
+void hp_typemap_combine(const hp_typemap_t *map, hp_operation_t operation, const void *left, void *into,
+                        int count)
 {
     for (int element = 0; element < count; element++)
         for (int i = 0; i < map->basics; i++) {
@@ -347,7 +351,8 @@ void hp_buffer_init(hp_buffer_t *buffer, const hp_typemap_t *map, int64_t count)
     MPI_Aint low = count ? map->true_lb : 0, high = count ? span + map->true_ub : 0;
 
     CHECK(count <= map->max_count, "%s overlaps itself beyond %d elements", map->name, map->max_count);
-    /* The holes of the last pair belong to the buffer, too: an int pair of 16 bytes ends in 4 that have no value. */
+    /* The holes of the last pair belong to the buffer, too: an int pair of 16 bytes ends in 4 that have no
+     * value. */
     high += (MPI_Aint)hp_basic_info(map->basic)->bytes;
     *buffer = (hp_buffer_t){.map = map, .count = count};
     buffer->arena_bytes = (size_t)(high - low) + 2 * GUARD_BYTES;
@@ -363,7 +368,8 @@ void hp_buffer_fini(hp_buffer_t *buffer)
     buffer->arena = NULL;
 }
 
-void hp_buffer_fill(hp_buffer_t *buffer, hp_operation_t operation, hp_values_t values, uint64_t salt, int comm_rank)
+void hp_buffer_fill(hp_buffer_t *buffer, hp_operation_t operation, hp_values_t values, uint64_t salt,
+                    int comm_rank)
 {
     for (int64_t i = 0; i < hp_buffer_basics(buffer); i++)
         hp_basic_fill(buffer->map->basic, operation, values, hp_hash(salt, (uint64_t)comm_rank, (uint64_t)i),

@@ -1,10 +1,11 @@
 /* typemap: datatypes together with what they mean: the place of every basic element, in the type map's order.
  *
- * A type map is built beside its MPI datatype and checked against the extents that MPI reports, so buffers can be
- * filled, compared and searched for stray writes without asking the MPI under test. A registry maps handles back to
- * type maps, for user-defined operations.
- * Threads: create and free from one thread at a time; everything else from any.
- * Ownership: a type map owns its offsets and, unless it is a bare basic, its datatype. */
+ * A type map is built beside its MPI datatype and checked against the extents that MPI reports, so buffers
+ * can be filled, compared and searched for stray writes without asking the MPI under test. A registry maps
+ * handles back to type maps, for user-defined operations.
+ *
+ * Threads: create and free from one thread at a time; everything else from any. Ownership: a type map owns
+ * its offsets and, unless it is a bare basic, its datatype. */
 #ifndef HP_TESTS_MPI_TYPEMAP_H
 #define HP_TESTS_MPI_TYPEMAP_H
 
@@ -26,12 +27,13 @@ typedef struct {
 /* The bare basic. */
 hp_typemap_t *hp_typemap_create_basic(hp_basic_t basic);
 
-/* The i-th of a fixed set of datatypes over a basic, NULL past the last: contiguous, vector, indexed with blocks in
- * reverse order, hindexed that starts behind its origin, subarray, struct with gaps, negative lower bound, a column
- * resized to one basic, vector with a negative stride, nested. */
+/* The i-th of a fixed set of datatypes over a basic, NULL past the last: contiguous, vector, indexed with
+ * blocks in reverse order, hindexed that starts behind its origin, subarray, struct with gaps, negative lower
+ * bound, a column resized to one basic, vector with a negative stride, nested. */
 hp_typemap_t *hp_typemap_create_nth(hp_basic_t basic, int i);
 
-/* A random datatype, up to two constructors deep, at most 64 basics; the same on every rank for the same state. */
+/* A random datatype, up to two constructors deep, at most 64 basics; the same on every rank for the same
+ * state. */
 hp_typemap_t *hp_typemap_create_random(hp_basic_t basic, hp_random_t *random);
 
 void hp_typemap_free(hp_typemap_t *map);
@@ -40,7 +42,8 @@ void hp_typemap_free(hp_typemap_t *map);
 const hp_typemap_t *hp_typemap_find(MPI_Datatype type);
 
 /* into = left op into, for every basic of count elements. */
-void hp_typemap_combine(const hp_typemap_t *map, hp_operation_t operation, const void *left, void *into, int count);
+void hp_typemap_combine(const hp_typemap_t *map, hp_operation_t operation, const void *left, void *into,
+                        int count);
 
 /* A buffer for count elements between two guards; what no basic covers holds a pattern. */
 typedef struct {
@@ -64,11 +67,12 @@ static inline char *hp_buffer_at(const hp_buffer_t *buffer, int64_t i)
     return buffer->base + element * buffer->map->extent + buffer->map->offset[i % buffer->map->basics];
 }
 /* Fills every basic with the value of hp_hash(salt, comm_rank, i). */
-void hp_buffer_fill(hp_buffer_t *buffer, hp_operation_t operation, hp_values_t values, uint64_t salt, int comm_rank);
+void hp_buffer_fill(hp_buffer_t *buffer, hp_operation_t operation, hp_values_t values, uint64_t salt,
+                    int comm_rank);
 /* Copies arena to arena; both were made for the same map and count. */
 void hp_buffer_copy(hp_buffer_t *to, const hp_buffer_t *from);
-/* The index of the first byte outside every basic that does not hold the pattern any more, -1 when there is none. The
- * holes of a bare predefined pair count as part of it. */
+/* The index of the first byte outside every basic that does not hold the pattern any more, -1 when there is
+ * none. The holes of a bare predefined pair count as part of it. */
 int64_t hp_buffer_find_stray(const hp_buffer_t *buffer);
 
 #endif

@@ -1,8 +1,10 @@
 /* yield_mpich: lets MPICH's ranks share cores. Preloaded into the tests only.
  *
- * MPICH spins while it waits and has no setting that makes it yield: three ranks on two cores take 10 ms for a small
- * Allreduce (measured here, Debian's MPICH 4.0.2 on UCX), 10 us with this. It wraps UCX's progress function, which every
- * wait in MPICH comes to, and gives the core away when nothing has happened for a while.
+ * MPICH spins while it waits and has no setting that makes it yield: three ranks on two cores take 10 ms for
+ * a small Allreduce (measured here, Debian's MPICH 4.0.2 on UCX), 10 us with this. It wraps UCX's progress
+ * function, which every wait in MPICH comes to, and gives the core away when nothing has happened for a
+ * while.
+ *
  * Threads: any. */
 #include <dlfcn.h>
 #include <sched.h>

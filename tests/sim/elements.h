@@ -6,14 +6,15 @@
 
 #include "event_engine/transport.h"
 
-/* id, words, their places in an element (bytes), extent. The first byte of the second kind of element lies
- * behind its address, that of the last kind in front of it; none but the first two can be copied as one piece. */
+/* id, words, their places in an element (bytes), extent. The first two can be copied as one piece. The data
+ * of the last two lies far behind and far in front of the address: whoever forgets true_lb writes outside of
+ * any buffer. */
 #define ELEMENTS_TABLE(X)                                                                                    \
     X(ELEMENTS_ONE, 1, 0, 0, 8)                                                                              \
     X(ELEMENTS_PAIR, 2, 0, 8, 16)                                                                            \
     X(ELEMENTS_GAP_BEHIND, 2, 0, 8, 24)                                                                      \
-    X(ELEMENTS_BEHIND_ADDRESS, 2, 24, 8, 40)                                                                 \
-    X(ELEMENTS_BEFORE_ADDRESS, 2, -16, 8, 32)
+    X(ELEMENTS_BEHIND_ADDRESS, 2, 224, 208, 40)                                                              \
+    X(ELEMENTS_BEFORE_ADDRESS, 2, -216, -192, 32)
 
 typedef enum {
 #define X(id, ...) id,
@@ -35,8 +36,8 @@ ptrdiff_t elements_place(const hp_type_t *type, size_t i, uint32_t w);
 void elements_pack(char *packed, const void *buffer, size_t count, const hp_type_t *type);
 void elements_unpack(void *buffer, const char *packed, size_t count, const hp_type_t *type);
 
-/* Operations. AFFINE takes pairs: (a, b) is the map x -> a x + b modulo 2^64, the operation is "first the left
- * one, then the right one": associative, not commutative. */
+/* Operations. AFFINE takes pairs: (a, b) is the map x -> a x + b modulo 2^64, the operation is "first the
+ * left one, then the right one": associative, not commutative. */
 typedef enum { ELEMENTS_SUM_INT64 = 1, ELEMENTS_SUM_DOUBLE, ELEMENTS_AFFINE } elements_op_t;
 
 /* inout = in (op) inout. False: the operation does not take this type. */

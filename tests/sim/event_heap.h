@@ -1,6 +1,7 @@
 /* event_heap: what will happen, earliest first; at the same time by the tie number.
  *
- * Threads: one user at a time. Ownership: the heap owns its array; what an event points at is the caller's. */
+ * Threads: one user at a time. Ownership: the heap owns its array; what an event points at is the caller's.
+ */
 #ifndef HP_TESTS_SIM_EVENT_HEAP_H
 #define HP_TESTS_SIM_EVENT_HEAP_H
 

@@ -1,8 +1,8 @@
 /* job: the ranks of one communicator in the simulated world, and collectives on it whose results are checked.
  *
- * Every rank has its own hp_comm_t, made by hp_comm_create, and runs the library's own algorithms. Buffers lie
- * between guards; gaps, guards and send buffers must come out as they went in.
- * Threads: single-threaded. Ownership: job_create allocates, job_destroy frees; case and table are borrowed. */
+ * Every rank has its own hp_comm_t, made by hp_comm_create, and runs the library's own algorithms. Buffers
+ * lie between guards; gaps, guards and send buffers must come out as they went in. Threads: single-threaded.
+ * Ownership: job_create allocates, job_destroy frees; case and table are borrowed. */
 #ifndef HP_TESTS_SIM_JOB_H
 #define HP_TESTS_SIM_JOB_H
 

@@ -159,7 +159,7 @@ static void send_complete(sim_t *sim, operation_t *send)
     elements_pack(now, send->buffer, send->count, &send->type);
     if (memcmp(now, send->data, bytes) != 0)
         network_report(sim, "rank %u wrote a buffer that it was sending to rank %u", send->rank,
-               send->flow->destination);
+                       send->flow->destination);
     free(now);
     operation_complete(sim, send);
 }
@@ -233,7 +233,8 @@ static void join(sim_t *sim, operation_t *send, operation_t *recv)
     send->joined = recv->joined = true;
     if (send->count * send->type.bytes != recv->count * recv->type.bytes)
         network_report(sim, "rank %u sends %zu bytes to rank %u, which expects %zu (tag %u)", send->rank,
-               send->count * send->type.bytes, recv->rank, recv->count * recv->type.bytes, send->flow->tag);
+                       send->count * send->type.bytes, recv->rank, recv->count * recv->type.bytes,
+                       send->flow->tag);
     if (send->count * send->type.bytes > recv->count * recv->type.bytes)
         recv->count = 0; /* nothing is written past the end; the run has failed */
     if (!send->eager) {
@@ -293,8 +294,8 @@ static void fill_with_rubbish(operation_t *recv)
     free(rubbish);
 }
 
-void network_recv(rank_t *rank, void *buffer, size_t count, const hp_type_t *type, uint32_t peer, uint32_t tag,
-                  void *cookie)
+void network_recv(rank_t *rank, void *buffer, size_t count, const hp_type_t *type, uint32_t peer,
+                  uint32_t tag, void *cookie)
 {
     sim_t *sim = rank->sim;
     flow_t *flow = flow_of(sim, peer, rank->rank, tag);

@@ -1,5 +1,5 @@
-/* network: what happens to a message between the rank that sends it and the rank that receives it. Internal to
- * transport_sim, whose header tells the model.
+/* network: what happens to a message between the rank that sends it and the rank that receives it. Internal
+ * to transport_sim, whose header tells the model.
  *
  * A message on its way, one row an event (R: rendezvous only, E: eager only):
  *
@@ -84,7 +84,8 @@ struct sim {
     uint64_t now_ns, start_ns, ties;
     event_heap_t events;
     rank_t *ranks;
-    port_t *send_ports[HP_LEVEL_COUNT], *recv_ports[HP_LEVEL_COUNT]; /* [node] at the node level, else [rank] */
+    port_t *send_ports[HP_LEVEL_COUNT],
+        *recv_ports[HP_LEVEL_COUNT]; /* [node] at the node level, else [rank] */
     flow_t **buckets;
     uint32_t bucket_count; /* a power of two */
     uint64_t operations;
@@ -105,8 +106,8 @@ uint64_t network_awake_at(const rank_t *rank, uint64_t time_ns);
 /* Posts an operation: makes it, counts it, joins it with its other side if that is there. */
 void network_send(rank_t *rank, const void *buffer, size_t count, const hp_type_t *type, uint32_t peer,
                   uint32_t tag, void *cookie);
-void network_recv(rank_t *rank, void *buffer, size_t count, const hp_type_t *type, uint32_t peer, uint32_t tag,
-                  void *cookie);
+void network_recv(rank_t *rank, void *buffer, size_t count, const hp_type_t *type, uint32_t peer,
+                  uint32_t tag, void *cookie);
 /* The rank has no more to do with it: it is complete, or given up. */
 void network_disown(rank_t *rank, operation_t *operation);
 /* Gives up all operations of rank. Sends go on without their buffers, as MPI's do; what was on its way to a

@@ -71,9 +71,8 @@ collective_t random_collective(sim_random_t *random, const hp_algorithm_t *algor
                                size_t most)
 {
     static const size_t segment_bytes[] = {1, 8, 16, 48, 100, 256, 1024};
-    collective_t c = {.algorithm = algorithm,
-                      .in_place = below(random, 2) != 0,
-                      .data_seed = sim_random_next(random)};
+    collective_t c = {
+        .algorithm = algorithm, .in_place = below(random, 2) != 0, .data_seed = sim_random_next(random)};
     c.setting.segment_bytes = segment_bytes[below(random, LENGTH(segment_bytes))];
     c.setting.trees = 1 + below(random, HP_FOREST_MAX);
     for (unsigned level = 0; level < HP_LEVEL_COUNT; level++)
@@ -90,9 +89,9 @@ collective_t random_collective(sim_random_t *random, const hp_algorithm_t *algor
     }
     const hp_type_t type = elements_type(c.kind);
     const size_t segment = c.setting.segment_bytes / type.bytes;
-    const size_t counts[] = {1,           2,           rank_count - 1, rank_count, rank_count + 1,
-                             segment - 1, segment,     segment + 1,    segment * 3 + 1,
-                             1 + below(random, (uint32_t)most)};
+    const size_t counts[] = {
+        1,           2,       rank_count - 1, rank_count,      rank_count + 1,
+        segment - 1, segment, segment + 1,    segment * 3 + 1, 1 + below(random, (uint32_t)most)};
     c.count = counts[below(random, LENGTH(counts))];
     if (c.count == 0 || c.count > most)
         c.count = 1 + below(random, (uint32_t)most);
@@ -124,7 +123,8 @@ unsigned any_algorithm_count(void)
     return count;
 }
 
-void print_case(const collective_t *c, uint32_t rank_count, const hp_knobs_t *knobs, const sim_config_t *world)
+void print_case(const collective_t *c, uint32_t rank_count, const hp_knobs_t *knobs,
+                const sim_config_t *world)
 {
     printf("%s %s: %u ranks, root %u, %zu elements of kind %d, op %d%s%s, segments of %zu bytes, %u trees, "
            "N %d M %d window %d, levels \"%s\", eager %zu, jitter %llu%s%s, shapes",

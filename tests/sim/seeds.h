@@ -1,7 +1,7 @@
 /* seeds: the head of every sim test: cmocka, and how a failing seed is repeated.
  *
- * A test runs seeds first, first + 1, ... HANPMPI_TEST_SEED sets the first one, HANPMPI_TEST_SEEDS how many: a
- * failure prints both, so that the failing one runs alone. Threads: single-threaded. Ownership: none. */
+ * A test runs seeds first, first + 1, ... HANPMPI_TEST_SEED sets the first one, HANPMPI_TEST_SEEDS how many:
+ * a failure prints both, so that the failing one runs alone. Threads: single-threaded. Ownership: none. */
 #ifndef HP_TESTS_SIM_SEEDS_H
 #define HP_TESTS_SIM_SEEDS_H
 

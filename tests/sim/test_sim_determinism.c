@@ -1,8 +1,8 @@
 /* test_sim_determinism: the same operands in the same order, whoever comes first.
  *
- * PITFALLS 15: the result of a sum of doubles must not change from run to run. It depends on localities, shapes,
- * number of trees and segment size only: not on the order of events, on N, M or the window, nor on where the
- * result goes. All ranks of an allreduce get the same bits (job_run compares them). */
+ * PITFALLS 15: the result of a sum of doubles must not change from run to run. It depends on localities,
+ * shapes, number of trees and segment size only: not on the order of events, on N, M or the window, nor on
+ * where the result goes. All ranks of an allreduce get the same bits (job_run compares them). */
 #include "sim/random_case.h"
 #include "sim/seeds.h"
 

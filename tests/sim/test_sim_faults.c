@@ -1,9 +1,9 @@
-/* test_sim_faults: the Nth call of the transport, or the Nth allocation, fails, for every N: the rank whose call
- * it was reports it, is done, holds nothing. Nothing leaks (the address sanitizer watches). The other ranks may
- * be left waiting, as they are when a process dies.
+/* test_sim_faults: the Nth call of the transport, or the Nth allocation, fails, for every N: the rank whose
+ * call it was reports it, is done, holds nothing. Nothing leaks (the address sanitizer watches). The other
+ * ranks may be left waiting, as they are when a process dies.
  *
- * Linked with --wrap for the allocator. The test double takes its memory by reallocarray, which is not wrapped:
- * only the code under test meets a failing allocator. PITFALLS 27. */
+ * Linked with --wrap for the allocator. The test double takes its memory by reallocarray, which is not
+ * wrapped: only the code under test meets a failing allocator. PITFALLS 27. */
 #include "sim/random_case.h"
 #include "sim/seeds.h"
 

@@ -4,8 +4,8 @@
  * broadcast, one rank delayed by 1 ms: only that rank and its descendants finish later. In the control, which
  * waits for all sends of a segment (its algorithm 2), ancestors, siblings and their descendants do too.
  *
- * The tree, in preorder: 0 (1 (2 (3 (4) 5) 6 (7 8)) 9 (10 (11 12) 13 (14 15))), each rank on a node of its own.
- * Rank 2 is delayed: its parent is 1, its ancestors 1 and 0, its descendants 3, 4, 5.
+ * The tree, in preorder: 0 (1 (2 (3 (4) 5) 6 (7 8)) 9 (10 (11 12) 13 (14 15))), each rank on a node of its
+ * own. Rank 2 is delayed: its parent is 1, its ancestors 1 and 0, its descendants 3, 4, 5.
  *
  * The network: 2.5 Gbit/s full duplex per rank (2.5GBASE-T, or a 10 Gbit/s card that four ranks share) with
  * 20 us of latency; every segment is a rendezvous. A rank with two children needs its send port for two
@@ -13,18 +13,18 @@
  * send port of an inner rank is busy all the time. That is the hard case: what a port misses it never makes
  * up for.
  *
- * When the claim holds. The parent's sends to the delayed rank go on as long as that rank has receives posted:
- * for about M s = 6 x 210 us = 1.26 ms. A delay of d is absorbed when d < M s: the delayed rank's own sends
- * start late, so its descendants are late, and nobody else is. The control has one receive posted ahead, so the
- * parent is late by about d - s, the grandparent by d - 2 s, and so is everybody below these.
+ * When the claim holds. The parent's sends to the delayed rank go on as long as that rank has receives
+ * posted: for about M s = 6 x 210 us = 1.26 ms. A delay of d is absorbed when d < M s: the delayed rank's own
+ * sends start late, so its descendants are late, and nobody else is. The control has one receive posted
+ * ahead, so the parent is late by about d - s, the grandparent by d - 2 s, and so is everybody below these.
  *
- * When M s < d (a faster network or a longer delay: the second test) the parent has to wait for the delayed rank
- * before its own part is over: it finishes later, by less than d. Its other child and everybody else still do
- * not, since sends that wait for a receive hold no port. The same when the delayed process itself must answer
- * each rendezvous (the third test: an MPI without asynchronous progress): posted receives then help nobody.
- * Both rest on a network that lets waiting flows pass each other, as the port of transport_sim.h does; behind a
- * port that serves first come, first served, the N segments with which the delayed rank catches up would stand
- * in front of its sibling's, once. */
+ * When M s < d (a faster network or a longer delay: the second test) the parent has to wait for the delayed
+ * rank before its own part is over: it finishes later, by less than d. Its other child and everybody else
+ * still do not, since sends that wait for a receive hold no port. The same when the delayed process itself
+ * must answer each rendezvous (the third test: an MPI without asynchronous progress): posted receives then
+ * help nobody. Both rest on a network that lets waiting flows pass each other, as the port of transport_sim.h
+ * does; behind a port that serves first come, first served, the N segments with which the delayed rank
+ * catches up would stand in front of its sibling's, once. */
 #include "sim/job.h"
 #include "sim/seeds.h"
 #include "sim/waitall_control.h"
@@ -137,11 +137,11 @@ static double later_us(const times_t *times, uint32_t rank)
 
 static const char *relation(uint32_t rank)
 {
-    return rank == DELAYED          ? "delayed"
-           : is_descendant(rank)    ? "descendant"
-           : rank < DELAYED         ? "ancestor"
-           : rank <= 8              ? "sibling and below"
-                                    : "other branch";
+    return rank == DELAYED       ? "delayed"
+           : is_descendant(rank) ? "descendant"
+           : rank < DELAYED      ? "ancestor"
+           : rank <= 8           ? "sibling and below"
+                                 : "other branch";
 }
 
 static void measure(const network_t *network, times_t *ours, times_t *control)
@@ -158,8 +158,8 @@ static void measure(const network_t *network, times_t *ours, times_t *control)
     run_engine(network, table, last_ns / 2, ours->noisy);
     run_control(network, table, last_ns / 2, control->noisy);
 
-    printf("%s\n%6s  %-18s %12s %12s %10s   %12s %12s %10s\n", network->title, "rank", "", "ours us", "delayed",
-           "later by", "waitall us", "delayed", "later by");
+    printf("%s\n%6s  %-18s %12s %12s %10s   %12s %12s %10s\n", network->title, "rank", "", "ours us",
+           "delayed", "later by", "waitall us", "delayed", "later by");
     for (uint32_t rank = 0; rank < RANKS; rank++)
         printf("%6u  %-18s %12.1f %12.1f %10.1f   %12.1f %12.1f %10.1f\n", rank, relation(rank),
                us(ours->calm[rank]), us(ours->noisy[rank]), later_us(ours, rank), us(control->calm[rank]),

@@ -51,8 +51,8 @@ static uint64_t count_messages(const sim_counters_t *counters)
     return messages;
 }
 
-/* A tree has as many links as ranks but one, of them as many between nodes as nodes but one; an allreduce goes
- * up and down. */
+/* A tree has as many links as ranks but one, of them as many between nodes as nodes but one; an allreduce
+ * goes up and down. */
 static void trees_send_no_message_too_many(void **state)
 {
     (void)state;
@@ -65,9 +65,8 @@ static void trees_send_no_message_too_many(void **state)
         const sim_config_t world = random_world(&random, rank_count, table);
         const hp_knobs_t knobs = job_knobs();
         for (unsigned collective = 0; collective < HP_COLLECTIVE_COUNT; collective++) {
-            collective_t c =
-                random_collective(&random, hp_algorithm_find((hp_collective_t)collective, "tree"), rank_count,
-                                  MOST_ELEMENTS);
+            collective_t c = random_collective(
+                &random, hp_algorithm_find((hp_collective_t)collective, "tree"), rank_count, MOST_ELEMENTS);
             if (!c.commutative)
                 continue; /* another tree, maybe with a hop to the root */
             c.root = (uint32_t)sim_random_below(&random, rank_count);
@@ -119,8 +118,8 @@ static uint64_t largest_node_bytes(uint32_t nodes, uint32_t per_node, uint32_t t
     return largest;
 }
 
-/* With a root on every node each direction of each node's link carries 2 (N - 1) / N of the message, the lower
- * bound; with one root those inside the chain carry it twice. */
+/* With a root on every node each direction of each node's link carries 2 (N - 1) / N of the message, the
+ * lower bound; with one root those inside the chain carry it twice. */
 static void rotating_roots_load_links_evenly(void **state)
 {
     (void)state;
@@ -130,7 +129,8 @@ static void rotating_roots_load_links_evenly(void **state)
         const uint32_t nodes = node_counts[i];
         const size_t bytes = (size_t)SEGMENT_BYTES * ROUNDS * nodes;
         const uint64_t even = 2 * (nodes - 1) * bytes / nodes;
-        assert_int_equal(largest_node_bytes(nodes, PER_NODE, nodes, bytes / ELEMENT_BYTES, SEGMENT_BYTES), even);
+        assert_int_equal(largest_node_bytes(nodes, PER_NODE, nodes, bytes / ELEMENT_BYTES, SEGMENT_BYTES),
+                         even);
         assert_int_equal(largest_node_bytes(nodes, PER_NODE, 1, bytes / ELEMENT_BYTES, SEGMENT_BYTES),
                          nodes == 2 ? even : 2 * bytes);
         /* A number of segments that the roots do not divide evenly, the last one short. */

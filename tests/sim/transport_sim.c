@@ -25,8 +25,8 @@ static void check_message(const rank_t *rank, const char *call, size_t count, ui
 {
     enum { TAG_MAX = 32767 }; /* what MPI guarantees */
     if (peer >= rank->sim->config.rank_count || peer == rank->rank || count == 0 || tag > TAG_MAX)
-        network_report(rank->sim, "rank %u: %s of %zu elements, peer %u, tag %u", rank->rank, call, count, peer,
-                       tag);
+        network_report(rank->sim, "rank %u: %s of %zu elements, peer %u, tag %u", rank->rank, call, count,
+                       peer, tag);
 }
 
 static hp_status_t sim_isend(hp_transport_t *transport, const void *buffer, size_t count,

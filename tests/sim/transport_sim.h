@@ -1,25 +1,22 @@
-/* transport_sim: a test double of event_engine/transport.h: the ranks of a job in one process, under a virtual
- * clock.
+/* transport_sim: a test double of event_engine/transport.h: the ranks of a job in one process, under a
+ * virtual clock.
  *
  * The model
- *   link       two ranks are joined at the outermost level of their localities at which they differ; each level
- *              has a latency and a bandwidth
- *   port       each rank has a send port and a receive port per level; at the node level they belong to the
- *              node. A port moves one message at a time. A send port takes its flows (source, destination, tag)
- *              in turns, as a network card takes its queue pairs
- *   eager      a message of at most eager_bytes leaves as soon as its port is free; the send is complete when it
- *              has left
- *   rendezvous every other message: the sender asks (one latency), the receive must be posted, the receiver
- *              answers (one latency), the data moves, the send is complete one latency after the data is there
- *   delay      a rank whose process stands still between two times: its progress is not called. Posted receives
- *              go on filling (the network card or the kernel does that), unless software_matching: then a
- *              rendezvous request is answered only by a running process
- * The n-th send of a flow matches its n-th receive, always. Completions may come in any order: `shuffle` draws
- * it anew in every poll and holds some back, `jitter_ns` moves arrivals.
+ *   link       two ranks are joined at the outermost level of their localities at which they differ; each
+ * level has a latency and a bandwidth port       each rank has a send port and a receive port per level; at
+ * the node level they belong to the node. A port moves one message at a time. A send port takes its flows
+ * (source, destination, tag) in turns, as a network card takes its queue pairs eager      a message of at
+ * most eager_bytes leaves as soon as its port is free; the send is complete when it has left rendezvous every
+ * other message: the sender asks (one latency), the receive must be posted, the receiver answers (one
+ * latency), the data moves, the send is complete one latency after the data is there delay      a rank whose
+ * process stands still between two times: its progress is not called. Posted receives go on filling (the
+ * network card or the kernel does that), unless software_matching: then a rendezvous request is answered only
+ * by a running process The n-th send of a flow matches its n-th receive, always. Completions may come in any
+ * order: `shuffle` draws it anew in every poll and holds some back, `jitter_ns` moves arrivals.
  *
  * What it watches (the first finding is kept, sim_problem): sizes of both sides of a message agree; a send
- * buffer is not written before the send is complete; a receive buffer belongs to the transport from the moment
- * it is posted (it is filled with rubbish then); at most so many operations of a flow in flight.
+ * buffer is not written before the send is complete; a receive buffer belongs to the transport from the
+ * moment it is posted (it is filled with rubbish then); at most so many operations of a flow in flight.
  *
  * Threads: single-threaded. Ownership: sim_create allocates, sim_destroy frees; the table is borrowed. All of
  * the test double's memory comes from reallocarray, so that tests can make malloc and its kin fail for the

@@ -35,10 +35,10 @@ static hp_status_t post_receive(control_t *control, walker_t *walker)
     if (walker->neighbors.parent < 0 || segment == control->segment_count)
         return HP_OK;
     walker->posted++;
-    return walker->transport->ops->irecv(
-        walker->transport, walker->buffer + segment * control->config.segment_bytes,
-        segment_size(control, segment), &control->type, (uint32_t)walker->neighbors.parent, TAG,
-        &walker->arrived[segment]);
+    return walker->transport->ops->irecv(walker->transport,
+                                         walker->buffer + segment * control->config.segment_bytes,
+                                         segment_size(control, segment), &control->type,
+                                         (uint32_t)walker->neighbors.parent, TAG, &walker->arrived[segment]);
 }
 
 static hp_status_t send_to_children(control_t *control, walker_t *walker)

@@ -1,9 +1,9 @@
 /* waitall_control: a broadcast as it is done without events, to compare with.
  *
- * X. Luo 2020, algorithm 2: the receive of the next segment is posted ahead; a segment is sent to all children;
- * then the rank waits for all of these sends before it looks at the next segment.
- * Threads: single-threaded. Ownership: control_create allocates, control_destroy frees; hierarchy, sim and
- * buffers are borrowed. */
+ * X. Luo 2020, algorithm 2: the receive of the next segment is posted ahead; a segment is sent to all
+ * children; then the rank waits for all of these sends before it looks at the next segment. Threads:
+ * single-threaded. Ownership: control_create allocates, control_destroy frees; hierarchy, sim and buffers are
+ * borrowed. */
 #ifndef HP_TESTS_SIM_WAITALL_CONTROL_H
 #define HP_TESTS_SIM_WAITALL_CONTROL_H
 

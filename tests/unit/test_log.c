@@ -55,8 +55,8 @@ static void write_all_levels(void)
 static void log_shows_levels_up_to_the_one_set(void **state)
 {
     (void)state;
-    static const char *const lines[] = {"hanpmpi: error: e1\n", "hanpmpi: warning: w2\n", "hanpmpi: info: i3\n",
-                                        "hanpmpi: debug: d4\n"};
+    static const char *const lines[] = {"hanpmpi: error: e1\n", "hanpmpi: warning: w2\n",
+                                        "hanpmpi: info: i3\n", "hanpmpi: debug: d4\n"};
     assert_int_equal(hp_log_level(), HP_LOG_WARN);
     for (int level = HP_LOG_ERROR; level <= HP_LOG_DEBUG; level++) {
         char expected[256] = "";
@@ -92,8 +92,8 @@ static void log_says_who_speaks(void **state)
 enum { LINE_MAX_BYTES = 1024 };
 
 /* Texts around the longest that fits, and one far beyond. */
-static const size_t lengths[] = {LINE_MAX_BYTES - 40, LINE_MAX_BYTES - 20, LINE_MAX_BYTES - 1, LINE_MAX_BYTES,
-                                 LINE_MAX_BYTES + 1,  4 * LINE_MAX_BYTES};
+static const size_t lengths[] = {LINE_MAX_BYTES - 40, LINE_MAX_BYTES - 20, LINE_MAX_BYTES - 1,
+                                 LINE_MAX_BYTES,      LINE_MAX_BYTES + 1,  4 * LINE_MAX_BYTES};
 
 static void write_long_lines(void)
 {
@@ -115,8 +115,8 @@ static void log_cuts_long_lines(void **state)
         const char *end = strchr(line, '\n');
         assert_non_null(end);
         assert_int_equal(strncmp(line, "hanpmpi: warning: x", 19), 0);
-        assert_true((size_t)(end - line) < LINE_MAX_BYTES);
-        assert_true((size_t)(end - line) >= (lengths[i] < LINE_MAX_BYTES ? lengths[i] : LINE_MAX_BYTES - 2));
+        const size_t whole = strlen("hanpmpi: warning: ") + lengths[i];
+        assert_int_equal(end - line, whole < LINE_MAX_BYTES - 2 ? whole : LINE_MAX_BYTES - 2);
         line = end + 1;
     }
     assert_int_equal(*line, '\0');

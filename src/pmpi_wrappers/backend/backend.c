@@ -7,24 +7,28 @@
 #include "hier/stats.h"
 #include "pmpi_wrappers/backend/collectives.h"
 #include "pmpi_wrappers/backend/comm_state.h"
+#include "pmpi_wrappers/backend/handshake.h"
 #include "pmpi_wrappers/backend/hints.h"
 #include "pmpi_wrappers/backend/job.h"
 
 hp_function_t hp_mpi_calls[HP_MPI_CALL_COUNT];
 
-static void after_init(void)
+static int after_init(void)
 {
     hp_job_start();
     if (hp_job.active && !hp_comm_state_init()) {
         hp_warn("the MPI gives no attribute key: the library is off for this run");
         hp_job.active = false;
     }
+    return hp_job.active;
 }
 
 static void before_finalize(void)
 {
-    if (!hp_job.active)
+    if (!hp_job.active) {
+        hp_handshake_drain();
         return;
+    }
     /* From here on every collective passes through, on all ranks: also those of the program's own attribute
      * callbacks that MPI_Finalize runs (PITFALLS 7). */
     hp_job.active = false;

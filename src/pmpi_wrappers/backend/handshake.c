@@ -116,6 +116,7 @@ bool hp_handshake(int rank, int size, uint64_t node_id, hp_knobs_t *inout, bool 
     const uint64_t limit_ns = (uint64_t)inout->handshake_seconds * 1000000000u;
     const uint64_t deadline = hp_clock_ns() + limit_ns;
     int received, bit;
+    uint32_t reported = 0;    /* children that did, by their bit */
     static up_t mine, theirs; /* static: padding is zero, and they are large */
     static down_t verdict;
     MPI_Request unanswered;
@@ -132,10 +133,12 @@ bool hp_handshake(int rank, int size, uint64_t node_id, hp_knobs_t *inout, bool 
         const int child = rank + bit;
         if (child >= size)
             continue;
-        if (receive(&theirs, sizeof theirs, child, deadline, &received))
-            join(&mine, &theirs, child, received);
-        else
+        if (!receive(&theirs, sizeof theirs, child, deadline, &received)) {
             first(&mine.missing, child);
+            continue;
+        }
+        join(&mine, &theirs, child, received);
+        reported |= (uint32_t)bit;
     }
     memcpy(verdict.magic, magic, sizeof magic);
     if (rank == 0) {
@@ -163,15 +166,14 @@ bool hp_handshake(int rank, int size, uint64_t node_id, hp_knobs_t *inout, bool 
         else
             P(Request_free)(&unanswered);
     }
-    /* To every child, also to one that did not report: it may only have been late. */
+    /* Not to a child that did not report: without the library it would never receive the message, and some
+     * MPIs call that an error at MPI_Finalize. If it was only late its own limit brings it to the same
+     * verdict: with a rank missing the answer is no. */
     for (bit /= 2; bit > 0; bit /= 2) {
-        const int child = rank + bit;
-        if (child >= size)
-            continue;
         MPI_Request request;
         int complete = 0;
-        if (P(Isend)(&verdict, sizeof verdict, MPI_BYTE, child, HANDSHAKE_TAG, MPI_COMM_WORLD, &request) !=
-            MPI_SUCCESS)
+        if (!(reported & (uint32_t)bit) || P(Isend)(&verdict, sizeof verdict, MPI_BYTE, rank + bit,
+                                                    HANDSHAKE_TAG, MPI_COMM_WORLD, &request) != MPI_SUCCESS)
             continue;
         if (verdict.work)
             P(Wait)(&request, MPI_STATUS_IGNORE);
@@ -184,4 +186,14 @@ bool hp_handshake(int rank, int size, uint64_t node_id, hp_knobs_t *inout, bool 
     if (verdict.work)
         hp_knobs_adopt(inout, &verdict.knobs);
     return verdict.work;
+}
+
+void hp_handshake_drain(void)
+{
+    static up_t late;
+    MPI_Status status;
+    int found;
+
+    while (P(Iprobe)(MPI_ANY_SOURCE, HANDSHAKE_TAG, MPI_COMM_WORLD, &found, &status) == MPI_SUCCESS && found)
+        P(Recv)(&late, sizeof late, MPI_BYTE, status.MPI_SOURCE, HANDSHAKE_TAG, MPI_COMM_WORLD, &status);
 }

@@ -22,4 +22,7 @@
  * by the ranks that wait for it. */
 bool hp_handshake(int rank, int size, uint64_t node_id, hp_knobs_t *inout, bool *one_node);
 
+/* After a handshake that failed, before MPI_Finalize: receives what late ranks sent. */
+void hp_handshake_drain(void);
+
 #endif

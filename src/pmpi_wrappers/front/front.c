@@ -103,8 +103,7 @@ static void start_backend(void)
         pmpi_targets[i] = found->wrapped[i];
     }
     backend = found;
-    active = true;
-    backend->after_init();
+    active = backend->after_init();
 }
 
 static int front_Init(int *argc, char ***argv)
@@ -126,10 +125,9 @@ static int front_Init_thread(int *argc, char ***argv, int required, int *provide
 
 static int front_Finalize(void)
 {
-    if (active) {
-        active = false;
+    active = false;
+    if (backend)
         backend->before_finalize();
-    }
     return ((int (*)(void))host_functions[HP_WRAPPED_Finalize])();
 }
 

@@ -1,0 +1,192 @@
+/* test_select: which algorithm runs a call, with which settings, or why none does.
+ *
+ * PITFALLS 32 (rules are checked), 33 (segment sizes of rules are used). */
+#include "hier/selection/select.h"
+#include "places.h"
+
+typedef struct {
+    hp_collective_t collective;
+    uint64_t nodes_from, nodes_to, bytes_from, bytes_to;
+    const char *algorithm;
+    size_t segment_bytes;
+    hp_shape_t between_nodes, inside_node;
+    uint32_t trees;
+} row_t;
+
+static const row_t rows[] = {
+#define HP_RULE(collective, nodes_from, nodes_to, bytes_from, bytes_to, algorithm, segment, between, inside, \
+                trees)                                                                                       \
+    {HP_##collective, nodes_from, nodes_to,           bytes_from,        bytes_to,                           \
+     #algorithm,      segment,    HP_SHAPE_##between, HP_SHAPE_##inside, trees},
+#include "../../tuning/default_rules.def"
+#undef HP_RULE
+};
+
+static void nobody_problem(void *context, const char *line)
+{
+    (void)context;
+    (void)line;
+}
+
+static hp_knobs_t knobs_with(hp_knob_id_t id, const char *value)
+{
+    extern char **environ;
+    char **kept = environ, *none = NULL, error[256];
+    hp_knobs_t knobs;
+    environ = &none;
+    hp_knobs_read(&knobs, NULL, nobody_problem, NULL);
+    environ = kept;
+    if (value)
+        assert_true(hp_knob_parse(&knobs, id, value, error, sizeof error));
+    return knobs;
+}
+
+static hp_knobs_t default_knobs(void)
+{
+    return knobs_with(HP_KNOB_COUNT, NULL);
+}
+
+/* A communicator of `nodes` nodes with two ranks each. */
+static hp_comm_t *comm_of(uint32_t nodes, const hp_knobs_t *knobs)
+{
+    hp_comm_t *comm = NULL;
+    hp_locality_t *table = malloc(2 * nodes * sizeof *table);
+    assert_non_null(table);
+    for (uint32_t rank = 0; rank < 2 * nodes; rank++)
+        table[rank] = (hp_locality_t){{rank / 2, 0, 0, 0, rank % 2}};
+    assert_int_equal(hp_comm_create(0, 2 * nodes, table, knobs, NULL, &comm), HP_OK);
+    free(table);
+    return comm;
+}
+
+static uint32_t nodes_in(const row_t *row)
+{
+    return (uint32_t)row->nodes_from;
+}
+
+static void pitfall_32_rules_are_sound(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
+        const row_t *row = &rows[i];
+        const hp_algorithm_t *algorithm = hp_algorithm_find(row->collective, row->algorithm);
+        if (!algorithm)
+            fail_msg("rule %zu names %s, which is no algorithm of %s", i, row->algorithm,
+                     hp_collective_name(row->collective));
+        assert_true(row->nodes_from >= 2 && row->nodes_from <= row->nodes_to);
+        assert_true(row->bytes_from <= row->bytes_to);
+        assert_true(row->segment_bytes > 0);
+        assert_true(row->trees >= 1 && row->trees <= HP_FOREST_MAX);
+        assert_true(row->bytes_from <= algorithm->bytes_max);
+        for (size_t k = 0; k < i; k++) /* first match wins: a rule inside an earlier one is never used */
+            assert_false(rows[k].collective == row->collective && rows[k].nodes_from <= row->nodes_from &&
+                         rows[k].nodes_to >= row->nodes_to && rows[k].bytes_from <= row->bytes_from &&
+                         rows[k].bytes_to >= row->bytes_to);
+    }
+}
+
+static void pitfall_33_rules_are_used(void **state)
+{
+    (void)state;
+    const hp_knobs_t knobs = default_knobs();
+    for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
+        const row_t *row = &rows[i];
+        hp_comm_t *comm = comm_of(nodes_in(row), &knobs);
+        const hp_algorithm_t *algorithm = NULL;
+        hp_setting_t setting;
+        assert_int_equal(hp_select(comm, row->collective, row->bytes_from, &algorithm, &setting),
+                         HP_OUTCOME_TAKEN);
+        assert_string_equal(algorithm->name, row->algorithm);
+        assert_int_equal(setting.segment_bytes, row->segment_bytes);
+        assert_int_equal(setting.trees, row->trees);
+        for (unsigned level = 0; level < HP_LEVEL_COUNT; level++)
+            assert_int_equal(setting.shapes.shape[level],
+                             level == HP_LEVEL_NODE ? row->between_nodes : row->inside_node);
+        hp_comm_destroy(comm);
+    }
+}
+
+static hp_outcome_t outcome_of(const hp_knobs_t *knobs, uint32_t nodes, hp_collective_t collective,
+                               uint64_t bytes, const hp_algorithm_t **algorithm, hp_setting_t *setting)
+{
+    hp_comm_t *comm = comm_of(nodes, knobs);
+    *algorithm = NULL;
+    hp_outcome_t outcome = hp_select(comm, collective, bytes, algorithm, setting);
+    /* What is said before the communicator is set up does not contradict what is said then. */
+    if (outcome == HP_OUTCOME_TAKEN)
+        assert_int_equal(hp_select_possible(knobs, collective, bytes, nodes == 1), HP_OUTCOME_TAKEN);
+    hp_comm_destroy(comm);
+    return outcome;
+}
+
+static void calls_that_no_rule_covers(void **state)
+{
+    (void)state;
+    const hp_knobs_t knobs = default_knobs();
+    const hp_algorithm_t *algorithm;
+    hp_setting_t setting;
+    assert_int_equal(outcome_of(&knobs, 4, HP_BCAST, 8, &algorithm, &setting), HP_OUTCOME_RULE);
+    assert_int_equal(outcome_of(&knobs, 1, HP_BCAST, 1 << 20, &algorithm, &setting), HP_OUTCOME_ONE_NODE);
+    assert_int_equal(hp_select_possible(&knobs, HP_BCAST, 8, false), HP_OUTCOME_RULE);
+    assert_int_equal(hp_select_possible(&knobs, HP_BCAST, 1 << 20, true), HP_OUTCOME_ONE_NODE);
+    assert_int_equal(hp_select_possible(&knobs, HP_BCAST, 1 << 20, false), HP_OUTCOME_TAKEN);
+}
+
+static void switched_off(void **state)
+{
+    (void)state;
+    const hp_knobs_t off = knobs_with(HP_KNOB_ID_enable, "0");
+    const hp_knobs_t native = knobs_with(HP_KNOB_ID_reduce, "native");
+    const hp_algorithm_t *algorithm;
+    hp_setting_t setting;
+    assert_int_equal(outcome_of(&off, 4, HP_BCAST, 1 << 20, &algorithm, &setting), HP_OUTCOME_HINT);
+    assert_int_equal(outcome_of(&native, 4, HP_REDUCE, 1 << 20, &algorithm, &setting), HP_OUTCOME_HINT);
+    assert_int_equal(outcome_of(&native, 4, HP_BCAST, 1 << 20, &algorithm, &setting), HP_OUTCOME_TAKEN);
+    assert_null(hp_algorithm_find(HP_REDUCE, "native"));
+}
+
+/* An algorithm asked for by name takes calls that no rule covers, on one node and of any size it can. */
+static void asked_for_by_name(void **state)
+{
+    (void)state;
+    const hp_knobs_t bcast = knobs_with(HP_KNOB_ID_bcast, "tree");
+    const hp_knobs_t doubling = knobs_with(HP_KNOB_ID_allreduce, "recursive_doubling");
+    const hp_algorithm_t *algorithm;
+    hp_setting_t setting = {0};
+    for (uint32_t nodes = 1; nodes <= 64; nodes *= 4) {
+        assert_int_equal(outcome_of(&bcast, nodes, HP_BCAST, 1, &algorithm, &setting), HP_OUTCOME_TAKEN);
+        assert_string_equal(algorithm->name, "tree");
+        assert_true(setting.segment_bytes > 0 && setting.trees >= 1);
+        assert_int_equal(outcome_of(&doubling, nodes, HP_ALLREDUCE, 1 << 20, &algorithm, &setting),
+                         HP_OUTCOME_TAKEN);
+        assert_string_equal(algorithm->name, "recursive_doubling");
+        assert_int_equal(
+            outcome_of(&doubling, nodes, HP_ALLREDUCE, algorithm->bytes_max + 1, &algorithm, &setting),
+            HP_OUTCOME_RULE);
+    }
+}
+
+static void knobs_rule_over_rules(void **state)
+{
+    (void)state;
+    const hp_knobs_t segment = knobs_with(HP_KNOB_ID_segment_bytes, "12345");
+    const hp_knobs_t shapes = knobs_with(HP_KNOB_ID_shapes, "node:binomial core:knomial4");
+    const hp_algorithm_t *algorithm;
+    hp_setting_t setting;
+    assert_int_equal(outcome_of(&segment, 4, HP_BCAST, 1 << 20, &algorithm, &setting), HP_OUTCOME_TAKEN);
+    assert_int_equal(setting.segment_bytes, 12345);
+    assert_int_equal(outcome_of(&shapes, 4, HP_BCAST, 1 << 20, &algorithm, &setting), HP_OUTCOME_TAKEN);
+    assert_int_equal(setting.shapes.shape[HP_LEVEL_NODE], HP_SHAPE_BINOMIAL);
+    assert_int_equal(setting.shapes.shape[HP_LEVEL_CORE], HP_SHAPE_KNOMIAL4);
+    assert_int_equal(setting.shapes.shape[HP_LEVEL_PACKAGE], HP_SHAPE_LINEAR); /* not named: the rule's */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(pitfall_32_rules_are_sound), cmocka_unit_test(pitfall_33_rules_are_used),
+        cmocka_unit_test(calls_that_no_rule_covers),  cmocka_unit_test(switched_off),
+        cmocka_unit_test(asked_for_by_name),          cmocka_unit_test(knobs_rule_over_rules),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

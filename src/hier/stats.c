@@ -1,6 +1,7 @@
 #include "hier/stats.h"
 
 hp_stats_bin_t hp_stats[HP_COLLECTIVE_COUNT][HP_STATS_BINS];
+bool hp_stats_threads;
 
 static uint64_t read_count(const uint64_t *counter)
 {

@@ -32,6 +32,7 @@ static void before_finalize(void)
     /* From here on every collective passes through, on all ranks: also those of the program's own attribute
      * callbacks that MPI_Finalize runs (PITFALLS 7). */
     hp_job.active = false;
+    hp_job_stop_passing_at_once();
     if (hp_job.knobs.stats && hp_job.rank == 0)
         hp_stats_print(stderr, (unsigned)hp_job.rank);
     hp_comm_state_fini();

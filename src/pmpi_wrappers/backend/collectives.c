@@ -195,9 +195,14 @@ static hp_outcome_t decide_reduction(ticket_t *ticket, hp_call_t *call, const vo
 
 /* ---- the wrapped functions ---- */
 
-/* Runs `taken` when the ticket says so, else `passed`; counts either way. */
-#define RUN_OR_PASS(ticket, decision, taken, passed)                                                         \
+/* Passes at once where the whole job passes; else runs `taken` when the decision says so, and `passed`
+ * otherwise; counts either way. */
+#define RUN_OR_PASS(ticket, collective_id, decision, taken, passed)                                          \
     do {                                                                                                     \
+        if (hp_job.passes_at_once[collective_id]) {                                                          \
+            hp_stats_count(collective_id, HP_STATS_BIN_UNKNOWN, HP_OUTCOME_ONE_NODE);                        \
+            return (passed);                                                                                 \
+        }                                                                                                    \
         int code_ = (decision) == HP_OUTCOME_TAKEN ? (taken) : (passed);                                     \
         count_call(&(ticket));                                                                               \
         return code_;                                                                                        \
@@ -206,7 +211,7 @@ static hp_outcome_t decide_reduction(ticket_t *ticket, hp_call_t *call, const vo
 int hp_mpi_bcast(void *buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm)
 {
     ticket_t ticket = {0};
-    RUN_OR_PASS(ticket, decide_bcast(&ticket, count, datatype, root, comm),
+    RUN_OR_PASS(ticket, HP_BCAST, decide_bcast(&ticket, count, datatype, root, comm),
                 run_bcast(&ticket, buffer, count, datatype, root, comm),
                 P(Bcast)(buffer, count, datatype, root, comm));
 }
@@ -216,7 +221,8 @@ int hp_mpi_reduce(const void *send, void *recv, int count, MPI_Datatype datatype
 {
     ticket_t ticket = {0};
     hp_call_t call = {.collective = HP_REDUCE};
-    RUN_OR_PASS(ticket, decide_reduction(&ticket, &call, send, recv, count, datatype, op, root, comm),
+    RUN_OR_PASS(ticket, HP_REDUCE,
+                decide_reduction(&ticket, &call, send, recv, count, datatype, op, root, comm),
                 run(&ticket, &call, comm), P(Reduce)(send, recv, count, datatype, op, root, comm));
 }
 
@@ -224,7 +230,8 @@ int hp_mpi_allreduce(const void *send, void *recv, int count, MPI_Datatype datat
 {
     ticket_t ticket = {0};
     hp_call_t call = {.collective = HP_ALLREDUCE};
-    RUN_OR_PASS(ticket, decide_reduction(&ticket, &call, send, recv, count, datatype, op, 0, comm),
+    RUN_OR_PASS(ticket, HP_ALLREDUCE,
+                decide_reduction(&ticket, &call, send, recv, count, datatype, op, 0, comm),
                 run(&ticket, &call, comm), P(Allreduce)(send, recv, count, datatype, op, comm));
 }
 
@@ -232,7 +239,7 @@ int hp_mpi_allreduce(const void *send, void *recv, int count, MPI_Datatype datat
 int hp_mpi_bcast_c(void *buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm)
 {
     ticket_t ticket = {0};
-    RUN_OR_PASS(ticket, decide_bcast(&ticket, count, datatype, root, comm),
+    RUN_OR_PASS(ticket, HP_BCAST, decide_bcast(&ticket, count, datatype, root, comm),
                 run_bcast(&ticket, buffer, count, datatype, root, comm),
                 P(Bcast_c)(buffer, count, datatype, root, comm));
 }
@@ -242,7 +249,8 @@ int hp_mpi_reduce_c(const void *send, void *recv, MPI_Count count, MPI_Datatype 
 {
     ticket_t ticket = {0};
     hp_call_t call = {.collective = HP_REDUCE};
-    RUN_OR_PASS(ticket, decide_reduction(&ticket, &call, send, recv, count, datatype, op, root, comm),
+    RUN_OR_PASS(ticket, HP_REDUCE,
+                decide_reduction(&ticket, &call, send, recv, count, datatype, op, root, comm),
                 run(&ticket, &call, comm), P(Reduce_c)(send, recv, count, datatype, op, root, comm));
 }
 
@@ -251,7 +259,8 @@ int hp_mpi_allreduce_c(const void *send, void *recv, MPI_Count count, MPI_Dataty
 {
     ticket_t ticket = {0};
     hp_call_t call = {.collective = HP_ALLREDUCE};
-    RUN_OR_PASS(ticket, decide_reduction(&ticket, &call, send, recv, count, datatype, op, 0, comm),
+    RUN_OR_PASS(ticket, HP_ALLREDUCE,
+                decide_reduction(&ticket, &call, send, recv, count, datatype, op, 0, comm),
                 run(&ticket, &call, comm), P(Allreduce_c)(send, recv, count, datatype, op, comm));
 }
 #endif

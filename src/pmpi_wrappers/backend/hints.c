@@ -79,6 +79,7 @@ void hp_hints_apply(MPI_Comm comm, MPI_Info info)
     hp_knobs_t knobs = *hp_comm_state_knobs(state);
     hp_knobs_adopt(&knobs, &message.knobs);
     knobs.enable = message.knobs.enable;
+    hp_job_stop_passing_at_once();
     if (hp_comm_state_set_hints(state, &knobs) != HP_OK)
         hp_error("out of memory for the hints of a communicator");
 }

@@ -2,6 +2,8 @@
 
 #include <stdio.h>
 #include "base/log.h"
+#include "hier/selection/select.h"
+#include "hier/stats.h"
 #include "pmpi_wrappers/backend/handshake.h"
 
 hp_job_t hp_job;
@@ -28,9 +30,20 @@ void hp_job_start(void)
         hp_handshake(hp_job.rank, hp_job.size, hp_locality_node_id(), &hp_job.knobs, &hp_job.one_node);
     if (hp_job.knobs.topology[0])
         hp_job.one_node = false; /* the synthetic machine has its own nodes */
+    int level = MPI_THREAD_SINGLE;
+    hp_stats_threads = P(Query_thread)(&level) != MPI_SUCCESS || level == MPI_THREAD_MULTIPLE;
+    for (unsigned c = 0; c < HP_COLLECTIVE_COUNT; c++)
+        hp_job.passes_at_once[c] =
+            hp_job.active && !hp_job.knobs.stats &&
+            hp_select_possible(&hp_job.knobs, (hp_collective_t)c, 1, hp_job.one_node) == HP_OUTCOME_ONE_NODE;
     if (hp_job.rank == 0 && hp_job.active)
         hp_info("version " HANPMPI_VERSION ", %d ranks%s", hp_job.size,
                 hp_job.one_node ? " on one node: collectives pass through unless an algorithm is named" : "");
+}
+
+void hp_job_stop_passing_at_once(void)
+{
+    memset(hp_job.passes_at_once, 0, sizeof hp_job.passes_at_once);
 }
 
 void hp_job_locality(hp_locality_t *out)

@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include "base/knobs.h"
+#include "hier/collective.h"
 #include "pmpi_wrappers/backend/mpi_glue.h"
 #include "topo_tree/locality.h"
 
@@ -13,6 +14,9 @@ typedef struct {
     bool active;   /* the handshake succeeded and MPI_Finalize has not begun */
     bool one_node; /* all ranks of MPI_COMM_WORLD are on one node */
     int rank, size;
+    /* Every call of the collective passes through whatever its arguments: one node, no algorithm named, no
+     * hints on any communicator, no statistics wanted. */
+    bool passes_at_once[HP_COLLECTIVE_COUNT];
     hp_knobs_t knobs;
 } hp_job_t;
 
@@ -21,6 +25,9 @@ extern hp_job_t hp_job;
 /* Reads the knobs, agrees with the other ranks. Collective over MPI_COMM_WORLD, but safe when some rank lacks
  * the library. Sets hp_job.active. */
 void hp_job_start(void);
+
+/* Some communicator has hints from now on: look at every call. */
+void hp_job_stop_passing_at_once(void);
 
 /* The place of this process; read with hwloc at the first call. */
 void hp_job_locality(hp_locality_t *out);

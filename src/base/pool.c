@@ -9,11 +9,14 @@ struct hp_pool_block {
     size_t bytes;
 };
 enum { POOL_ALIGN = 64 };
+/* Free memory a pool keeps: a window of a few dozen segments of the usual 32 KiB. */
+enum { POOL_KEEP_BYTES = 4 << 20 };
 _Static_assert(sizeof(hp_pool_block_t) <= POOL_ALIGN, "the header must fit in front of the buffer");
 
 void hp_pool_init(hp_pool_t *pool)
 {
     pool->free = NULL;
+    pool->free_bytes = 0;
     pool->live = 0;
 }
 
@@ -32,6 +35,7 @@ void *hp_pool_get(hp_pool_t *pool, size_t bytes)
     hp_pool_block_t *block = pool->free;
     if (block) {
         pool->free = block->next;
+        pool->free_bytes -= block->bytes;
         if (block->bytes < bytes) { /* a call with larger segments than before: small blocks leave the pool */
             free(block);
             block = NULL;
@@ -39,7 +43,7 @@ void *hp_pool_get(hp_pool_t *pool, size_t bytes)
     }
     if (!block) {
         size_t room = (bytes + POOL_ALIGN - 1) / POOL_ALIGN * POOL_ALIGN;
-        if (room < bytes)
+        if (room < bytes || room > SIZE_MAX - POOL_ALIGN)
             return NULL;
         block = aligned_alloc(POOL_ALIGN, POOL_ALIGN + room);
         if (!block)
@@ -55,7 +59,12 @@ void hp_pool_put(hp_pool_t *pool, void *buffer)
     if (!buffer)
         return;
     hp_pool_block_t *block = (hp_pool_block_t *)((char *)buffer - POOL_ALIGN);
+    pool->live--;
+    if (pool->free_bytes + block->bytes > POOL_KEEP_BYTES) {
+        free(block);
+        return;
+    }
     block->next = pool->free;
     pool->free = block;
-    pool->live--;
+    pool->free_bytes += block->bytes;
 }

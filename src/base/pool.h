@@ -1,6 +1,7 @@
 /* pool: scratch buffers of about one size, reused last-in-first-out so that they stay in the cache.
  *
  * Threads: one user at a time (each communicator has its own pool).
+ * Memory: a pool keeps a few MiB for reuse and gives the rest back to the system.
  * Ownership: the pool owns all blocks; hp_pool_fini frees the ones given back and checks that all were. */
 #ifndef HP_BASE_POOL_H
 #define HP_BASE_POOL_H
@@ -12,7 +13,8 @@ typedef struct hp_pool_block hp_pool_block_t;
 
 typedef struct {
     hp_pool_block_t *free;
-    uint32_t live; /* blocks handed out and not yet given back */
+    size_t free_bytes; /* of these */
+    uint32_t live;     /* blocks handed out and not yet given back */
 } hp_pool_t;
 
 void hp_pool_init(hp_pool_t *pool);

@@ -69,6 +69,9 @@ struct hp_request {
 /* Task memory of one request at most, unless a single segment needs more: a window of 256 segments of a rank
  * with 16 children takes about half of it. */
 enum { TASK_MEMORY_BYTES = 1 << 20, WINDOW_MIN = 8 };
+/* Scratch memory of one request at most, unless WINDOW_MIN segments need more: a rank that waits for one slow
+ * child holds what all others sent meanwhile. */
+enum { SCRATCH_MEMORY_BYTES = 16 << 20 };
 /* Completions taken from the transport at a time. */
 enum { POLL_BATCH = 64 };
 
@@ -377,6 +380,8 @@ static hp_status_t window_prepare(hp_request_t *request, uint32_t *window)
     uint64_t fit = segment_bytes ? TASK_MEMORY_BYTES / segment_bytes : p->window_segments;
     uint64_t size = p->window_segments;
 
+    if (p->scratch_per_segment && SCRATCH_MEMORY_BYTES / p->scratch_per_segment / p->scratch_bytes < fit)
+        fit = SCRATCH_MEMORY_BYTES / p->scratch_per_segment / p->scratch_bytes;
     if (size > fit)
         size = fit < WINDOW_MIN ? WINDOW_MIN : fit;
     if (size > p->window_segments)
@@ -398,13 +403,15 @@ static hp_status_t window_prepare(hp_request_t *request, uint32_t *window)
         request->task_memory = memory;
         request->task_memory_bytes = size * segment_bytes;
     }
+    *window = (uint32_t)size;
+    if (size == 0)
+        return HP_OK;
     hp_task_t *tasks = request->task_memory;
     edge_t *edges = (edge_t *)(tasks + size * p->tasks_per_segment);
     for (size_t i = 0; i < size; i++)
         request->segments[i] = (hp_segment_t){.request = request,
                                               .tasks = tasks + i * p->tasks_per_segment,
                                               .edges = edges + i * p->edges_per_segment};
-    *window = (uint32_t)size;
     return HP_OK;
 }
 

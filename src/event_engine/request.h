@@ -39,9 +39,10 @@ typedef struct {
     uint64_t segment_count;
     uint32_t tasks_per_segment; /* at most; so are edges */
     uint32_t edges_per_segment;
-    uint32_t window_segments; /* wanted; the engine may use fewer to keep the task memory small */
-    size_t scratch_bytes;     /* size of one scratch buffer */
-    ptrdiff_t scratch_shift;  /* added to a scratch buffer's address before use: -true_lb of the type */
+    uint32_t window_segments;     /* wanted; the engine may use fewer to keep the task memory small */
+    size_t scratch_bytes;         /* size of one scratch buffer */
+    uint32_t scratch_per_segment; /* such buffers, at most */
+    ptrdiff_t scratch_shift;      /* added to a scratch buffer's address before use: -true_lb of the type */
     hp_type_t type;
     hp_handle_t op;
     hp_emit_fn_t emit;

@@ -29,7 +29,8 @@ typedef struct {
     const char *version;                     /* of the library; both sides must agree */
     const char *abi;                         /* "openmpi", "mpich", "mpiabi" */
     hp_function_t wrapped[HP_WRAPPED_COUNT]; /* replacements; NULL: straight to the MPI below */
-    /* After the MPI's own MPI_Init succeeded, before it returns to the program. Returns 1 when the library is active. */
+    /* After the MPI's own MPI_Init succeeded, before it returns to the program. Returns 1 when the library is
+     * active. */
     int (*after_init)(void);
     /* At the beginning of MPI_Finalize: gives everything back to the MPI. */
     void (*before_finalize)(void);

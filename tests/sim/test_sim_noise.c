@@ -22,9 +22,10 @@
  * rank before its own part is over: it finishes later, by less than d. Its other child and everybody else
  * still do not, since sends that wait for a receive hold no port. The same when the delayed process itself
  * must answer each rendezvous (the third test: an MPI without asynchronous progress): posted receives then
- * help nobody. Both rest on a network that lets waiting flows pass each other, as the port of transport_sim.h
- * does; behind a port that serves first come, first served, the N segments with which the delayed rank
- * catches up would stand in front of its sibling's, once. */
+ * help nobody. In these two cases "still do not" rests on a port that lets flows take turns, as that of
+ * transport_sim.h does. With a port that served first come, first served, the sibling's branch was seen to be
+ * later by 52 us and 129 us, two and one transfers: it stands behind those with which the delayed rank
+ * catches up. In the first test the same ranks are late in ours with either port. */
 #include "sim/job.h"
 #include "sim/seeds.h"
 #include "sim/waitall_control.h"

@@ -61,6 +61,7 @@ static void pool_refuses_what_cannot_be(void **state)
     hp_pool_t pool;
     hp_pool_init(&pool);
     assert_null(hp_pool_get(&pool, SIZE_MAX));
+    assert_null(hp_pool_get(&pool, SIZE_MAX - 73)); /* the header in front no longer fits */
     assert_int_equal(pool.live, 0);
     hp_pool_fini(&pool);
 }

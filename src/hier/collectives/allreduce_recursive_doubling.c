@@ -129,6 +129,7 @@ hp_status_t hp_allreduce_recursive_doubling_start(hp_comm_t *comm, const hp_call
     hp_pipeline_t pipeline = hp_cut_pipeline(&whole, comm, call);
     pipeline.tasks_per_segment = 3 * plan->round_count + 5;
     pipeline.edges_per_segment = 4 * plan->round_count + 6;
+    pipeline.scratch_per_segment = plan->round_count + 1;
     pipeline.emit = emit;
     return hp_request_start(comm->request, &pipeline);
 }

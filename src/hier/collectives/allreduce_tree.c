@@ -102,6 +102,8 @@ hp_status_t hp_allreduce_tree_start(hp_comm_t *comm, const hp_call_t *call, cons
         uint32_t edges = hp_tree_fold_edges(trees[t]) + hp_tree_down_edges(trees[t]) + 1;
         if (tasks > pipeline.tasks_per_segment)
             pipeline.tasks_per_segment = tasks;
+        if (trees[t]->child_count > pipeline.scratch_per_segment)
+            pipeline.scratch_per_segment = trees[t]->child_count;
         if (edges > pipeline.edges_per_segment)
             pipeline.edges_per_segment = edges;
     }

@@ -22,7 +22,7 @@ static void emit(const void *plan, hp_segment_t *segment, uint64_t i)
     const size_t offset = hp_cut_offset(&p->cut, i), count = hp_cut_count(&p->cut, i);
     const hp_contribution_t contribution = {.own = p->own + offset,
                                             .has_result = p->result_here,
-                                            .result = p->recv + offset,
+                                            .result = p->result_here ? p->recv + offset : NULL,
                                             .count = count,
                                             .commutative = p->commutative};
     hp_task_t *folded, *own_read;
@@ -75,6 +75,7 @@ hp_status_t hp_reduce_tree_start(hp_comm_t *comm, const hp_call_t *call, const h
     hp_pipeline_t pipeline = hp_cut_pipeline(&plan->cut, comm, call);
     pipeline.tasks_per_segment = hp_tree_fold_tasks(tree) + 2; /* up, forward */
     pipeline.edges_per_segment = hp_tree_fold_edges(tree) + 2;
+    pipeline.scratch_per_segment = tree->child_count;
     pipeline.emit = emit;
     return hp_request_start(comm->request, &pipeline);
 }

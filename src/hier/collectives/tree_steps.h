@@ -18,6 +18,7 @@ typedef struct {
     size_t extent; /* bytes from element to element */
 } hp_cut_t;
 
+/* count and the type's bytes are not 0: such calls are not taken. */
 hp_cut_t hp_cut_make(const hp_call_t *call, const hp_setting_t *setting);
 uint64_t hp_cut_segments(const hp_cut_t *cut);
 /* Elements of segment i, and where it begins, in bytes from the start of a buffer. */

@@ -2,6 +2,24 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+/* With a core a rank, sleeping only delays the wake-up: it is for waits that are long anyway. With more ranks
+ * than cores a rank that waits keeps others from running; 200 us is several rounds of yielding among them
+ * (measured on 16 ranks over 2 cores: a 4 MiB reduce took 45 ms with 10 ms before the first sleep, 36 ms with
+ * 0.2). */
+static uint64_t sleep_after_ns(const hp_comm_t *comm)
+{
+    const uint64_t crowded_ns = 200000, roomy_ns = 10000000;
+    const uint32_t node = hp_hierarchy_node_of(comm->hierarchy, comm->rank);
+    uint32_t neighbors = 0;
+
+    if (comm->knobs.sleep_after_us)
+        return (uint64_t)comm->knobs.sleep_after_us * 1000;
+    for (uint32_t rank = 0; rank < comm->size; rank++)
+        neighbors += hp_hierarchy_node_of(comm->hierarchy, rank) == node;
+    return neighbors > sysconf(_SC_NPROCESSORS_ONLN) ? crowded_ns : roomy_ns;
+}
 
 hp_status_t hp_comm_create(uint32_t rank, uint32_t size, const hp_locality_t *table, const hp_knobs_t *knobs,
                            hp_transport_t *transport, hp_comm_t **out)
@@ -27,6 +45,7 @@ hp_status_t hp_comm_create(uint32_t rank, uint32_t size, const hp_locality_t *ta
         hp_comm_destroy(comm);
         return status;
     }
+    comm->sleep_after_ns = sleep_after_ns(comm);
     *out = comm;
     return HP_OK;
 }
@@ -82,7 +101,7 @@ uint32_t hp_comm_tag(const hp_comm_t *comm, uint32_t channel)
 hp_status_t hp_comm_wait(hp_comm_t *comm)
 {
     const hp_wait_policy_t policy = {.spin_polls = (uint64_t)comm->knobs.spin_polls,
-                                     .sleep_after_ns = (uint64_t)comm->knobs.sleep_after_us * 1000,
+                                     .sleep_after_ns = comm->sleep_after_ns,
                                      .sleep_ns = (uint64_t)comm->knobs.sleep_us * 1000};
     hp_wait_t wait = {0, 0};
     hp_status_t status = HP_OK;

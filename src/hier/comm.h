@@ -34,7 +34,8 @@ typedef struct {
         *rank_order; /* flat, for non-commutative reductions; NULL when hierarchy keeps rank order itself */
     hp_pool_t pool;
     hp_request_t *request;
-    uint32_t sequence; /* collectives started, for tags; the same on all ranks */
+    uint64_t sleep_after_ns; /* when waiting; by how crowded the node is */
+    uint32_t sequence;       /* collectives started, for tags; the same on all ranks */
     hp_cached_tree_t trees[HP_TREE_CACHE];
     uint32_t next_tree;
 } hp_comm_t;

@@ -114,8 +114,11 @@ void hp_fuzz_case_draw(hp_fuzz_case_t *test, hp_random_t *random, const hp_pair_
     test->count_form = form == 2 || (form == 3 && pair->rank % 2);
 
     if (test->collective == HP_FUZZ_REDUCE &&
-        hp_host_breaks_reduce(test->map, test->count, test->root, test->in_place))
+        hp_host_breaks_reduce(test->map, test->count, test->root, test->in_place)) {
+        if (hp_host_breaks_reduce(test->map, test->count, test->root, false))
+            test->collective = HP_FUZZ_BCAST;
         test->in_place = false;
+    }
     if (test->collective == HP_FUZZ_ALLREDUCE && hp_host_breaks_allreduce(test->map))
         test->collective = HP_FUZZ_BCAST;
     if (test->collective == HP_FUZZ_BCAST && hp_random_below(&own, 2))

@@ -2,25 +2,28 @@
 
 #include <ctype.h>
 
+#if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION < 40100000
+#define MPICH_4_0 1
+#else
+#define MPICH_4_0 0
+#endif
+#ifdef OMPI_MAJOR_VERSION
+#define OPEN_MPI_ANY 1
+#else
+#define OPEN_MPI_ANY 0
+#endif
+
 bool hp_host_breaks_reduce(const hp_typemap_t *map, int64_t count, int root, bool in_place)
 {
-#if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION < 40100000
     int64_t bytes = count * map->basics * (int64_t)hp_basic_info(map->basic)->bytes;
-    return in_place && root != 0 && bytes > 2048;
-#else
-    (void)map, (void)count, (void)root, (void)in_place;
-    return false;
-#endif
+    if (MPICH_4_0)
+        return in_place && root != 0 && bytes > 2048;
+    return !OPEN_MPI_ANY && map->true_lb != 0;
 }
 
 bool hp_host_breaks_allreduce(const hp_typemap_t *map)
 {
-#if defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION < 5
-    return map->true_lb != 0;
-#else
-    (void)map;
-    return false;
-#endif
+    return !MPICH_4_0 && map->true_lb != 0;
 }
 
 bool hp_lib_forced(const char *collective)

@@ -8,11 +8,12 @@
 #include "typemap.h"
 
 /* MPICH 4.0.2: MPI_Reduce with MPI_IN_PLACE at a root other than 0 and more than 2 KiB copies from the
- * address MPI_IN_PLACE (reduce_scatter_gather). */
+ * address MPI_IN_PLACE (reduce_scatter_gather). MPICH 5.0.2 and Intel MPI 2021.16: as
+ * hp_host_breaks_allreduce. */
 bool hp_host_breaks_reduce(const hp_typemap_t *map, int64_t count, int root, bool in_place);
 
-/* Open MPI 4.1.4: the ring algorithm of MPI_Allreduce puts a datatype whose first byte is not at its origin
- * outside of its scratch buffer. */
+/* A datatype whose first byte is not at its origin is put outside of a scratch buffer: Open MPI 4.1.4
+ * and 5.0.11 (ring), MPICH 5.0.2, Intel MPI 2021.16. */
 bool hp_host_breaks_allreduce(const hp_typemap_t *map);
 
 /* Whether the environment forces the library to take the collective ("reduce"): HANPMPI_REDUCE names an

@@ -183,6 +183,17 @@ def quiet(host):
 
 
 @case
+def statistics(host):
+    """HANPMPI_STATS=1: one table at MPI_Finalize, in which the calls are found."""
+    result = host.run({**FORCED, "HANPMPI_STATS": "1"})
+    result.check_ran(2)
+    result.check_said(1)
+    for name in ("bcast", "reduce", "allreduce"):
+        rows = [line.split() for line in (result.out + result.err).splitlines() if line.split()[:1] == [name]]
+        result.check(len(rows) == 1 and str(PROBE_CALLS) in rows[0], f"not one row for {name} with {PROBE_CALLS} calls")
+
+
+@case
 def switched_off(host):
     """HANPMPI_ENABLE=0: nothing is intercepted, nothing is said, not even about other variables."""
     result = host.run({**FORCED, "HANPMPI_ENABLE": "0"})

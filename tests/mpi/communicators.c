@@ -4,6 +4,7 @@
  */
 #include "checked.h"
 #include "groups.h"
+#include "host_bugs.h"
 
 static uint64_t next_salt(void)
 {
@@ -222,6 +223,27 @@ static void group_recursion(void)
     CHECK_MPI(MPI_Comm_free(&comm));
 }
 
+/* A private duplicate is made inside a blocking collective of the library's, and nowhere else: not when a
+ * communicator is created, and not in a call that must not wait for others. */
+static void group_lazy(void)
+{
+    MPI_Comm comm;
+    MPI_Request request;
+    int value = world_rank();
+    uint64_t before = hp_lib_resources().duplicates;
+
+    CHECK_MPI(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+    CHECK_MPI(MPI_Ibcast(&value, 1, MPI_INT, 0, comm, &request));
+    CHECK_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    CHECK_MPI(MPI_Barrier(comm));
+    CHECK_EQUAL(hp_lib_resources().duplicates, before, "private duplicates before the first collective");
+    CHECK_MPI(MPI_Bcast(&value, 1, MPI_INT, 0, comm));
+    if (hp_lib_forced("bcast") && world_size() > 1)
+        CHECK_EQUAL(hp_lib_resources().duplicates, before + 1, "private duplicates after it");
+    CHECK_MPI(MPI_Comm_free(&comm));
+    CHECK_EQUAL(hp_lib_resources().duplicates, before, "private duplicates after MPI_Comm_free");
+}
+
 /* Rank 0: Ibcast, then Send. Rank 1: Recv, then Ibcast. The Send may not wait for the broadcast. On a
  * communicator that the library has never seen, and on one that it has set up. */
 static void group_ibcast(void)
@@ -271,9 +293,9 @@ static void group_many(void)
 }
 
 static const hp_group_t groups[] = {
-    {"self", group_self},     {"split", group_split}, {"reordered", group_reordered},
-    {"merge", group_merge},   {"inter", group_inter}, {"recursion", group_recursion},
-    {"ibcast", group_ibcast}, {"many", group_many},
+    {"self", group_self},   {"split", group_split},   {"reordered", group_reordered},
+    {"merge", group_merge}, {"inter", group_inter},   {"recursion", group_recursion},
+    {"lazy", group_lazy},   {"ibcast", group_ibcast}, {"many", group_many},
 };
 
 int main(int argc, char **argv)

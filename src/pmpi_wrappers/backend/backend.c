@@ -54,6 +54,24 @@ static int comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *duplicate)
     return code;
 }
 
+/* The state goes before the communicator does, so that collectives of the program's own delete callbacks pass
+ * through. */
+static int comm_free(MPI_Comm *comm)
+{
+    hp_comm_state_forget(comm);
+    int code = P(Comm_free)(comm);
+    hp_comm_state_forgotten();
+    return code;
+}
+
+static int comm_disconnect(MPI_Comm *comm)
+{
+    hp_comm_state_forget(comm);
+    int code = P(Comm_disconnect)(comm);
+    hp_comm_state_forgotten();
+    return code;
+}
+
 static int get_stats(const char *collective, hanpmpi_collective_stats_t *out)
 {
     for (unsigned c = 0; c < HP_COLLECTIVE_COUNT; c++)
@@ -75,6 +93,8 @@ static const hp_backend_t backend = {
                 [HP_WRAPPED_Reduce_c] = (hp_function_t)hp_mpi_reduce_c,
                 [HP_WRAPPED_Allreduce_c] = (hp_function_t)hp_mpi_allreduce_c,
 #endif
+                [HP_WRAPPED_Comm_free] = (hp_function_t)comm_free,
+                [HP_WRAPPED_Comm_disconnect] = (hp_function_t)comm_disconnect,
                 [HP_WRAPPED_Comm_set_info] = (hp_function_t)comm_set_info,
                 [HP_WRAPPED_Comm_dup_with_info] = (hp_function_t)comm_dup_with_info},
     .after_init = after_init,

@@ -61,6 +61,8 @@ static hp_outcome_t decide(ticket_t *ticket, int64_t count, MPI_Datatype datatyp
         if (!state->is_set_up)
             return state->always;
     }
+    if (!hp_datatype_is_committed(datatype, state->private_comm))
+        return HP_OUTCOME_INVALID;
     return hp_select(state->comm, ticket->collective, ticket->bytes, &ticket->algorithm, &ticket->setting);
 }
 

@@ -18,6 +18,10 @@ static int64_t duplicates;
 
 static int attribute_key = MPI_KEYVAL_INVALID;
 
+/* The communicator that this thread is freeing, and what its last collectives find. */
+static _Thread_local hp_handle_t dying;
+static hp_comm_state_t dying_state = {.always = HP_OUTCOME_INACTIVE};
+
 /* What each rank tells the others when a communicator is set up. */
 typedef struct {
     hp_locality_t locality;
@@ -133,6 +137,26 @@ static hp_comm_state_t *create(MPI_Comm comm)
     return state;
 }
 
+void hp_comm_state_forget(const MPI_Comm *comm)
+{
+    if (!comm || *comm == MPI_COMM_NULL || attribute_key == MPI_KEYVAL_INVALID)
+        return;
+    const hp_handle_t key = HP_HANDLE(*comm);
+    pthread_mutex_lock(&lock);
+    const hp_comm_state_t *state = states;
+    while (state && state->key != key)
+        state = state->next;
+    pthread_mutex_unlock(&lock);
+    if (state)
+        P(Comm_delete_attr)(*comm, attribute_key);
+    dying = key;
+}
+
+void hp_comm_state_forgotten(void)
+{
+    dying = 0;
+}
+
 hp_comm_state_t *hp_comm_state_find(MPI_Comm comm)
 {
     const hp_handle_t key = HP_HANDLE(comm);
@@ -145,6 +169,8 @@ hp_comm_state_t *hp_comm_state_find(MPI_Comm comm)
         return state;
     if (comm == MPI_COMM_NULL || P(Comm_get_attr)(comm, attribute_key, &state, &found) != MPI_SUCCESS)
         return NULL;
+    if (!found && key == dying)
+        return &dying_state;
     if (!found)
         state = create(comm);
     if (state)

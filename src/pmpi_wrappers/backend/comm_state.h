@@ -37,6 +37,12 @@ void hp_comm_state_fini(void);
  */
 hp_comm_state_t *hp_comm_state_find(MPI_Comm comm);
 
+/* Around MPI_Comm_free and MPI_Comm_disconnect: gives the state of *comm up; until _forgotten this thread's
+ * lookups of the communicator find a state that passes every call through. comm may be NULL or name no
+ * communicator: then nothing happens. */
+void hp_comm_state_forget(const MPI_Comm *comm);
+void hp_comm_state_forgotten(void);
+
 /* Sets the state up: collective over the communicator; all ranks come to the same result: is_set_up, or
  * always set. */
 void hp_comm_state_set_up(hp_comm_state_t *state, MPI_Comm comm);

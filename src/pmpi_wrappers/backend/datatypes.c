@@ -55,6 +55,18 @@ bool hp_datatype_is_contiguous(MPI_Datatype datatype, const hp_type_t *type)
     return hp_type_is_dense(type) && keeps_order(datatype, 0);
 }
 
+bool hp_datatype_is_committed(MPI_Datatype datatype, MPI_Comm comm)
+{
+    int integers, addresses, datatypes, combiner;
+    char nothing = 0;
+
+    if (P(Type_get_envelope)(datatype, &integers, &addresses, &datatypes, &combiner) != MPI_SUCCESS)
+        return false;
+    /* A send to nobody checks its arguments and does nothing. */
+    return combiner == MPI_COMBINER_NAMED ||
+           P(Send)(&nothing, 1, datatype, MPI_PROC_NULL, 0, comm) == MPI_SUCCESS;
+}
+
 /* Classes of predefined types, MPI 4.1 section 6.9.2. */
 enum {
     C_INTEGER = 1,

@@ -14,6 +14,11 @@ bool hp_datatype_describe(MPI_Datatype datatype, hp_type_t *out);
  * can be sent as bytes. May say no for a type that does: the caller then packs. */
 bool hp_datatype_is_contiguous(MPI_Datatype datatype, const hp_type_t *type);
 
+/* Is the datatype committed? comm: any communicator whose error handler returns. Costs a call of the MPI: for
+ * derived types before the first message, because afterwards its error could not be the one of the collective
+ * any more. */
+bool hp_datatype_is_committed(MPI_Datatype datatype, MPI_Comm comm);
+
 /* Is (op, datatype) a reduction that the MPI standard defines, or a user-defined operation? Anything else is
  * left to the MPI below, which reports the error or knows an extension. *commutative is set when true is
  * returned. */

@@ -23,6 +23,7 @@
 
 /* Parameter and argument lists of 0 to 7. */
 #define PARAMETERS_0 void
+#define PARAMETERS_1 uintptr_t a
 #define PARAMETERS_2 uintptr_t a, uintptr_t b
 #define PARAMETERS_3 PARAMETERS_2, uintptr_t c
 #define PARAMETERS_4 PARAMETERS_3, uintptr_t d
@@ -30,6 +31,7 @@
 #define PARAMETERS_6 PARAMETERS_5, uintptr_t f
 #define PARAMETERS_7 PARAMETERS_6, uintptr_t g
 #define ARGUMENTS_0
+#define ARGUMENTS_1 a
 #define ARGUMENTS_2 a, b
 #define ARGUMENTS_3 ARGUMENTS_2, c
 #define ARGUMENTS_4 ARGUMENTS_3, d

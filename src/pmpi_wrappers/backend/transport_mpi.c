@@ -7,11 +7,6 @@
 
 /* Requests that one poll tests: more cost time that other ranks wait for. */
 enum { TEST_MAX = 64 };
-/* So few are tested one by one. MPI_Test reports an error (a truncated message of a program that disagrees on
- * sizes) to the handler of our communicator, which returns it; MPI_Testsome of the MPICH family reports it to
- * MPI_COMM_SELF's, which ends the program. With more in flight the message has many segments, and
- * MPI_Testsome costs one look at the network instead of one each. */
-enum { TEST_SINGLY_MAX = 4 };
 /* Tag of a rank's message to itself, above the tags of hp_comm_tag. */
 enum { SELF_TAG = 32767 };
 /* How long cancel waits for sends that the MPI below will not cancel, before it lets go of them. */
@@ -99,25 +94,6 @@ static void compact(hp_transport_mpi_t *t, int from)
     t->in_flight = kept;
 }
 
-/* MPI_Testsome of count requests, by MPI_Test. */
-static int test_singly(int count, MPI_Request *requests, int *completed, int *indices, MPI_Status *statuses)
-{
-    int result = MPI_SUCCESS;
-
-    *completed = 0;
-    for (int i = 0; i < count; i++) {
-        int complete = 0;
-        int code = P(Test)(&requests[i], &complete, &statuses[*completed]);
-        if (code == MPI_SUCCESS && !complete)
-            continue;
-        statuses[*completed].MPI_ERROR = code;
-        if (code != MPI_SUCCESS)
-            result = MPI_ERR_IN_STATUS;
-        indices[(*completed)++] = i;
-    }
-    return result;
-}
-
 static hp_status_t transport_poll(hp_transport_t *transport, void **done, uint32_t capacity, uint32_t *count)
 {
     hp_transport_mpi_t *t = self(transport);
@@ -134,8 +110,7 @@ static hp_status_t transport_poll(hp_transport_t *transport, void **done, uint32
         window = t->in_flight - first;
     t->next_window = first + window;
 
-    int code = (window <= TEST_SINGLY_MAX ? test_singly : P(Testsome))(window, t->requests + first,
-                                                                       &completed, indices, statuses);
+    int code = P(Testsome)(window, t->requests + first, &completed, indices, statuses);
     if (code != MPI_SUCCESS && code != MPI_ERR_IN_STATUS)
         return check(t, code);
     if (completed == MPI_UNDEFINED || completed == 0)

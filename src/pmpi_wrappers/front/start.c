@@ -14,6 +14,15 @@ bool hp_start_is_enabled(void)
     return !value || strcmp(value, "0") != 0;
 }
 
+/* The backend reads HANPMPI_VERBOSE with its checks; the few warnings that come before it heed it too. 101:
+ * before the constructors that may warn. */
+__attribute__((constructor(101))) static void read_verbosity(void)
+{
+    const char *value = getenv("HANPMPI_VERBOSE");
+    if (value && value[0] >= '0' && value[0] <= '3' && !value[1])
+        hp_log_set_level(value[0] - '0');
+}
+
 /* The rank as the launcher tells it in the environment, NULL when this is no rank of a job. */
 static const char *rank_text(void)
 {

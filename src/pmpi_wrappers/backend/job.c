@@ -1,5 +1,6 @@
 #include "pmpi_wrappers/backend/job.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include "base/log.h"
 #include "hier/selection/select.h"
@@ -47,23 +48,26 @@ void hp_job_stop_passing_at_once(void)
     memset(hp_job.passes_at_once, 0, sizeof hp_job.passes_at_once);
 }
 
+static hp_locality_t locality;
+
+static void find_locality(void)
+{
+    char error[HP_KNOB_TEXT_BYTES];
+    hp_synthetic_t machine;
+
+    if (hp_job.knobs.topology[0] &&
+        hp_synthetic_parse(hp_job.knobs.topology, &machine, error, sizeof error) == HP_OK) {
+        hp_synthetic_locate(&machine, (uint32_t)hp_job.rank, &locality);
+        return;
+    }
+    hp_status_t status = hp_locality_read(NULL, NULL, &locality);
+    if (status != HP_OK)
+        hp_info("%s: only the node of this rank is known", hp_status_text(status));
+}
+
 void hp_job_locality(hp_locality_t *out)
 {
-    static hp_locality_t locality;
-    static bool known;
-    char error[HP_KNOB_TEXT_BYTES];
-
-    if (!known) {
-        hp_synthetic_t machine;
-        if (hp_job.knobs.topology[0] &&
-            hp_synthetic_parse(hp_job.knobs.topology, &machine, error, sizeof error) == HP_OK) {
-            hp_synthetic_locate(&machine, (uint32_t)hp_job.rank, &locality);
-        } else {
-            hp_status_t status = hp_locality_read(NULL, NULL, &locality);
-            if (status != HP_OK)
-                hp_info("%s: only the node of this rank is known", hp_status_text(status));
-        }
-        known = true;
-    }
+    static pthread_once_t once = PTHREAD_ONCE_INIT; /* threads may set communicators up at the same time */
+    pthread_once(&once, find_locality);
     *out = locality;
 }

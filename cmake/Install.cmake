@@ -9,6 +9,7 @@ write_basic_package_version_file(hanpmpi-config-version.cmake COMPATIBILITY Same
 install(FILES ${PROJECT_BINARY_DIR}/hanpmpi-config.cmake ${PROJECT_BINARY_DIR}/hanpmpi-config-version.cmake
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/hanpmpi)
 
+file(RELATIVE_PATH HP_PREFIX_FROM_PC ${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 configure_file(cmake/hanpmpi.pc.in hanpmpi.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/hanpmpi.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 

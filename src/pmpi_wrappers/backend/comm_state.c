@@ -223,6 +223,13 @@ static bool within_world(MPI_Comm comm, int size)
     return within;
 }
 
+bool hp_comm_state_may_communicate(hp_comm_state_t *state, MPI_Comm comm)
+{
+    if (state->always == HP_OUTCOME_TAKEN && !state->is_set_up && !within_world(comm, state->size))
+        state->always = HP_OUTCOME_OTHER_WORLD;
+    return state->always == HP_OUTCOME_TAKEN;
+}
+
 static bool gpu_runtime_is_loaded(void)
 {
     static const char *const runtimes[] = {"libcuda.so.1", "libamdhip64.so", "libze_loader.so.1"};
@@ -287,10 +294,8 @@ void hp_comm_state_set_up(hp_comm_state_t *state, MPI_Comm comm)
     hp_outcome_t outcome = HP_OUTCOME_NO_DUPLICATE;
     bool may_duplicate = true, ready = false;
 
-    if (!within_world(comm, state->size)) {
-        state->always = HP_OUTCOME_OTHER_WORLD;
+    if (!hp_comm_state_may_communicate(state, comm))
         return;
-    }
     introduction_t *all = malloc(size * sizeof *all);
     hp_locality_t *table = malloc(size * sizeof *table);
     if (!all_agree(comm, all && table) || !exchange(state, comm, all))

@@ -43,6 +43,11 @@ hp_comm_state_t *hp_comm_state_find(MPI_Comm comm);
 void hp_comm_state_forget(const MPI_Comm *comm);
 void hp_comm_state_forgotten(void);
 
+/* May the library send messages of its own over the communicator? Not over one that passes every call
+ * through, nor to processes of another MPI_COMM_WORLD (MPI_Comm_spawn and a merge), which may lack the
+ * library. The same answer on all ranks. */
+bool hp_comm_state_may_communicate(hp_comm_state_t *state, MPI_Comm comm);
+
 /* Sets the state up: collective over the communicator; all ranks come to the same result: is_set_up, or
  * always set. */
 void hp_comm_state_set_up(hp_comm_state_t *state, MPI_Comm comm);

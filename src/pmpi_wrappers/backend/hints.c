@@ -65,7 +65,7 @@ void hp_hints_apply(MPI_Comm comm, MPI_Info info)
     message_t message;
 
     hp_comm_state_t *state = hp_comm_state_find(comm);
-    if (!state || state->always != HP_OUTCOME_TAKEN)
+    if (!state || !hp_comm_state_may_communicate(state, comm))
         return;
     memset(&message, 0, sizeof message);
     /* Hints add up: a later MPI_Comm_set_info without a key leaves what the key set before. */

@@ -77,6 +77,37 @@ static void group_reduce(void)
     free(data);
 }
 
+/* One element with holes whose data is more than 2 GiB: it cannot be packed by MPI_Pack, which counts in int.
+ */
+static void group_element(void)
+{
+    enum { BLOCKS = 2053, HOLE = 512 };
+    const size_t stride = MIB + HOLE, bytes = BLOCKS * stride;
+    MPI_Datatype block, element;
+    if (!enough_memory(2 * bytes)) {
+        hp_group_skip("too little memory");
+        return;
+    }
+    unsigned char *data = malloc(bytes);
+    CHECK(data, "out of memory");
+    int root = hp_comm_size(MPI_COMM_WORLD) - 1, rank = hp_comm_rank(MPI_COMM_WORLD);
+    memset(data, rank == root ? 1 : 9, bytes);
+    for (size_t i = 0; rank == root && i < BLOCKS; i++)
+        data[i * stride] = (unsigned char)i;
+    CHECK_MPI(MPI_Type_contiguous(MIB, MPI_BYTE, &block));
+    CHECK_MPI(MPI_Type_create_hvector(BLOCKS, 1, stride, block, &element));
+    CHECK_MPI(MPI_Type_commit(&element));
+    CHECK_MPI(MPI_Bcast(data, 1, element, root, MPI_COMM_WORLD));
+    for (size_t i = 0; i < BLOCKS; i++) {
+        CHECK_EQUAL(data[i * stride], (unsigned char)i, "first byte of a block");
+        CHECK_EQUAL(data[i * stride + MIB - 1], 1, "last byte of a block");
+        CHECK(i == BLOCKS - 1 || data[i * stride + MIB] == (rank == root ? 1 : 9), "hole %zu was written", i);
+    }
+    CHECK_MPI(MPI_Type_free(&element));
+    CHECK_MPI(MPI_Type_free(&block));
+    free(data);
+}
+
 /* More than 2^31 elements: only MPI_X_c can say so. */
 static void group_elements(void)
 {
@@ -99,7 +130,11 @@ static void group_elements(void)
 }
 
 static const hp_group_t groups[] = {
-    {"bytes", group_bytes}, {"reduce", group_reduce}, {"elements", group_elements}};
+    {"bytes", group_bytes},
+    {"reduce", group_reduce},
+    {"elements", group_elements},
+    {"element", group_element},
+};
 
 int main(int argc, char **argv)
 {

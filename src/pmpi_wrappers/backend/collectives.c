@@ -98,28 +98,6 @@ static int run(ticket_t *ticket, const hp_call_t *call, MPI_Comm comm)
 
 /* ---- bcast ---- */
 
-/* PMPI_Pack counts in int; large buffers go piece by piece. One element of more than 2 GiB cannot be packed.
- */
-static int pack_pieces(bool pack, char *buffer, int64_t count, const hp_type_t *type, char *packed,
-                       MPI_Comm comm)
-{
-    const MPI_Datatype datatype = HP_UNHANDLE(MPI_Datatype, type->handle);
-    const int64_t piece = type->bytes > INT_MAX ? 0 : INT_MAX / (int64_t)type->bytes;
-    int code = piece ? MPI_SUCCESS : MPI_ERR_COUNT;
-
-    for (int64_t done = 0; done < count && code == MPI_SUCCESS;) {
-        const int n = (int)(count - done < piece ? count - done : piece);
-        const int bytes = (int)(n * (int64_t)type->bytes);
-        int position = 0;
-        char *at = buffer + done * (int64_t)type->extent;
-        code = pack ? P(Pack)(at, n, datatype, packed, bytes, &position, comm)
-                    : P(Unpack)(packed, bytes, &position, at, n, datatype, comm);
-        packed += bytes;
-        done += n;
-    }
-    return code;
-}
-
 static int run_bcast(ticket_t *ticket, void *buffer, int64_t count, MPI_Datatype datatype, int root,
                      MPI_Comm comm)
 {
@@ -145,7 +123,8 @@ static int run_bcast(ticket_t *ticket, void *buffer, int64_t count, MPI_Datatype
         }
         call.recv = packed;
         code = !packed   ? MPI_ERR_NO_MEM
-               : is_root ? pack_pieces(true, buffer, count, &type, packed, comm)
+               : is_root ? hp_datatype_pack(true, buffer, count, &type, packed, ticket->state->private_comm,
+                                            ticket->state->rank)
                          : MPI_SUCCESS;
         if (code != MPI_SUCCESS) {
             free(packed);
@@ -155,7 +134,8 @@ static int run_bcast(ticket_t *ticket, void *buffer, int64_t count, MPI_Datatype
     }
     code = run(ticket, &call, comm);
     if (packed && !is_root && code == MPI_SUCCESS)
-        code = pack_pieces(false, buffer, count, &type, packed, comm);
+        code = hp_datatype_pack(false, buffer, count, &type, packed, ticket->state->private_comm,
+                                ticket->state->rank);
     free(packed);
     return code;
 }

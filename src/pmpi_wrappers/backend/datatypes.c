@@ -1,5 +1,6 @@
 #include "pmpi_wrappers/backend/datatypes.h"
 
+#include <limits.h>
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -65,6 +66,63 @@ bool hp_datatype_is_committed(MPI_Datatype datatype, MPI_Comm comm)
     /* A send to nobody checks its arguments and does nothing. */
     return combiner == MPI_COMBINER_NAMED ||
            P(Send)(&nothing, 1, datatype, MPI_PROC_NULL, 0, comm) == MPI_SUCCESS;
+}
+
+/* A committed type of so many bytes, more than an int counts. */
+static int make_large_bytes(size_t bytes, MPI_Datatype *out)
+{
+    enum { CHUNK = 1 << 20 };
+    MPI_Datatype chunk;
+    int code = P(Type_contiguous)(CHUNK, MPI_BYTE, &chunk);
+    if (code != MPI_SUCCESS)
+        return code;
+    int lengths[2] = {(int)(bytes / CHUNK), (int)(bytes % CHUNK)};
+    MPI_Aint places[2] = {0, (MPI_Aint)(bytes - bytes % CHUNK)};
+    MPI_Datatype types[2] = {chunk, MPI_BYTE};
+    code = P(Type_create_struct)(2, lengths, places, types, out);
+    P(Type_free)(&chunk);
+    return code == MPI_SUCCESS ? P(Type_commit)(out) : code;
+}
+
+/* One element of more than 2 GiB: MPI_Pack counts its bytes in an int, so the element is sent to ourselves,
+ * as bytes. */
+static int pack_large_element(bool pack, void *element, const hp_type_t *type, char *packed, MPI_Comm comm,
+                              int self)
+{
+    const MPI_Datatype datatype = HP_UNHANDLE(MPI_Datatype, type->handle);
+    MPI_Datatype bytes;
+    int code = make_large_bytes(type->bytes, &bytes);
+    if (code != MPI_SUCCESS)
+        return code;
+    code =
+        pack ? P(Sendrecv)(element, 1, datatype, self, 0, packed, 1, bytes, self, 0, comm, MPI_STATUS_IGNORE)
+             : P(Sendrecv)(packed, 1, bytes, self, 0, element, 1, datatype, self, 0, comm, MPI_STATUS_IGNORE);
+    P(Type_free)(&bytes);
+    return code;
+}
+
+int hp_datatype_pack(bool pack, void *buffer, int64_t count, const hp_type_t *type, char *packed,
+                     MPI_Comm comm, int self)
+{
+    const MPI_Datatype datatype = HP_UNHANDLE(MPI_Datatype, type->handle);
+    const bool large = type->bytes > INT_MAX;
+    const int64_t piece = large ? 1 : INT_MAX / (int64_t)type->bytes;
+    int code = MPI_SUCCESS;
+
+    for (int64_t done = 0; done < count && code == MPI_SUCCESS;) {
+        const int n = (int)(count - done < piece ? count - done : piece);
+        const size_t bytes = (size_t)n * type->bytes;
+        int position = 0;
+        char *at = (char *)buffer + done * (int64_t)type->extent;
+        if (large)
+            code = pack_large_element(pack, at, type, packed, comm, self);
+        else
+            code = pack ? P(Pack)(at, n, datatype, packed, (int)bytes, &position, comm)
+                        : P(Unpack)(packed, (int)bytes, &position, at, n, datatype, comm);
+        packed += bytes;
+        done += n;
+    }
+    return code;
 }
 
 /* Classes of predefined types, MPI 4.1 section 6.9.2. */

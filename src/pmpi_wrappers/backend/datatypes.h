@@ -19,6 +19,12 @@ bool hp_datatype_is_contiguous(MPI_Datatype datatype, const hp_type_t *type);
  * any more. */
 bool hp_datatype_is_committed(MPI_Datatype datatype, MPI_Comm comm);
 
+/* Packs count elements from buffer into packed (pack = true) or unpacks them: packed holds the data in the
+ * order of the type signature without gaps, count * type->bytes of it. comm: a private communicator, self
+ * this rank in it. Returns an MPI error code. */
+int hp_datatype_pack(bool pack, void *buffer, int64_t count, const hp_type_t *type, char *packed,
+                     MPI_Comm comm, int self);
+
 /* Is (op, datatype) a reduction that the MPI standard defines, or a user-defined operation? Anything else is
  * left to the MPI below, which reports the error or knows an extension. *commutative is set when true is
  * returned. */

@@ -241,10 +241,36 @@ static void group_counts_c(void)
     hp_typemap_free(map);
 }
 
+/* Datatypes made with large counts: some questions about them may only be asked with large counts. */
+static void group_types_c(void)
+{
+#if MPI_VERSION >= 4
+    enum { COUNT = 12 };
+    MPI_Datatype types[2];
+    CHECK_MPI(MPI_Type_contiguous_c(3, MPI_INT, &types[0]));
+    CHECK_MPI(MPI_Type_vector_c(3, 1, 2, MPI_INT, &types[1]));
+    for (int i = 0; i < 2; i++) {
+        CHECK_MPI(MPI_Type_commit(&types[i]));
+        int data[COUNT], rank = hp_comm_rank(MPI_COMM_WORLD), root = hp_comm_size(MPI_COMM_WORLD) - 1;
+        for (int k = 0; k < COUNT; k++)
+            data[k] = rank == root ? k : -1;
+        CHECK_MPI(MPI_Bcast(data, 2, types[i], root, MPI_COMM_WORLD));
+        for (int element = 0; element < 2; element++)
+            for (int k = 0; k < 3; k++) {
+                int at = i == 0 ? 3 * element + k : 5 * element + 2 * k; /* the vector's extent is 5 */
+                CHECK_EQUAL(data[at], at, "Bcast of a type made with large counts");
+            }
+        CHECK_MPI(MPI_Type_free(&types[i]));
+    }
+#else
+    hp_group_skip("this MPI has no large counts");
+#endif
+}
+
 static const hp_group_t groups[] = {
-    {"counts", group_counts},         {"types", group_types},           {"signatures", group_signatures},
-    {"operations", group_operations}, {"repeatable", group_repeatable}, {"in_place", group_in_place},
-    {"large", group_large},           {"counts_c", group_counts_c},
+    {"types_c", group_types_c},       {"counts", group_counts},         {"types", group_types},
+    {"signatures", group_signatures}, {"operations", group_operations}, {"repeatable", group_repeatable},
+    {"in_place", group_in_place},     {"large", group_large},           {"counts_c", group_counts_c},
 };
 
 int main(int argc, char **argv)

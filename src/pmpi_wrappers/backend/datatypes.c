@@ -22,31 +22,65 @@ bool hp_datatype_describe(MPI_Datatype datatype, hp_type_t *out)
     return true;
 }
 
+/* How a type was made, as far as it matters here. */
+typedef struct {
+    int combiner;
+    bool small; /* its arguments fit the arrays that hp_datatype_is_contiguous has for them */
+    int integers, addresses;
+} envelope_t;
+
+enum { INTEGERS_MAX = 3, ADDRESSES_MAX = 2 };
+
+static bool read_envelope(MPI_Datatype datatype, envelope_t *out)
+{
+    int integers, addresses, datatypes;
+#if HP_HAS_LARGE_COUNT
+    /* A type made with large counts may only be asked about with them: the plain call is an error, which
+     * would reach the program's error handler. */
+    if (P_EXISTS(Type_get_envelope_c)) {
+        MPI_Count integers_c, addresses_c, large_c, datatypes_c;
+        if (P(Type_get_envelope_c)(datatype, &integers_c, &addresses_c, &large_c, &datatypes_c,
+                                   &out->combiner) != MPI_SUCCESS)
+            return false;
+        out->small =
+            integers_c <= INTEGERS_MAX && addresses_c <= ADDRESSES_MAX && large_c == 0 && datatypes_c == 1;
+        out->integers = (int)integers_c;
+        out->addresses = (int)addresses_c;
+        return true;
+    }
+#endif
+    if (P(Type_get_envelope)(datatype, &integers, &addresses, &datatypes, &out->combiner) != MPI_SUCCESS)
+        return false;
+    out->small = integers <= INTEGERS_MAX && addresses <= ADDRESSES_MAX && datatypes == 1;
+    out->integers = integers;
+    out->addresses = addresses;
+    return true;
+}
+
 /* Follows the constructors that keep the order of their base type; every other one is taken as not
  * contiguous. Sizes alone do not tell: an indexed type may list its blocks backwards. */
 static bool keeps_order(MPI_Datatype datatype, int depth)
 {
     enum { DEPTH_MAX = 16 };
-    int integers, addresses, datatypes, combiner;
-
-    if (P(Type_get_envelope)(datatype, &integers, &addresses, &datatypes, &combiner) != MPI_SUCCESS)
-        return false;
-    if (combiner == MPI_COMBINER_NAMED)
-        return true;
-    if (depth == DEPTH_MAX || datatypes != 1 || integers > 3 || addresses > 2 ||
-        (combiner != MPI_COMBINER_CONTIGUOUS && combiner != MPI_COMBINER_DUP))
-        return false;
-    int integer_values[3];
-    MPI_Aint address_values[2];
+    envelope_t envelope, base_envelope;
+    int integers[INTEGERS_MAX];
+    MPI_Aint addresses[ADDRESSES_MAX];
     MPI_Datatype base;
-    if (P(Type_get_contents)(datatype, integers, addresses, 1, integer_values, address_values, &base) !=
-        MPI_SUCCESS)
+
+    if (!read_envelope(datatype, &envelope))
+        return false;
+    if (envelope.combiner == MPI_COMBINER_NAMED)
+        return true;
+    if (depth == DEPTH_MAX || !envelope.small ||
+        (envelope.combiner != MPI_COMBINER_CONTIGUOUS && envelope.combiner != MPI_COMBINER_DUP))
+        return false;
+    if (P(Type_get_contents)(datatype, envelope.integers, envelope.addresses, 1, integers, addresses,
+                             &base) != MPI_SUCCESS)
         return false;
     bool order = keeps_order(base, depth + 1);
     /* The base handles that MPI hands out for derived types are the caller's to free; named ones must not be.
      */
-    if (P(Type_get_envelope)(base, &integers, &addresses, &datatypes, &combiner) == MPI_SUCCESS &&
-        combiner != MPI_COMBINER_NAMED)
+    if (read_envelope(base, &base_envelope) && base_envelope.combiner != MPI_COMBINER_NAMED)
         P(Type_free)(&base);
     return order;
 }
@@ -58,13 +92,13 @@ bool hp_datatype_is_contiguous(MPI_Datatype datatype, const hp_type_t *type)
 
 bool hp_datatype_is_committed(MPI_Datatype datatype, MPI_Comm comm)
 {
-    int integers, addresses, datatypes, combiner;
+    envelope_t envelope;
     char nothing = 0;
 
-    if (P(Type_get_envelope)(datatype, &integers, &addresses, &datatypes, &combiner) != MPI_SUCCESS)
+    if (!read_envelope(datatype, &envelope))
         return false;
     /* A send to nobody checks its arguments and does nothing. */
-    return combiner == MPI_COMBINER_NAMED ||
+    return envelope.combiner == MPI_COMBINER_NAMED ||
            P(Send)(&nothing, 1, datatype, MPI_PROC_NULL, 0, comm) == MPI_SUCCESS;
 }
 

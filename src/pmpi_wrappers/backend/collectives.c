@@ -6,7 +6,6 @@
  * back. */
 #include "pmpi_wrappers/backend/collectives.h"
 
-#include <limits.h>
 #include <stdlib.h>
 #include "base/clock.h"
 #include "hier/selection/select.h"

@@ -11,7 +11,6 @@
  * targets are plain pointers that change only before MPI_Init returns. */
 #include <limits.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -107,10 +107,12 @@ PROGRAMS = {
     # The thermodynamic table: step, temperature, energies, pressure.
     "lammps": Program("lmp", ["-in", "in.melt"], {"in.melt": MELT + "thermo 50\nrun 250\n"}, THERMO),
     "lammps-profile": Program("lmp", ["-in", "in.profile"], {"in.profile": MELT + PROFILE}, THERMO),
-    # HPL and PTRANS check their own residuals; figures of speed differ from run to run.
+    # HPL and PTRANS check their own residuals; figures of speed differ from run to run. PTRANS prints one WALL line for each
+    # test with its time, and a CPU line beside it only where the clock of the processor has ticked meanwhile.
     "hpcc": Program("hpcc", [], {"hpccinf.txt": hpcc_input()},
-                    r"PASSED|FAILED|Success=|Found \d+ errors|^\s*\d+ tests ",
-                    transform=lambda line: re.sub(r"(PASSED|FAILED).*", r"\1", line)),
+                    r"^(?!CPU ).*(PASSED|FAILED)|Success=|Found \d+ errors|^\s*\d+ tests ",
+                    transform=lambda line: re.sub(r"^(WALL .*?)\s+[\d.]+\s+(PASSED|FAILED).*", r"\1 \2",
+                                                  re.sub(r"(PASSED|FAILED).*", r"\1", line))),
     # Total energy of every iteration, to the digits the convergence threshold allows.
     "espresso": Program("pw.x", ["-in", "si.in"], {"si.in": SILICON}, r"^!\s+total energy|convergence has been|JOB DONE"),
 }

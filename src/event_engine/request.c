@@ -342,8 +342,12 @@ static void run_local(hp_request_t *request, hp_task_t *task)
 
     task->buffer = operand_address(task->out);
     if (task->kind == TASK_REDUCE) {
-        request->error = ops->reduce(request->transport, operand_address(task->in), task->buffer, task->count,
-                                     &request->pipeline.type, request->pipeline.op);
+        const char *in = operand_address(task->in);
+        if (request->pipeline.kernel)
+            request->pipeline.kernel(in, task->buffer, task->buffer, task->count);
+        else
+            request->error = ops->reduce(request->transport, in, task->buffer, task->count,
+                                         &request->pipeline.type, request->pipeline.op);
         request->counters.reductions++;
     } else {
         request->error = ops->copy(request->transport, task->buffer, operand_address(task->in), task->count,

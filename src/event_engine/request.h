@@ -25,6 +25,7 @@
 #include <stdint.h>
 #include "base/pool.h"
 #include "base/status.h"
+#include "event_engine/op/op.h"
 #include "event_engine/transport.h"
 
 typedef struct hp_request hp_request_t;
@@ -45,6 +46,7 @@ typedef struct {
     ptrdiff_t scratch_shift;      /* added to a scratch buffer's address before use: -true_lb of the type */
     hp_type_t type;
     hp_handle_t op;
+    hp_kernel_fn_t kernel; /* does the reductions; NULL: the transport does */
     hp_emit_fn_t emit;
 } hp_pipeline_t;
 

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "event_engine/op/op.h"
 #include "event_engine/transport.h"
 
 #define HP_COLLECTIVE_TABLE(X)                                                                               \
@@ -31,6 +32,7 @@ typedef struct {
     size_t count;     /* elements */
     hp_type_t type;
     hp_handle_t op;
+    hp_kernel_fn_t kernel; /* the op on the type, or NULL: the transport's reduce does it */
     bool commutative;
     uint32_t root;
 } hp_call_t;

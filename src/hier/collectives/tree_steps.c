@@ -35,6 +35,7 @@ hp_pipeline_t hp_cut_pipeline(const hp_cut_t *cut, const hp_comm_t *comm, const 
         .scratch_shift = -call->type.true_lb,
         .type = call->type,
         .op = call->op,
+        .kernel = call->kernel,
     };
 }
 

@@ -160,7 +160,7 @@ static hp_outcome_t decide_reduction(ticket_t *ticket, hp_call_t *call, const vo
         if (ticket->state->gpu)
             outcome = HP_OUTCOME_GPU;
         else if (!hp_datatype_describe(datatype, &call->type) ||
-                 !hp_reduction_is_known(op, datatype, &call->commutative))
+                 !hp_reduction_describe(op, datatype, &call->type, &call->commutative, &call->kernel))
             outcome = HP_OUTCOME_DATATYPE;
         else if ((has_result && recv == MPI_IN_PLACE) || (!has_result && send == MPI_IN_PLACE) ||
                  (has_result && send == recv && send != MPI_BOTTOM))

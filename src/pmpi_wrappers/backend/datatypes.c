@@ -3,6 +3,7 @@
 #include <limits.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include "pmpi_wrappers/backend/job.h"
 
 bool hp_datatype_describe(MPI_Datatype datatype, hp_type_t *out)
 {
@@ -172,105 +173,160 @@ enum {
     ANY_INTEGER = C_INTEGER | FORTRAN_INTEGER | MULTI_LANGUAGE,
 };
 
+/* How its elements are represented: with their size this names the kernels' number. Fortran's logicals are
+ * the MPI's business. */
+typedef enum { SIGNED, UNSIGNED, REAL, PARTS, TRUTH, FOREIGN, PAIR_OF } family_t;
+
 typedef struct {
     MPI_Datatype datatype;
     unsigned class;
-} class_row_t;
+    family_t family;
+    hp_number_t pair; /* family PAIR_OF only */
+} predefined_t;
 
-static unsigned class_of(MPI_Datatype datatype)
+/* false for a type that is none of the standard's types for reductions. */
+static bool find_predefined(MPI_Datatype datatype, predefined_t *out)
 {
     /* Not static: Open MPI's handles are addresses of another library, no constants. */
-    const class_row_t rows[] = {
-        {MPI_DOUBLE, FLOATING},
-        {MPI_FLOAT, FLOATING},
-        {MPI_INT, C_INTEGER},
-        {MPI_LONG, C_INTEGER},
-        {MPI_LONG_LONG_INT, C_INTEGER},
-        {MPI_UNSIGNED, C_INTEGER},
-        {MPI_UNSIGNED_LONG, C_INTEGER},
-        {MPI_UNSIGNED_LONG_LONG, C_INTEGER},
-        {MPI_SHORT, C_INTEGER},
-        {MPI_UNSIGNED_SHORT, C_INTEGER},
-        {MPI_SIGNED_CHAR, C_INTEGER},
-        {MPI_UNSIGNED_CHAR, C_INTEGER},
-        {MPI_INT8_T, C_INTEGER},
-        {MPI_INT16_T, C_INTEGER},
-        {MPI_INT32_T, C_INTEGER},
-        {MPI_INT64_T, C_INTEGER},
-        {MPI_UINT8_T, C_INTEGER},
-        {MPI_UINT16_T, C_INTEGER},
-        {MPI_UINT32_T, C_INTEGER},
-        {MPI_UINT64_T, C_INTEGER},
-        {MPI_LONG_DOUBLE, FLOATING},
-        {MPI_DOUBLE_PRECISION, FLOATING},
-        {MPI_REAL, FLOATING},
-        {MPI_REAL4, FLOATING},
-        {MPI_REAL8, FLOATING},
-        {MPI_INTEGER, FORTRAN_INTEGER},
-        {MPI_INTEGER1, FORTRAN_INTEGER},
-        {MPI_INTEGER2, FORTRAN_INTEGER},
-        {MPI_INTEGER4, FORTRAN_INTEGER},
-        {MPI_INTEGER8, FORTRAN_INTEGER},
-        {MPI_LOGICAL, LOGICAL},
-        {MPI_C_BOOL, LOGICAL},
-        {MPI_CXX_BOOL, LOGICAL},
-        {MPI_COMPLEX, COMPLEX},
-        {MPI_DOUBLE_COMPLEX, COMPLEX},
-        {MPI_COMPLEX8, COMPLEX},
-        {MPI_COMPLEX16, COMPLEX},
-        {MPI_C_FLOAT_COMPLEX, COMPLEX},
-        {MPI_C_DOUBLE_COMPLEX, COMPLEX},
-        {MPI_C_LONG_DOUBLE_COMPLEX, COMPLEX},
-        {MPI_CXX_FLOAT_COMPLEX, COMPLEX},
-        {MPI_CXX_DOUBLE_COMPLEX, COMPLEX},
-        {MPI_CXX_LONG_DOUBLE_COMPLEX, COMPLEX},
-        {MPI_BYTE, BYTE},
-        {MPI_AINT, MULTI_LANGUAGE},
-        {MPI_OFFSET, MULTI_LANGUAGE},
-        {MPI_COUNT, MULTI_LANGUAGE},
-        {MPI_FLOAT_INT, PAIR},
-        {MPI_DOUBLE_INT, PAIR},
-        {MPI_LONG_INT, PAIR},
-        {MPI_2INT, PAIR},
-        {MPI_SHORT_INT, PAIR},
-        {MPI_LONG_DOUBLE_INT, PAIR},
-        {MPI_2REAL, PAIR},
-        {MPI_2DOUBLE_PRECISION, PAIR},
-        {MPI_2INTEGER, PAIR},
+    const predefined_t rows[] = {
+        {MPI_DOUBLE, FLOATING, REAL, 0},
+        {MPI_FLOAT, FLOATING, REAL, 0},
+        {MPI_INT, C_INTEGER, SIGNED, 0},
+        {MPI_LONG, C_INTEGER, SIGNED, 0},
+        {MPI_LONG_LONG_INT, C_INTEGER, SIGNED, 0},
+        {MPI_UNSIGNED, C_INTEGER, UNSIGNED, 0},
+        {MPI_UNSIGNED_LONG, C_INTEGER, UNSIGNED, 0},
+        {MPI_UNSIGNED_LONG_LONG, C_INTEGER, UNSIGNED, 0},
+        {MPI_SHORT, C_INTEGER, SIGNED, 0},
+        {MPI_UNSIGNED_SHORT, C_INTEGER, UNSIGNED, 0},
+        {MPI_SIGNED_CHAR, C_INTEGER, SIGNED, 0},
+        {MPI_UNSIGNED_CHAR, C_INTEGER, UNSIGNED, 0},
+        {MPI_INT8_T, C_INTEGER, SIGNED, 0},
+        {MPI_INT16_T, C_INTEGER, SIGNED, 0},
+        {MPI_INT32_T, C_INTEGER, SIGNED, 0},
+        {MPI_INT64_T, C_INTEGER, SIGNED, 0},
+        {MPI_UINT8_T, C_INTEGER, UNSIGNED, 0},
+        {MPI_UINT16_T, C_INTEGER, UNSIGNED, 0},
+        {MPI_UINT32_T, C_INTEGER, UNSIGNED, 0},
+        {MPI_UINT64_T, C_INTEGER, UNSIGNED, 0},
+        {MPI_LONG_DOUBLE, FLOATING, REAL, 0},
+        {MPI_DOUBLE_PRECISION, FLOATING, REAL, 0},
+        {MPI_REAL, FLOATING, REAL, 0},
+        {MPI_REAL4, FLOATING, REAL, 0},
+        {MPI_REAL8, FLOATING, REAL, 0},
+        {MPI_INTEGER, FORTRAN_INTEGER, SIGNED, 0},
+        {MPI_INTEGER1, FORTRAN_INTEGER, SIGNED, 0},
+        {MPI_INTEGER2, FORTRAN_INTEGER, SIGNED, 0},
+        {MPI_INTEGER4, FORTRAN_INTEGER, SIGNED, 0},
+        {MPI_INTEGER8, FORTRAN_INTEGER, SIGNED, 0},
+        {MPI_LOGICAL, LOGICAL, FOREIGN, 0},
+        {MPI_C_BOOL, LOGICAL, TRUTH, 0},
+        {MPI_CXX_BOOL, LOGICAL, TRUTH, 0},
+        {MPI_COMPLEX, COMPLEX, PARTS, 0},
+        {MPI_DOUBLE_COMPLEX, COMPLEX, PARTS, 0},
+        {MPI_COMPLEX8, COMPLEX, PARTS, 0},
+        {MPI_COMPLEX16, COMPLEX, PARTS, 0},
+        {MPI_C_FLOAT_COMPLEX, COMPLEX, PARTS, 0},
+        {MPI_C_DOUBLE_COMPLEX, COMPLEX, PARTS, 0},
+        {MPI_C_LONG_DOUBLE_COMPLEX, COMPLEX, PARTS, 0},
+        {MPI_CXX_FLOAT_COMPLEX, COMPLEX, PARTS, 0},
+        {MPI_CXX_DOUBLE_COMPLEX, COMPLEX, PARTS, 0},
+        {MPI_CXX_LONG_DOUBLE_COMPLEX, COMPLEX, PARTS, 0},
+        {MPI_BYTE, BYTE, UNSIGNED, 0},
+        {MPI_AINT, MULTI_LANGUAGE, SIGNED, 0},
+        {MPI_OFFSET, MULTI_LANGUAGE, SIGNED, 0},
+        {MPI_COUNT, MULTI_LANGUAGE, SIGNED, 0},
+        {MPI_FLOAT_INT, PAIR, PAIR_OF, HP_NUMBER_FLOAT_INT},
+        {MPI_DOUBLE_INT, PAIR, PAIR_OF, HP_NUMBER_DOUBLE_INT},
+        {MPI_LONG_INT, PAIR, PAIR_OF, HP_NUMBER_LONG_INT},
+        {MPI_2INT, PAIR, PAIR_OF, HP_NUMBER_INT_INT},
+        {MPI_SHORT_INT, PAIR, PAIR_OF, HP_NUMBER_SHORT_INT},
+        {MPI_LONG_DOUBLE_INT, PAIR, PAIR_OF, HP_NUMBER_LONG_DOUBLE_INT},
+        {MPI_2REAL, PAIR, PAIR_OF, HP_NUMBER_FLOAT_FLOAT},
+        {MPI_2DOUBLE_PRECISION, PAIR, PAIR_OF, HP_NUMBER_DOUBLE_DOUBLE},
+        {MPI_2INTEGER, PAIR, PAIR_OF, HP_NUMBER_INT_INT},
     };
     if (datatype == MPI_DATATYPE_NULL) /* also what an MPI calls a type it lacks */
-        return 0;
+        return false;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (rows[i].datatype == datatype)
-            return rows[i].class;
+        if (rows[i].datatype == datatype) {
+            *out = rows[i];
+            return true;
+        }
+    return false;
+}
+
+/* The number whose elements lie in memory as those of the type do; false when no kernel has such elements. */
+static bool find_number(const predefined_t *row, const hp_type_t *type, hp_number_t *out)
+{
+    static const hp_number_t candidates[][4] = {
+        [SIGNED] = {HP_NUMBER_INT8, HP_NUMBER_INT16, HP_NUMBER_INT32, HP_NUMBER_INT64},
+        [UNSIGNED] = {HP_NUMBER_UINT8, HP_NUMBER_UINT16, HP_NUMBER_UINT32, HP_NUMBER_UINT64},
+        [REAL] = {HP_NUMBER_FLOAT, HP_NUMBER_DOUBLE, HP_NUMBER_LONG_DOUBLE, HP_NUMBER_LONG_DOUBLE},
+        [PARTS] = {HP_NUMBER_FLOAT_COMPLEX, HP_NUMBER_DOUBLE_COMPLEX, HP_NUMBER_LONG_DOUBLE_COMPLEX,
+                   HP_NUMBER_LONG_DOUBLE_COMPLEX},
+        [TRUTH] = {HP_NUMBER_BOOL, HP_NUMBER_BOOL, HP_NUMBER_BOOL, HP_NUMBER_BOOL},
+    };
+    if (row->family == FOREIGN || type->true_lb != 0)
+        return false;
+    for (size_t i = 0; i < 4; i++) {
+        *out = row->family == PAIR_OF ? row->pair : candidates[row->family][i];
+        if (hp_number_bytes(*out) == type->extent)
+            return true;
+    }
+    return false;
+}
+
+/* The operations of the standard: the classes of types they are defined for, and their kernels' name. */
+static unsigned accepted_classes(MPI_Op op, hp_op_t *kernel_op)
+{
+    const struct {
+        MPI_Op op;
+        hp_op_t kernel_op;
+        unsigned accepted;
+    } rows[] = {
+        {MPI_SUM, HP_OP_SUM, ANY_INTEGER | FLOATING | COMPLEX},
+        {MPI_PROD, HP_OP_PROD, ANY_INTEGER | FLOATING | COMPLEX},
+        {MPI_MAX, HP_OP_MAX, ANY_INTEGER | FLOATING},
+        {MPI_MIN, HP_OP_MIN, ANY_INTEGER | FLOATING},
+        {MPI_LAND, HP_OP_LAND, C_INTEGER | LOGICAL},
+        {MPI_LOR, HP_OP_LOR, C_INTEGER | LOGICAL},
+        {MPI_LXOR, HP_OP_LXOR, C_INTEGER | LOGICAL},
+        {MPI_BAND, HP_OP_BAND, ANY_INTEGER | BYTE},
+        {MPI_BOR, HP_OP_BOR, ANY_INTEGER | BYTE},
+        {MPI_BXOR, HP_OP_BXOR, ANY_INTEGER | BYTE},
+        {MPI_MAXLOC, HP_OP_MAXLOC, PAIR},
+        {MPI_MINLOC, HP_OP_MINLOC, PAIR},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].op == op) {
+            *kernel_op = rows[i].kernel_op;
+            return rows[i].accepted;
+        }
     return 0;
 }
 
-bool hp_reduction_is_known(MPI_Op op, MPI_Datatype datatype, bool *commutative)
+bool hp_reduction_describe(MPI_Op op, MPI_Datatype datatype, const hp_type_t *type, bool *commutative,
+                           hp_kernel_fn_t *kernel)
 {
-    unsigned accepted;
+    predefined_t row;
+    hp_op_t kernel_op;
+    hp_number_t number;
     int answer;
 
-    if (op == MPI_SUM || op == MPI_PROD)
-        accepted = ANY_INTEGER | FLOATING | COMPLEX;
-    else if (op == MPI_MAX || op == MPI_MIN)
-        accepted = ANY_INTEGER | FLOATING;
-    else if (op == MPI_LAND || op == MPI_LOR || op == MPI_LXOR)
-        accepted = C_INTEGER | LOGICAL;
-    else if (op == MPI_BAND || op == MPI_BOR || op == MPI_BXOR)
-        accepted = ANY_INTEGER | BYTE;
-    else if (op == MPI_MAXLOC || op == MPI_MINLOC)
-        accepted = PAIR;
-    else if (op == MPI_OP_NULL || op == MPI_REPLACE || op == MPI_NO_OP)
+    *kernel = NULL;
+    if (op == MPI_OP_NULL || op == MPI_REPLACE || op == MPI_NO_OP)
         return false;
-    else
-        accepted = 0; /* user-defined: any type */
-
+    const unsigned accepted = accepted_classes(op, &kernel_op);
     if (accepted) {
+        if (!find_predefined(datatype, &row) || !(row.class & accepted))
+            return false;
         *commutative = true;
-        return (class_of(datatype) & accepted) != 0;
+        if (hp_job.kernels && find_number(&row, type, &number))
+            *kernel = hp_job.kernels->kernels[number][kernel_op];
+        return true;
     }
-    if (P(Op_commutative)(op, &answer) != MPI_SUCCESS)
+    if (P(Op_commutative)(op, &answer) != MPI_SUCCESS) /* user-defined: any type */
         return false;
     *commutative = answer != 0;
     return true;

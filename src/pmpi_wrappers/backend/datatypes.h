@@ -5,6 +5,7 @@
 #define HP_PMPI_WRAPPERS_BACKEND_DATATYPES_H
 
 #include <stdbool.h>
+#include "event_engine/op/op.h"
 #include "pmpi_wrappers/backend/mpi_glue.h"
 
 /* Sizes and bounds. false when the MPI reports an error or a bound that does not fit. */
@@ -26,8 +27,10 @@ int hp_datatype_pack(bool pack, void *buffer, int64_t count, const hp_type_t *ty
                      MPI_Comm comm, int self);
 
 /* Is (op, datatype) a reduction that the MPI standard defines, or a user-defined operation? Anything else is
- * left to the MPI below, which reports the error or knows an extension. *commutative is set when true is
- * returned. */
-bool hp_reduction_is_known(MPI_Op op, MPI_Datatype datatype, bool *commutative);
+ * left to the MPI below, which reports the error or knows an extension. type: of datatype. When true is
+ * returned, *commutative is set, and *kernel is the library's own loop for it, or NULL where MPI_Reduce_local
+ * must do it. */
+bool hp_reduction_describe(MPI_Op op, MPI_Datatype datatype, const hp_type_t *type, bool *commutative,
+                           hp_kernel_fn_t *kernel);
 
 #endif

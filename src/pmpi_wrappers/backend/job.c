@@ -28,6 +28,7 @@ void hp_job_start(void)
     hp_knobs_read(&hp_job.knobs, NULL, NULL, NULL); /* how much to say first, then say it */
     hp_log_set_level((int)hp_job.knobs.verbose);
     hp_knobs_read(&hp_job.knobs, NULL, warn_once_per_job, &hp_job.rank);
+    hp_job.kernels = hp_kernels_of_word((unsigned)hp_job.knobs.kernels);
     hp_job.active =
         hp_handshake(hp_job.rank, hp_job.size, hp_locality_node_id(), &hp_job.knobs, &hp_job.one_node);
     if (hp_job.knobs.topology[0])

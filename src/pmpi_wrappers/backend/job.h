@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include "base/knobs.h"
+#include "event_engine/op/op.h"
 #include "hier/collective.h"
 #include "pmpi_wrappers/backend/mpi_glue.h"
 #include "topo_tree/locality.h"
@@ -18,6 +19,7 @@ typedef struct {
      * hints on any communicator, no statistics wanted. */
     bool passes_at_once[HP_COLLECTIVE_COUNT];
     hp_knobs_t knobs;
+    const hp_kernel_set_t *kernels; /* NULL: reductions are left to MPI_Reduce_local */
 } hp_job_t;
 
 extern hp_job_t hp_job;

@@ -8,12 +8,10 @@
 enum { SMALL_BYTES = 128 << 10, KIB = 1 << 10, MIB = 1 << 20 };
 
 static const layout_t layouts[] = {
-    {"1x1", 1, {1}, 1, 0, 16 * MIB},
-    {"1x8", 1, {8}, 2, 7, 16 * MIB},
-    {"4x4", 4, {4}, 2, 7, 1 * MIB},
-    {"8x1", 8, {1}, 1, 3, 16 * MIB},
-    {"5+3+1", 3, {5, 3, 1}, 1, 6, SMALL_BYTES},
-    {"32x32", 32, {32}, 2, 77, SMALL_BYTES},
+    {"1x1", 1, {1}, 1, 0, false, 16 * MIB},         {"1x8", 1, {8}, 2, 7, false, 16 * MIB},
+    {"4x4", 4, {4}, 2, 7, false, 1 * MIB},          {"4x4cyclic", 4, {4}, 2, 7, true, SMALL_BYTES},
+    {"8x1", 8, {1}, 1, 3, false, 16 * MIB},         {"5+3+1", 3, {5, 3, 1}, 1, 6, false, SMALL_BYTES},
+    {"32x32", 32, {32}, 2, 77, false, SMALL_BYTES},
 };
 
 static uint32_t node_ranks(const layout_t *layout, uint32_t node)
@@ -32,10 +30,20 @@ uint32_t layout_rank_count(const layout_t *layout)
 
 hp_locality_t *layout_table(const layout_t *layout)
 {
-    hp_locality_t *table = sim_alloc(layout_rank_count(layout), sizeof *table), *place = table;
-    for (uint32_t node = 0; node < layout->nodes; node++)
-        for (uint32_t i = 0; i < node_ranks(layout, node); i++)
-            *place++ = (hp_locality_t){{node, i * layout->packages / node_ranks(layout, node), 0, 0, i}};
+    const uint32_t rank_count = layout_rank_count(layout);
+    hp_locality_t *table = sim_alloc(rank_count, sizeof *table);
+    uint32_t node = 0, place = 0;
+    for (uint32_t rank = 0; rank < rank_count; rank++) {
+        const uint64_t package = place * layout->packages / node_ranks(layout, node);
+        table[rank] = (hp_locality_t){{node, package, 0, 0, place}};
+        if (layout->cyclic) {
+            node = (node + 1) % layout->nodes;
+            place += node == 0;
+        } else if (++place == node_ranks(layout, node)) {
+            node++;
+            place = 0;
+        }
+    }
     return table;
 }
 
@@ -109,7 +117,7 @@ static void visit_algorithms(void (*visit)(const case_t *))
                                   .wanted = any_algorithm(a)->name,
                                   .bytes = sizes[s],
                                   .commutative = true};
-                if (layouts[i].ranks[1] && s)
+                if ((layouts[i].ranks[1] || layouts[i].cyclic) && s)
                     visit_variants(c, visit);
                 else
                     visit(&c);

@@ -8,14 +8,16 @@
 
 enum { LAYOUT_NODES_MAX = 3 };
 
-/* Nodes and ranks in order. The ranks of a node are split evenly over its packages. */
+/* The ranks fill node after node, or (cyclic: nodes of the same size) go to the nodes in turn. The ranks of a
+ * node are split evenly over its packages. */
 typedef struct {
     const char *name;
     uint32_t nodes;
     uint32_t ranks[LAYOUT_NODES_MAX]; /* on each node; a 0 and what follows: as the first */
     uint32_t packages;
     uint32_t other_root; /* a root that leads nothing, where there is one */
-    size_t bytes_max;    /* that the test double can hold on so many ranks, in good time */
+    bool cyclic;
+    size_t bytes_max; /* that the test double can hold on so many ranks, in good time */
 } layout_t;
 
 typedef struct {

@@ -91,6 +91,7 @@ static hp_knobs_t knobs_of(const case_t *c)
         snprintf(shapes, sizeof shapes, "node:%s package:%s core:%s", c->between_nodes, c->inside_node,
                  c->inside_node);
         set(&knobs, HP_KNOB_ID_shapes, shapes);
+        set(&knobs, HP_KNOB_ID_segment_bytes, "32K"); /* whatever the rules say */
     }
     return knobs;
 }

@@ -20,7 +20,8 @@ HEADER = """\
 # Counters of the collectives on made-up machines; exact, the same on every machine. Compared by `ctest -L counters`.
 # To write this file anew:  cmake --build build --target counters_update
 #
-# layout   nodes x ranks on each, or the ranks of each node; 1x8, 4x4, 32x32: two packages a node
+# layout   nodes x ranks on each, or the ranks of each node; cyclic: ranks go to the nodes in turn, else node after
+#          node; 1x8, 4x4, 32x32: two packages a node
 # wanted   HANPMPI_<collective>; shapes: between nodes/inside; order: rank = the operation is not commutative
 # runs     what the library does: an algorithm, or it leaves the call to the MPI below, and why
 # messages, bytes        by the outermost level at which sender and receiver differ

@@ -7,7 +7,8 @@ import functools
 
 NODES = {"1x1": [1], "1x8": [8], "4x4": [4] * 4, "8x1": [1] * 8, "5+3+1": [5, 3, 1], "32x32": [32] * 32}
 TWO_PACKAGES = {"1x8", "4x4", "32x32"}
-SEGMENT_BYTES = 32768  # of a tree that was asked for by name
+CYCLIC = {"4x4cyclic": "4x4"}  # the same machine, the ranks dealt out to the nodes in turn
+SEGMENT_BYTES = 32768  # where the case names the shapes
 ELEMENT_BYTES = {"bcast": 1, "any": 8, "rank": 16}
 
 
@@ -58,20 +59,25 @@ def depth(layout, between_nodes, inside_node, root):
     return max(DEPTHS[between_nodes](len(sizes), i) + inside(count) for i, count in enumerate(sizes))
 
 
-def expect_tree(row, ranks, nodes):
+def expect_tree(row, layout, cyclic):
+    ranks, nodes = sum(NODES[layout]), len(NODES[layout])
     collective, size, root = row["collective"], int(row["bytes"]), int(row["root"])
     segments, ways = int(row["segments"]), 2 if collective == "allreduce" else 1
     in_rank_order = row["order"] == "rank" and collective != "bcast"
     forwarded = collective == "reduce" and in_rank_order and root != 0  # from rank 0, where the tree ends
     extra = 1 if forwarded else 0
-    extra_between = extra if root >= NODES[row["layout"]][0] else 0
+    extra_between = extra if root >= NODES[layout][0] else 0
     shapes = row["runs"].split(":")[1].split("/")
-    deep = depth(row["layout"], *shapes, 0 if in_rank_order or collective == "allreduce" else root)
+    if cyclic and in_rank_order:  # no tree along the nodes keeps rank order
+        deep = max(digits(rank, 2) for rank in range(ranks))
+    else:
+        deep = depth(layout, *shapes, 0 if cyclic or in_rank_order or collective == "allreduce" else root)
 
     yield "messages", (ways * (ranks - 1) + extra) * segments
-    yield "messages_node", (ways * (nodes - 1) + extra_between) * segments
     yield "bytes", (ways * (ranks - 1) + extra) * size
-    yield "bytes_node", (ways * (nodes - 1) + extra_between) * size
+    if not (cyclic and in_rank_order):
+        yield "messages_node", (ways * (nodes - 1) + extra_between) * segments
+        yield "bytes_node", (ways * (nodes - 1) + extra_between) * size
     if row["shapes"] != "rules":
         element = ELEMENT_BYTES.get(collective) or ELEMENT_BYTES[row["order"]]
         per_segment = SEGMENT_BYTES // element * element
@@ -98,7 +104,8 @@ def doubling_chain(steps, paired):
     return max(length + (1 if position < paired else 0) for position, length in enumerate(chain))
 
 
-def expect_recursive_doubling(row, ranks, nodes):
+def expect_recursive_doubling(row, layout, _cyclic):
+    ranks, nodes = sum(NODES[layout]), len(NODES[layout])
     size, power = int(row["bytes"]), 1 << (ranks.bit_length() - 1)
     steps, paired = power.bit_length() - 1, ranks - power
     chain = doubling_chain(steps, paired)
@@ -115,15 +122,17 @@ def expect_recursive_doubling(row, ranks, nodes):
         yield "messages_node", ranks * (nodes.bit_length() - 1)
 
 
+EXPECT = {"tree": expect_tree, "recursive_doubling": expect_recursive_doubling}
+
+
 def violations(row):
-    ranks, nodes = sum(NODES[row["layout"]]), len(NODES[row["layout"]])
-    if row["runs"].startswith("left:"):
+    """What is not as it must be; nothing for an algorithm without a theory."""
+    expect = EXPECT.get(row["runs"].split(":")[0])
+    if not expect:
         return
-    expect = expect_tree if row["runs"].startswith("tree") else expect_recursive_doubling
     have = {name: int(value) for name, value in row.items() if value.isdigit()}
     for kind in ("messages", "bytes"):
-        level_names = ("node", "package", "core")
-        have[f"{kind}"] = sum(have[f"{kind}_{level}"] for level in level_names)
-    for name, value in expect(row, ranks, nodes):
+        have[kind] = sum(have[f"{kind}_{level}"] for level in ("node", "package", "core"))
+    for name, value in expect(row, CYCLIC.get(row["layout"], row["layout"]), row["layout"] in CYCLIC):
         if have[name] != value:
             yield f"theory: {name} should be {value}, is {have[name]}"

@@ -51,8 +51,11 @@ static void buffer_init(buffer_t *buffer, const collective_t *collective, const 
     buffer->raw = sim_alloc(1, buffer->raw_bytes);
     buffer->before = sim_alloc(1, buffer->raw_bytes);
     buffer->address = buffer->raw + GUARD_BYTES - type->true_lb;
-    for (size_t i = 0; i < buffer->raw_bytes; i++)
-        buffer->raw[i] = (char)(sim_random_next(random) >> 32);
+    for (size_t i = 0; i < buffer->raw_bytes; i += sizeof(uint64_t)) {
+        const uint64_t word = sim_random_next(random);
+        const size_t left = buffer->raw_bytes - i;
+        memcpy(buffer->raw + i, &word, left < sizeof word ? left : sizeof word);
+    }
 }
 
 static void buffer_fini(buffer_t *buffer)

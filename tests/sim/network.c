@@ -231,12 +231,12 @@ static void join(sim_t *sim, operation_t *send, operation_t *recv)
     send->peer = recv;
     recv->peer = send;
     send->joined = recv->joined = true;
-    if (send->count * send->type.bytes != recv->count * recv->type.bytes)
+    if (send->count * send->type.bytes != recv->count * recv->type.bytes) {
         network_report(sim, "rank %u sends %zu bytes to rank %u, which expects %zu (tag %u)", send->rank,
                        send->count * send->type.bytes, recv->rank, recv->count * recv->type.bytes,
                        send->flow->tag);
-    if (send->count * send->type.bytes > recv->count * recv->type.bytes)
-        recv->count = 0; /* nothing is written past the end; the run has failed */
+        recv->count = 0; /* nothing is read or written past an end; the run has failed */
+    }
     if (!send->eager) {
         uint64_t asked_ns = send->posted_ns + latency(sim, send->flow);
         if (asked_ns < sim->now_ns)

@@ -87,6 +87,8 @@ static hp_status_t sim_reduce(hp_transport_t *transport, const void *in, void *i
     rank_t *rank = (rank_t *)transport;
     if (call_fails(rank, SIM_REDUCE))
         return HP_ERR_TRANSPORT;
+    rank->sim->counters.reductions++;
+    rank->sim->counters.reduced_bytes += count * type->bytes;
     if (!elements_reduce(in, inout, count, type, op))
         network_report(rank->sim, "rank %u: reduction of a type the operation does not take", rank->rank);
     return HP_OK;
@@ -98,6 +100,8 @@ static hp_status_t sim_copy(hp_transport_t *transport, void *to, const void *fro
     rank_t *rank = (rank_t *)transport;
     if (call_fails(rank, SIM_COPY))
         return HP_ERR_TRANSPORT;
+    rank->sim->counters.copies++;
+    rank->sim->counters.copied_bytes += count * type->bytes;
     char *packed = sim_alloc(count, type->bytes);
     elements_pack(packed, from, count, type);
     elements_unpack(to, packed, count, type);

@@ -85,6 +85,7 @@ typedef struct {
     uint64_t messages[HP_LEVEL_COUNT]; /* by the level of the link */
     uint64_t bytes[HP_LEVEL_COUNT];
     uint32_t peak_sends, peak_recvs; /* of any flow in flight */
+    uint64_t reductions, reduced_bytes, copies, copied_bytes;
 } sim_counters_t;
 const sim_counters_t *sim_counters(const sim_t *sim);
 /* Bytes that left the node of rank, and that came in. */

@@ -1,0 +1,132 @@
+#include "counters/cases.h"
+
+#include <string.h>
+#include "sim/random_case.h"
+
+#define LENGTH(array) (sizeof(array) / sizeof *(array))
+
+enum { SMALL_BYTES = 128 << 10, KIB = 1 << 10, MIB = 1 << 20 };
+
+static const layout_t layouts[] = {
+    {"1x1", 1, {1}, 1, 0, false, 16 * MIB},         {"1x8", 1, {8}, 2, 7, false, 16 * MIB},
+    {"4x4", 4, {4}, 2, 7, false, 1 * MIB},          {"4x4cyclic", 4, {4}, 2, 7, true, SMALL_BYTES},
+    {"8x1", 8, {1}, 1, 3, false, 16 * MIB},         {"5+3+1", 3, {5, 3, 1}, 1, 6, false, SMALL_BYTES},
+    {"32x32", 32, {32}, 2, 77, false, SMALL_BYTES},
+};
+
+static uint32_t node_ranks(const layout_t *layout, uint32_t node)
+{
+    const bool given = node < LAYOUT_NODES_MAX && layout->ranks[node];
+    return layout->ranks[given ? node : 0];
+}
+
+uint32_t layout_rank_count(const layout_t *layout)
+{
+    uint32_t count = 0;
+    for (uint32_t node = 0; node < layout->nodes; node++)
+        count += node_ranks(layout, node);
+    return count;
+}
+
+hp_locality_t *layout_table(const layout_t *layout)
+{
+    const uint32_t rank_count = layout_rank_count(layout);
+    hp_locality_t *table = sim_alloc(rank_count, sizeof *table);
+    uint32_t node = 0, place = 0;
+    for (uint32_t rank = 0; rank < rank_count; rank++) {
+        const uint64_t package = place * layout->packages / node_ranks(layout, node);
+        table[rank] = (hp_locality_t){{node, package, 0, 0, place}};
+        if (layout->cyclic) {
+            node = (node + 1) % layout->nodes;
+            place += node == 0;
+        } else if (++place == node_ranks(layout, node)) {
+            node++;
+            place = 0;
+        }
+    }
+    return table;
+}
+
+/* Setting the ranks up takes longer than the collective: there are fewer cases. */
+static bool is_large(const layout_t *layout)
+{
+    return layout->nodes > 16;
+}
+
+/* What a collective is asked for: rooted ones from two roots, reductions with two operations. */
+static void visit_variants(case_t c, void (*visit)(const case_t *))
+{
+    const bool reduces = c.collective != HP_BCAST, rooted = c.collective != HP_ALLREDUCE;
+    const uint32_t roots[] = {0, c.layout->other_root};
+    for (unsigned commutative = 2; commutative-- > (reduces ? 0 : 1);)
+        for (unsigned r = 0; r < (rooted && roots[1] ? 2 : 1); r++) {
+            c.commutative = commutative;
+            c.root = roots[r];
+            visit(&c);
+        }
+}
+
+/* Every tree shape that somebody would set, a message of four segments the last of which is short. */
+static void visit_shapes(void (*visit)(const case_t *))
+{
+    static const char *const pairs[][2] = {
+        {"linear", "linear"},     {"chain", "chain"},       {"binary", "binary"},
+        {"binomial", "binomial"}, {"knomial4", "knomial4"}, {"knomial8", "knomial8"},
+        {"chain", "linear"},      {"binary", "linear"},     {"knomial8", "binomial"},
+    };
+    static const char *const used[] = {"4x4", "8x1", "5+3+1"};
+    enum { FOUR_SEGMENTS = 100000 };
+    for (unsigned collective = 0; collective < HP_COLLECTIVE_COUNT; collective++)
+        for (size_t p = 0; p < LENGTH(pairs); p++)
+            for (size_t i = 0; i < LENGTH(layouts); i++)
+                for (size_t u = 0; u < LENGTH(used); u++)
+                    if (strcmp(layouts[i].name, used[u]) == 0)
+                        visit_variants((case_t){.layout = &layouts[i],
+                                                .collective = (hp_collective_t)collective,
+                                                .wanted = "tree",
+                                                .between_nodes = pairs[p][0],
+                                                .inside_node = pairs[p][1],
+                                                .bytes = FOUR_SEGMENTS},
+                                       visit);
+}
+
+/* What runs when nobody says otherwise. */
+static void visit_rules(void (*visit)(const case_t *))
+{
+    static const size_t sizes[] = {0, 8, 4 * KIB, SMALL_BYTES, MIB, 16 * MIB};
+    for (unsigned collective = 0; collective < HP_COLLECTIVE_COUNT; collective++)
+        for (size_t i = 0; i < LENGTH(layouts); i++)
+            for (size_t s = 0; s < LENGTH(sizes) && sizes[s] <= layouts[i].bytes_max; s++)
+                if (!is_large(&layouts[i]) || sizes[s] >= 4 * KIB)
+                    visit(&(case_t){.layout = &layouts[i],
+                                    .collective = (hp_collective_t)collective,
+                                    .wanted = "auto",
+                                    .bytes = sizes[s],
+                                    .commutative = true});
+}
+
+/* Every algorithm asked for by name, with small messages. */
+static void visit_algorithms(void (*visit)(const case_t *))
+{
+    static const size_t sizes[] = {16, 4 * KIB};
+    for (unsigned a = 0; any_algorithm(a); a++)
+        for (size_t i = 0; i < LENGTH(layouts); i++)
+            for (size_t s = is_large(&layouts[i]); s < LENGTH(sizes); s++) {
+                const case_t c = {.layout = &layouts[i],
+                                  .collective = any_algorithm(a)->collective,
+                                  .wanted = any_algorithm(a)->name,
+                                  .bytes = sizes[s],
+                                  .commutative = true};
+                if ((layouts[i].ranks[1] || layouts[i].cyclic) && s)
+                    visit_variants(c, visit);
+                else
+                    visit(&c);
+            }
+}
+
+void cases_visit(void (*visit)(const case_t *c))
+{
+    visit_rules(visit);
+    visit_algorithms(visit);
+    visit_shapes(visit);
+}

@@ -1,0 +1,315 @@
+#include "counters/task_graph.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef enum { LOCAL, SEND, RECV } kind_t;
+
+typedef struct {
+    const hp_task_t *task;
+    kind_t kind;
+    uint32_t source, destination, tag; /* of a message */
+    uint64_t bytes;
+    uint32_t waits;      /* edges that end here */
+    uint32_t first_edge; /* list of edges that begin here: index + 1, 0 = none */
+    uint64_t chain, chain_bytes, rounds;
+} node_t;
+
+typedef struct {
+    uint32_t to, next;
+    bool stream_only; /* counts for rounds only */
+} edge_t;
+
+typedef struct {
+    hp_direction_t direction;
+    uint32_t peer, tag;
+} lane_t;
+
+typedef struct {
+    const hp_request_t *request;
+    uint32_t rank;
+    size_t element_bytes, scratch_bytes;
+    lane_t *lanes;
+    uint32_t lane_count;
+} member_t;
+
+static struct {
+    member_t *members; /* by request */
+    uint32_t member_count;
+    member_t *current; /* whose engine is running */
+    node_t *nodes;     /* per rank in the order of emission */
+    uint32_t node_count, node_capacity;
+    edge_t *edges;
+    uint32_t edge_count, edge_capacity;
+    task_graph_t figures;
+} graph;
+
+static void *grown(void *array, uint32_t count, uint32_t *capacity, size_t bytes)
+{
+    if (count < *capacity)
+        return array;
+    *capacity = *capacity ? 2 * *capacity : 1024;
+    array = reallocarray(array, *capacity, bytes);
+    if (!array)
+        abort();
+    return array;
+}
+
+static void at_least(uint64_t *value, uint64_t other)
+{
+    if (*value < other)
+        *value = other;
+}
+
+/* ---- notes ---- */
+
+static int by_request(const void *a, const void *b)
+{
+    const uintptr_t x = (uintptr_t)((const member_t *)a)->request;
+    const uintptr_t y = (uintptr_t)((const member_t *)b)->request;
+    return (x > y) - (x < y);
+}
+
+static member_t *member_of(const hp_request_t *request)
+{
+    const member_t key = {.request = request};
+    return bsearch(&key, graph.members, graph.member_count, sizeof key, by_request);
+}
+
+static void note_lane(const hp_request_t *request, int32_t index, lane_t lane)
+{
+    member_t *member = member_of(request);
+    if (index < 0)
+        return;
+    if ((uint32_t)index >= member->lane_count) {
+        member->lanes = reallocarray(member->lanes, (size_t)index + 1, sizeof lane);
+        if (!member->lanes)
+            abort();
+        member->lane_count = (uint32_t)index + 1;
+    }
+    member->lanes[index] = lane;
+}
+
+static hp_task_t *note_task(hp_task_t *task, kind_t kind, int32_t lane, size_t count)
+{
+    graph.nodes = grown(graph.nodes, graph.node_count, &graph.node_capacity, sizeof(node_t));
+    node_t *node = &graph.nodes[graph.node_count++];
+    *node = (node_t){.task = task, .kind = kind, .bytes = count * graph.current->element_bytes};
+    if (kind != LOCAL) {
+        const lane_t *l = &graph.current->lanes[lane];
+        node->source = kind == SEND ? graph.current->rank : l->peer;
+        node->destination = kind == SEND ? l->peer : graph.current->rank;
+        node->tag = l->tag;
+    }
+    return task;
+}
+
+static void add_edge(uint32_t from, uint32_t to, bool stream_only)
+{
+    graph.edges = grown(graph.edges, graph.edge_count, &graph.edge_capacity, sizeof(edge_t));
+    graph.edges[graph.edge_count++] =
+        (edge_t){.to = to, .next = graph.nodes[from].first_edge, .stream_only = stream_only};
+    graph.nodes[from].first_edge = graph.edge_count;
+    graph.nodes[to].waits++;
+}
+
+/* The engine uses a task's memory again: the last one at an address is meant, and it is not far back, since
+ * dependencies stay inside a segment. */
+static uint32_t node_of(const hp_task_t *task)
+{
+    uint32_t i = graph.node_count;
+    do
+        i--;
+    while (graph.nodes[i].task != task);
+    return i;
+}
+
+/* ---- between the algorithms and the engine ---- */
+
+#define WRAP(result, name, ...)                                                                              \
+    result __real_##name(__VA_ARGS__);                                                                       \
+    result __wrap_##name(__VA_ARGS__);                                                                       \
+    result __wrap_##name(__VA_ARGS__)
+
+WRAP(int32_t, hp_request_lane, hp_request_t *request, hp_direction_t direction, uint32_t peer, uint32_t tag,
+     uint32_t limit)
+{
+    const int32_t index = __real_hp_request_lane(request, direction, peer, tag, limit);
+    note_lane(request, index, (lane_t){direction, peer, tag});
+    return index;
+}
+
+WRAP(int32_t, hp_request_new_lane, hp_request_t *request, hp_direction_t direction, uint32_t peer,
+     uint32_t tag, uint32_t limit)
+{
+    const int32_t index = __real_hp_request_new_lane(request, direction, peer, tag, limit);
+    note_lane(request, index, (lane_t){direction, peer, tag});
+    return index;
+}
+
+WRAP(hp_status_t, hp_request_start, hp_request_t *request, const hp_pipeline_t *pipeline)
+{
+    member_t *member = graph.current = member_of(request);
+    member->element_bytes = pipeline->type.bytes;
+    member->scratch_bytes = pipeline->scratch_bytes;
+    const hp_status_t status = __real_hp_request_start(request, pipeline);
+    const uint64_t window = hp_request_counters(request)->window_segments;
+    at_least(&graph.figures.segments, pipeline->segment_count);
+    at_least(&graph.figures.window, window);
+    at_least(&graph.figures.tasks, window * pipeline->tasks_per_segment);
+    at_least(&graph.figures.scratch, window * pipeline->scratch_per_segment * pipeline->scratch_bytes);
+    return status;
+}
+
+WRAP(hp_status_t, hp_request_progress, hp_request_t *request, bool *moved)
+{
+    graph.current = member_of(request);
+    return __real_hp_request_progress(request, moved);
+}
+
+WRAP(hp_task_t *, hp_emit_send, hp_segment_t *segment, int32_t lane, hp_operand_t from, size_t count)
+{
+    return note_task(__real_hp_emit_send(segment, lane, from, count), SEND, lane, count);
+}
+
+WRAP(hp_task_t *, hp_emit_recv, hp_segment_t *segment, int32_t lane, void *to, size_t count)
+{
+    return note_task(__real_hp_emit_recv(segment, lane, to, count), RECV, lane, count);
+}
+
+WRAP(hp_task_t *, hp_emit_recv_scratch, hp_segment_t *segment, int32_t lane, size_t count)
+{
+    return note_task(__real_hp_emit_recv_scratch(segment, lane, count), RECV, lane, count);
+}
+
+WRAP(hp_task_t *, hp_emit_reduce, hp_segment_t *segment, hp_operand_t in, hp_operand_t inout, size_t count)
+{
+    return note_task(__real_hp_emit_reduce(segment, in, inout, count), LOCAL, -1, count);
+}
+
+WRAP(hp_task_t *, hp_emit_copy, hp_segment_t *segment, void *to, hp_operand_t from, size_t count)
+{
+    return note_task(__real_hp_emit_copy(segment, to, from, count), LOCAL, -1, count);
+}
+
+WRAP(void, hp_emit_after, hp_task_t *task, hp_task_t *before)
+{
+    __real_hp_emit_after(task, before);
+    if (before)
+        add_edge(node_of(before), node_of(task), false);
+}
+
+/* ---- the longest ways ---- */
+
+/* By stream, sends in front of receives, each in the order of emission. */
+static int by_stream(const void *a, const void *b)
+{
+    const uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
+    const node_t *x = &graph.nodes[i], *y = &graph.nodes[j];
+    if (x->source != y->source)
+        return x->source < y->source ? -1 : 1;
+    if (x->destination != y->destination)
+        return x->destination < y->destination ? -1 : 1;
+    if (x->tag != y->tag)
+        return x->tag < y->tag ? -1 : 1;
+    if (x->kind != y->kind)
+        return x->kind == SEND ? -1 : 1;
+    return (i > j) - (i < j);
+}
+
+static bool same_stream(uint32_t a, uint32_t b)
+{
+    const node_t *x = &graph.nodes[a], *y = &graph.nodes[b];
+    return x->source == y->source && x->destination == y->destination && x->tag == y->tag;
+}
+
+static void join_messages(void)
+{
+    uint32_t *ends = sim_alloc(graph.node_count, sizeof *ends), count = 0;
+    for (uint32_t i = 0; i < graph.node_count; i++)
+        if (graph.nodes[i].kind != LOCAL)
+            ends[count++] = i;
+    qsort(ends, count, sizeof *ends, by_stream);
+    for (uint32_t first = 0, last; first < count; first = last) {
+        uint32_t sends = 0;
+        for (last = first; last < count && same_stream(ends[first], ends[last]); last++)
+            sends += graph.nodes[ends[last]].kind == SEND;
+        const uint32_t recvs = last - first - sends, joined = sends < recvs ? sends : recvs;
+        for (uint32_t i = 0; i < joined; i++)
+            add_edge(ends[first + i], ends[first + sends + i], false);
+        for (uint32_t i = 0; i + 1 < sends; i++)
+            add_edge(ends[first + i], ends[first + i + 1], true);
+        graph.figures.unmatched += sends + recvs - 2 * joined;
+    }
+    free(ends);
+}
+
+static void leave(node_t *node)
+{
+    if (node->kind == SEND) {
+        node->chain++;
+        node->chain_bytes += node->bytes;
+        node->rounds++;
+        graph.figures.messages++;
+        graph.figures.bytes += node->bytes;
+    }
+    at_least(&graph.figures.chain, node->chain);
+    at_least(&graph.figures.chain_bytes, node->chain_bytes);
+    at_least(&graph.figures.rounds, node->rounds);
+}
+
+/* Visits every task after all it waits for. */
+static void measure(void)
+{
+    uint32_t *ready = sim_alloc(graph.node_count, sizeof *ready), count = 0;
+    for (uint32_t i = 0; i < graph.node_count; i++)
+        if (graph.nodes[i].waits == 0)
+            ready[count++] = i;
+    while (count) {
+        node_t *node = &graph.nodes[ready[--count]];
+        leave(node);
+        for (uint32_t e = node->first_edge; e; e = graph.edges[e - 1].next) {
+            const edge_t *edge = &graph.edges[e - 1];
+            node_t *to = &graph.nodes[edge->to];
+            at_least(&to->rounds, node->rounds);
+            if (!edge->stream_only) {
+                at_least(&to->chain, node->chain);
+                at_least(&to->chain_bytes, node->chain_bytes);
+            }
+            if (--to->waits == 0)
+                ready[count++] = edge->to;
+        }
+    }
+    free(ready);
+}
+
+void task_graph_begin(job_t *job, uint32_t rank_count)
+{
+    graph.members = sim_alloc(rank_count, sizeof(member_t));
+    graph.member_count = rank_count;
+    for (uint32_t rank = 0; rank < rank_count; rank++)
+        graph.members[rank] = (member_t){.request = job_comm(job, rank)->request, .rank = rank};
+    qsort(graph.members, rank_count, sizeof(member_t), by_request);
+    graph.node_count = graph.edge_count = 0;
+    graph.figures = (task_graph_t){0};
+}
+
+task_graph_t task_graph_end(void)
+{
+    join_messages();
+    measure();
+    for (uint32_t i = 0; i < graph.member_count; i++) {
+        const member_t *member = &graph.members[i];
+        at_least(&graph.figures.scratch_peak,
+                 hp_request_counters(member->request)->scratch_peak * (uint64_t)member->scratch_bytes);
+        free(member->lanes);
+    }
+    graph.member_count = 0;
+    free(graph.members);
+    free(graph.nodes);
+    free(graph.edges);
+    graph.nodes = NULL;
+    graph.edges = NULL;
+    graph.node_capacity = graph.edge_capacity = 0;
+    return graph.figures;
+}

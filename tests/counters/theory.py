@@ -1,0 +1,138 @@
+"""theory.py: what the counters of a case must be, worked out without looking at the library.
+
+A tree has one link less than ranks, and as many between nodes as nodes less one. Its depth follows from the
+formulas of the shapes. A pipeline of s segments takes depth + s - 1 rounds.
+"""
+import functools
+
+NODES = {"1x1": [1], "1x8": [8], "4x4": [4] * 4, "8x1": [1] * 8, "5+3+1": [5, 3, 1], "32x32": [32] * 32}
+TWO_PACKAGES = {"1x8", "4x4", "32x32"}
+CYCLIC = {"4x4cyclic": "4x4"}  # the same machine, the ranks dealt out to the nodes in turn
+SEGMENT_BYTES = 32768  # where the case names the shapes
+ELEMENT_BYTES = {"bcast": 1, "any": 8, "rank": 16}
+
+
+@functools.cache
+def binary_depth(count, position):
+    """The first position leads, the rest is halved, the first half being the larger one."""
+    if position == 0:
+        return 0
+    left = count // 2
+    return 1 + (binary_depth(left, position - 1) if position <= left
+                else binary_depth(count - 1 - left, position - 1 - left))
+
+
+def digits(position, base):
+    count = 0
+    while position:
+        count += position % base != 0
+        position //= base
+    return count
+
+
+DEPTHS = {
+    "linear": lambda count, position: min(position, 1),
+    "chain": lambda count, position: position,
+    "binary": binary_depth,
+    "binomial": lambda count, position: digits(position, 2),
+    "knomial4": lambda count, position: digits(position, 4),
+    "knomial8": lambda count, position: digits(position, 8),
+}
+
+
+def depth(layout, between_nodes, inside_node, root):
+    """Of the deepest rank: positions are counted from the root's node, package and place."""
+    sizes = NODES[layout]
+    node = 0
+    while root >= sizes[node]:
+        root -= sizes[node]
+        node += 1
+    sizes = sizes[node:] + sizes[:node]
+
+    def inside(count):
+        parts = 2 if layout in TWO_PACKAGES else 1
+        deepest = max(DEPTHS[inside_node](parts, i) for i in range(parts))
+        return deepest + max(DEPTHS[inside_node](count // parts, i) for i in range(count // parts))
+
+    if len(sizes) == 1:
+        between_nodes = inside_node
+    return max(DEPTHS[between_nodes](len(sizes), i) + inside(count) for i, count in enumerate(sizes))
+
+
+def expect_tree(row, layout, cyclic):
+    ranks, nodes = sum(NODES[layout]), len(NODES[layout])
+    collective, size, root = row["collective"], int(row["bytes"]), int(row["root"])
+    segments, ways = int(row["segments"]), 2 if collective == "allreduce" else 1
+    in_rank_order = row["order"] == "rank" and collective != "bcast"
+    forwarded = collective == "reduce" and in_rank_order and root != 0  # from rank 0, where the tree ends
+    extra = 1 if forwarded else 0
+    extra_between = extra if root >= NODES[layout][0] else 0
+    shapes = row["runs"].split(":")[1].split("/")
+    if cyclic and in_rank_order:  # no tree along the nodes keeps rank order
+        deep = max(digits(rank, 2) for rank in range(ranks))
+    else:
+        deep = depth(layout, *shapes, 0 if cyclic or in_rank_order or collective == "allreduce" else root)
+
+    yield "messages", (ways * (ranks - 1) + extra) * segments
+    yield "bytes", (ways * (ranks - 1) + extra) * size
+    if not (cyclic and in_rank_order):
+        yield "messages_node", (ways * (nodes - 1) + extra_between) * segments
+        yield "bytes_node", (ways * (nodes - 1) + extra_between) * size
+    if row["shapes"] != "rules":
+        element = ELEMENT_BYTES.get(collective) or ELEMENT_BYTES[row["order"]]
+        per_segment = SEGMENT_BYTES // element * element
+        yield "segments", -(-size // per_segment)
+    if collective == "bcast":
+        yield "reductions", 0
+        yield "copies", 0
+    else:
+        yield "reductions", (ranks - 1) * segments
+        yield "reduced_bytes", (ranks - 1) * size
+    one_tree = collective != "allreduce" or in_rank_order or segments == 1 or nodes == 1
+    if one_tree:  # trees that take turns are of different depths
+        yield "chain", ways * deep + extra
+        yield "rounds", ways * deep + extra + (segments - 1 if ranks > 1 else 0)
+
+
+def doubling_chain(steps, paired):
+    """Round by round, position by position. What is folded is complete when the partner's message is there and,
+    where the fold overwrites what is being sent (the partner is lower), when the own one is gone."""
+    chain = [1 if position < paired else 0 for position in range(1 << steps)]
+    for bit in (1 << step for step in range(steps)):
+        chain = [max(chain[position ^ bit] + 1, chain[position] + (1 if position & bit else 0))
+                 for position in range(1 << steps)]
+    return max(length + (1 if position < paired else 0) for position, length in enumerate(chain))
+
+
+def expect_recursive_doubling(row, layout, _cyclic):
+    ranks, nodes = sum(NODES[layout]), len(NODES[layout])
+    size, power = int(row["bytes"]), 1 << (ranks.bit_length() - 1)
+    steps, paired = power.bit_length() - 1, ranks - power
+    chain = doubling_chain(steps, paired)
+    assert steps <= chain <= steps + (2 if paired else 0)
+    messages = power * steps + 2 * paired
+    yield "messages", messages
+    yield "bytes", messages * size
+    yield "rounds", chain
+    yield "chain", chain
+    yield "chain_bytes", chain * size
+    yield "reductions", power * steps + paired
+    yield "reduced_bytes", (power * steps + paired) * size
+    if ranks == power and nodes & (nodes - 1) == 0:
+        yield "messages_node", ranks * (nodes.bit_length() - 1)
+
+
+EXPECT = {"tree": expect_tree, "recursive_doubling": expect_recursive_doubling}
+
+
+def violations(row):
+    """What is not as it must be; nothing for an algorithm without a theory."""
+    expect = EXPECT.get(row["runs"].split(":")[0])
+    if not expect:
+        return
+    have = {name: int(value) for name, value in row.items() if value.isdigit()}
+    for kind in ("messages", "bytes"):
+        have[kind] = sum(have[f"{kind}_{level}"] for level in ("node", "package", "core"))
+    for name, value in expect(row, CYCLIC.get(row["layout"], row["layout"]), row["layout"] in CYCLIC):
+        if have[name] != value:
+            yield f"theory: {name} should be {value}, is {have[name]}"

@@ -29,6 +29,7 @@ else
   exit 2
 fi
 
+unset HANPMPI_BENCH_MPI # the library would take it for a setting of its own that it does not know
 for mpi in $wanted; do
   case " $installed " in *" $mpi "*) exec "$here/hanpmpi_bench.$mpi" "$@" ;; esac
 done

@@ -30,6 +30,14 @@ void *bench_allocate(size_t bytes)
     return memory;
 }
 
+void *bench_extend(void *memory, size_t bytes)
+{
+    memory = realloc(memory, bytes);
+    if (!memory)
+        bench_abort("no memory for the times of the repetitions: take a smaller --repeat or --seconds");
+    return memory;
+}
+
 /* dlsym's pointer becomes a function's: POSIX allows it, ISO C does not say so, hence the copy. */
 static bool look_up(void *function, const char *name)
 {

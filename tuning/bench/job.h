@@ -62,5 +62,7 @@ __attribute__((noreturn, format(printf, 1, 2))) void bench_abort(const char *for
 
 /* Memory that must be there, page aligned. */
 void *bench_allocate(size_t bytes);
+/* realloc, likewise, without the alignment. */
+void *bench_extend(void *memory, size_t bytes);
 
 #endif

@@ -1,5 +1,6 @@
 #include "measure.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,6 +16,7 @@ typedef struct {
     char *send, *recv;                     /* `places` places each */
     uint64_t calls;                        /* made until now, on both sides */
     double skew_seconds;                   /* 0: all arrive at once */
+    int wrong;                             /* this rank got a wrong result */
     uint64_t outcomes[BENCH_OUTCOMES_MAX]; /* of the library's side since they were cleared */
     const char *outcome_words[BENCH_OUTCOMES_MAX];
 } runner_t;
@@ -96,27 +98,49 @@ static void runner_fini(runner_t *runner)
     bench_values_fini(&runner->values);
 }
 
-static void count_outcomes(runner_t *runner, const bench_outcomes_t *before)
+/* What became of a call. The host's side is looked at too: nothing there may be the library's. */
+static void count_outcomes(runner_t *runner, bench_side_t side, const bench_outcomes_t *before)
 {
     bench_outcomes_t after;
 
     bench_outcomes_get(runner->what->collective->name, &after);
-    for (unsigned i = 0; i < after.count; i++) {
+    if (side == BENCH_HOST && after.count > 0 && after.calls[0] != before->calls[0])
+        bench_abort("the library ran a call of the host MPI's side: its hint " HANPMPI_HINT_ENABLE
+                    "=off had no effect");
+    for (unsigned i = 0; i < after.count && side == BENCH_LIBRARY; i++) {
         runner->outcomes[i] += after.calls[i] - before->calls[i];
         runner->outcome_words[i] = after.word[i];
     }
 }
 
-static void validate(const runner_t *runner, const bench_call_t *call, bench_side_t side)
+/* Says what is wrong; the job ends at the next stop_if_wrong, when all ranks know. */
+static void validate(runner_t *runner, const bench_call_t *call, bench_side_t side)
 {
     size_t element;
     const char *wrong = runner->what->collective->validate(call, &element);
 
-    if (wrong)
-        bench_abort("wrong result: %s of %zu bytes of %s on rank %d, root %d, call %llu, %s: element %zu %s",
-                    runner->what->collective->name, runner->what->bytes, runner->what->type->name, call->rank,
-                    call->root, (unsigned long long)runner->calls,
-                    side == BENCH_LIBRARY ? "the library's side" : "the host MPI's side", element, wrong);
+    if (wrong && !runner->wrong)
+        fprintf(stderr,
+                "hanpmpi_bench: wrong result: %s of %zu bytes of %s on rank %d, root %d, call %llu, %s: "
+                "element %zu %s\n",
+                runner->what->collective->name, runner->what->bytes, runner->what->type->name, call->rank,
+                call->root, (unsigned long long)runner->calls,
+                side == BENCH_LIBRARY ? "the library's side" : "the host MPI's side", element, wrong);
+    runner->wrong |= wrong != NULL;
+}
+
+/* A barrier that also ends all ranks when one of them got a wrong result. Not by MPI_Abort: a launcher may
+ * kill the ranks before it has passed on what they said. */
+static void stop_if_wrong(const runner_t *runner)
+{
+    int any;
+
+    BENCH_MPI(MPI_Allreduce(&runner->wrong, &any, 1, MPI_INT, MPI_MAX, runner->job->sync));
+    if (any) {
+        fflush(NULL);
+        MPI_Finalize();
+        exit(EXIT_FAILURE);
+    }
 }
 
 static void one_call(runner_t *runner, bench_side_t side, double delay, double *arrived, double *done)
@@ -127,10 +151,9 @@ static void one_call(runner_t *runner, bench_side_t side, double delay, double *
     bench_outcomes_t before;
 
     call.comm = job->side[side];
-    if (side == BENCH_LIBRARY)
-        bench_outcomes_get(collective->name, &before);
     /* The first barrier ends the unequal work of filling and validating; the second one starts from there. */
-    BENCH_MPI(MPI_Barrier(job->sync));
+    stop_if_wrong(runner);
+    bench_outcomes_get(collective->name, &before);
     BENCH_MPI(MPI_Barrier(job->sync));
     const double start = MPI_Wtime();
     *arrived = delay > 0 ? bench_arrival_wait(start, delay) : 0;
@@ -138,33 +161,36 @@ static void one_call(runner_t *runner, bench_side_t side, double delay, double *
     *done = MPI_Wtime() - start;
     if (code != MPI_SUCCESS)
         bench_abort("%s returned the error code %d", collective->name, code);
-    if (side == BENCH_LIBRARY)
-        count_outcomes(runner, &before);
+    count_outcomes(runner, side, &before);
     validate(runner, &call, side);
     fill(runner, runner->calls + runner->places);
     runner->calls++;
 }
 
-static void batch_run(runner_t *runner, batch_t *batch, int repetitions)
+/* Adds repetitions to a batch, which begins as {0}. */
+static void batch_extend(runner_t *runner, batch_t *batch, int repetitions)
 {
-    const int sides = runner->job->side_count;
+    const bench_job_t *job = runner->job;
+    const bench_case_t *what = runner->what;
+    const int sides = job->side_count, first = batch->repetitions;
 
-    batch->repetitions = repetitions;
+    batch->repetitions += repetitions;
     for (int side = 0; side < sides; side++) {
-        batch->arrived[side] = bench_allocate((size_t)repetitions * sizeof(double));
-        batch->done[side] = bench_allocate((size_t)repetitions * sizeof(double));
+        batch->arrived[side] =
+            bench_extend(batch->arrived[side], (size_t)batch->repetitions * sizeof(double));
+        batch->done[side] = bench_extend(batch->done[side], (size_t)batch->repetitions * sizeof(double));
     }
-    for (int i = 0; i < repetitions; i++) {
-        const double delay = runner->skew_seconds <= 0
-                                 ? 0
-                                 : runner->skew_seconds *
-                                       bench_arrival_delay(runner->what->arrival, runner->what->seed,
-                                                           (uint64_t)i, runner->job->rank, runner->job->size);
+    for (int i = first; i < batch->repetitions; i++) {
+        double delay = 0;
+        if (runner->skew_seconds > 0)
+            delay = runner->skew_seconds *
+                    bench_arrival_delay(what->arrival, what->seed, (uint64_t)i, job->rank, job->size);
         for (int turn = 0; turn < sides; turn++) {
             const int side = i % 2 ? sides - 1 - turn : turn; /* neither side always comes second */
             one_call(runner, (bench_side_t)side, delay, &batch->arrived[side][i], &batch->done[side][i]);
         }
     }
+    stop_if_wrong(runner);
 }
 
 static void batch_fini(const runner_t *runner, batch_t *batch)
@@ -217,22 +243,30 @@ static void summary_fini(summary_t *all)
     free(all->from_first);
 }
 
-/* Warms up and sets what follows from it. Returns the repetitions that are to be measured. */
-static int warm_up(runner_t *runner, bench_result_t *result)
+/* How many repetitions fit; an even number, so that both orders come equally often. */
+static int repetitions_in(double seconds, double seconds_each)
+{
+    const double fit = seconds / seconds_each;
+    return fit <= 0 ? 0 : fit > BENCH_REPEAT_MAX ? BENCH_REPEAT_MAX : (int)fit / 2 * 2;
+}
+
+/* Warms up and sets what follows from it: the skew, and on rank 0 the seconds of one repetition. */
+static void warm_up(runner_t *runner, bench_result_t *result, double *seconds_each)
 {
     const bench_job_t *job = runner->job;
     const bench_case_t *what = runner->what;
-    double before[BENCH_SIDES] = {0}, used = 0, round_seconds = 0;
+    double before[BENCH_SIDES] = {0}, used = 0;
     /* What rank 0 decides. */
     struct {
-        int go_on, stable, repetitions;
+        int go_on, stable;
         double host_us;
     } order = {.go_on = 1};
 
     for (int round = 0; order.go_on; round++) {
-        batch_t batch;
+        batch_t batch = {0};
         const double start = MPI_Wtime();
-        batch_run(runner, &batch, what->warmup);
+        batch_extend(runner, &batch, what->warmup);
+        *seconds_each = (MPI_Wtime() - start) / what->warmup;
         order.stable = round > 0;
         for (int side = 0; side < job->side_count; side++) {
             summary_t all = summarise(runner, &batch, side);
@@ -241,32 +275,45 @@ static int warm_up(runner_t *runner, bench_result_t *result)
             if (now < 0.9 * before[side] || now > 1.1 * before[side])
                 order.stable = 0;
             before[side] = now;
-            if (side == BENCH_HOST)
-                order.host_us = now;
         }
         batch_fini(runner, &batch);
-        round_seconds = MPI_Wtime() - start;
-        used += round_seconds;
-        /* A number of repetitions asked for bounds the time by itself. */
-        order.go_on = !order.stable && round + 1 < WARMUP_ROUNDS_MAX &&
-                      (what->repeat || used < what->seconds / 2) &&
-                      !(what->repeat && (round + 1) * what->warmup >= what->repeat);
-        if (what->repeat)
-            order.repetitions = what->repeat;
-        else {
-            const double fit = what->seconds / (round_seconds / what->warmup);
-            order.repetitions = fit < BENCH_REPEAT_MIN   ? BENCH_REPEAT_MIN
-                                : fit > BENCH_REPEAT_MAX ? BENCH_REPEAT_MAX
-                                                         : (int)fit / 2 * 2; /* both orders equally often */
-        }
-        BENCH_MPI(MPI_Bcast(&order, sizeof order, MPI_BYTE, 0, job->sync));
+        used += MPI_Wtime() - start;
         result->warmup_repetitions += what->warmup;
+        order.host_us = before[BENCH_HOST];
+        /* A number of repetitions that was asked for bounds the time by itself. */
+        order.go_on = !order.stable && round + 1 < WARMUP_ROUNDS_MAX &&
+                      (what->repeat ? result->warmup_repetitions < what->repeat : used < what->seconds / 2);
+        BENCH_MPI(MPI_Bcast(&order, sizeof order, MPI_BYTE, 0, job->sync));
     }
     result->stable = order.stable;
     if (what->arrival != BENCH_ARRIVAL_NONE)
         runner->skew_seconds = 1e-6 * what->skew * order.host_us;
     result->skew_us = 1e6 * runner->skew_seconds;
-    return order.repetitions;
+}
+
+/* The measured repetitions: as many as asked for, or until the time is used up. A few rounds to warm up are a
+ * poor guess of how long a repetition takes, so the first part is small. */
+static void batch_measure(runner_t *runner, batch_t *batch, double seconds_each)
+{
+    const bench_case_t *what = runner->what;
+    const double start = MPI_Wtime();
+    int next = repetitions_in(what->seconds / 8, seconds_each);
+
+    if (next < BENCH_REPEAT_MIN)
+        next = BENCH_REPEAT_MIN;
+    if (what->repeat)
+        next = what->repeat;
+    for (;;) {
+        BENCH_MPI(MPI_Bcast(&next, 1, MPI_INT, 0, runner->job->sync));
+        if (next == 0)
+            return;
+        batch_extend(runner, batch, next);
+        const double used = MPI_Wtime() - start;
+        next = repetitions_in(what->seconds - used, used / batch->repetitions);
+        /* Another small part is not worth a round of messages. */
+        if (what->repeat || next < batch->repetitions / 16 || batch->repetitions + next > BENCH_REPEAT_MAX)
+            next = 0;
+    }
 }
 
 static void report_outcomes(const runner_t *runner, bench_result_t *result)
@@ -288,13 +335,15 @@ static void report_outcomes(const runner_t *runner, bench_result_t *result)
 void bench_measure(const bench_job_t *job, const bench_case_t *what, bench_result_t *result)
 {
     runner_t runner;
-    batch_t batch;
+    batch_t batch = {0};
+    double seconds_each;
 
     memset(result, 0, sizeof *result);
     runner_init(&runner, job, what);
-    result->repetitions = warm_up(&runner, result);
+    warm_up(&runner, result, &seconds_each);
     memset(runner.outcomes, 0, sizeof runner.outcomes);
-    batch_run(&runner, &batch, result->repetitions);
+    batch_measure(&runner, &batch, seconds_each);
+    result->repetitions = batch.repetitions;
     for (int side = 0; side < job->side_count; side++) {
         summary_t all = summarise(&runner, &batch, side);
         if (job->rank == 0)

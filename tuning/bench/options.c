@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hanpmpi/hanpmpi.h"
 #include "measure.h"
 
 enum {
@@ -280,8 +281,11 @@ static error_t add_hint(reader_t *reader, const char *text, struct argp_state *s
 {
     bench_options_t *options = reader->options;
 
-    if (options->hint_count == BENCH_HINTS_MAX || !strchr(text, '=') || *text == '=' || !strchr(text, '=')[1])
-        return BAD(state, "--hint %s: accepted is KEY=VALUE, at most %d of them", text, BENCH_HINTS_MAX);
+    if (options->hint_count == BENCH_HINTS_MAX ||
+        strncmp(text, HANPMPI_HINT_ENABLE, strlen(HANPMPI_HINT_ENABLE)) != 0 || !strchr(text, '=') ||
+        !strchr(text, '=')[1])
+        return BAD(state, "--hint %s: accepted is KEY=VALUE with a key of hanpmpi.h, at most %d of them",
+                   text, BENCH_HINTS_MAX);
     options->hints[options->hint_count++] = strdup(text);
     return 0;
 }

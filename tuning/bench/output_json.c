@@ -41,6 +41,8 @@ json_t *bench_json_row(const bench_output_t *output, const bench_row_t *row)
         "latency_us", row->bound.latency_us, "link_us", row->bound.link_us, "memory_us", row->bound.memory_us,
         "copy_bytes_per_second", row->copy_bytes_per_second);
 
+    if (what->cold)
+        json_object_set_new(object, "cold_region_bytes", json_integer((json_int_t)what->region_bytes));
     if (what->collective->reduces)
         json_object_set_new(object, "op", json_string(what->op->name));
     if (what->collective->has_root)

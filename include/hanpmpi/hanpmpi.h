@@ -3,7 +3,8 @@
  * A program linked with -lhanpmpi calls these directly. One that must also run without the library looks
  * them up with dlsym(RTLD_DEFAULT, "hanpmpi_get_stats").
  *
- * Threads: every function here may be called from any thread at any time. No function blocks or communicates. */
+ * Threads: every function here may be called from any thread at any time. No function blocks or communicates.
+ */
 #ifndef HANPMPI_HANPMPI_H
 #define HANPMPI_HANPMPI_H
 
@@ -32,19 +33,24 @@ extern "C" {
 /* The library's version, "0.1.0". */
 const char *hanpmpi_version(void);
 
-/* The MPI that was found under the library: "openmpi", "mpich", "mpiabi"; "none" before MPI_Init or when the library is not
- * active. */
+/* The MPI that was found under the library: "openmpi", "mpich", "mpiabi"; "none" before MPI_Init or when the
+ * library is not active. */
 const char *hanpmpi_backend(void);
 
 typedef struct {
-    uint64_t calls;         /* calls intercepted on this process: MPI_X, MPI_X_c, from any language */
-    uint64_t taken;         /* of these, run by the library; the others went to the MPI below */
-    uint64_t bytes;         /* sum over the taken calls of count times type size, in bytes */
+    uint64_t calls; /* calls intercepted on this process: MPI_X, MPI_X_c, from any language */
+    uint64_t taken; /* of these, run by the library; the others went to the MPI below */
+    uint64_t bytes; /* sum over the taken calls of count times type size, in bytes */
 } hanpmpi_collective_stats_t;
 
 /* Fills *out for one collective: "bcast", "reduce", "allreduce". Returns 0; -1 when the name is not one of
  * these. Figures are zero while the library is not active. */
 int hanpmpi_get_stats(const char *collective, hanpmpi_collective_stats_t *out);
+
+/* What became of the calls of one collective on this process. Outcome 0 is "taken"; the others are the
+ * reasons for passing a call through, by the words that HANPMPI_STATS=1 prints. Sets *word (static) and
+ * *calls; returns 0, or -1 when there is no such collective or outcome: ask for 0, 1, 2, ... until then. */
+int hanpmpi_get_outcome(const char *collective, unsigned outcome, const char **word, uint64_t *calls);
 
 typedef struct {
     uint64_t communicators; /* communicators the library knows (has cached anything about) */

@@ -19,6 +19,14 @@ void hp_stats_totals(hp_collective_t collective, uint64_t *calls, uint64_t *take
     }
 }
 
+uint64_t hp_stats_outcome(hp_collective_t collective, hp_outcome_t outcome)
+{
+    uint64_t calls = 0;
+    for (unsigned bin = 0; bin < HP_STATS_BINS; bin++)
+        calls += read_count(&hp_stats[collective][bin].calls[outcome]);
+    return calls;
+}
+
 static void format_size(char *text, size_t room, uint64_t bytes)
 {
     static const char units[] = "BKMGT";

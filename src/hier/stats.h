@@ -44,6 +44,9 @@ static inline void hp_stats_count(hp_collective_t collective, unsigned bin, hp_o
 /* Sums over all sizes: calls intercepted, calls taken, bytes of the taken ones. */
 void hp_stats_totals(hp_collective_t collective, uint64_t *calls, uint64_t *taken, uint64_t *bytes);
 
+/* Calls of one outcome, over all sizes. */
+uint64_t hp_stats_outcome(hp_collective_t collective, hp_outcome_t outcome);
+
 /* The table that HANPMPI_STATS=1 prints at MPI_Finalize. rank: whose figures these are. */
 void hp_stats_print(FILE *out, unsigned rank);
 

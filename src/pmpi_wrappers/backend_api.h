@@ -35,6 +35,7 @@ typedef struct {
     /* At the beginning of MPI_Finalize: gives everything back to the MPI. */
     void (*before_finalize)(void);
     int (*get_stats)(const char *collective, hanpmpi_collective_stats_t *out);
+    int (*get_outcome)(const char *collective, unsigned outcome, const char **word, uint64_t *calls);
     void (*get_resources)(hanpmpi_resources_t *out);
 } hp_backend_t;
 

@@ -82,6 +82,17 @@ static int get_stats(const char *collective, hanpmpi_collective_stats_t *out)
     return -1;
 }
 
+static int get_outcome(const char *collective, unsigned outcome, const char **word, uint64_t *calls)
+{
+    for (unsigned c = 0; c < HP_COLLECTIVE_COUNT && outcome < HP_OUTCOME_COUNT; c++)
+        if (strcmp(collective, hp_collective_name((hp_collective_t)c)) == 0) {
+            *word = hp_outcome_word((hp_outcome_t)outcome);
+            *calls = hp_stats_outcome((hp_collective_t)c, (hp_outcome_t)outcome);
+            return 0;
+        }
+    return -1;
+}
+
 static const hp_backend_t backend = {
     .version = HANPMPI_VERSION,
     .abi = HP_ABI_NAME,
@@ -100,6 +111,7 @@ static const hp_backend_t backend = {
     .after_init = after_init,
     .before_finalize = before_finalize,
     .get_stats = get_stats,
+    .get_outcome = get_outcome,
     .get_resources = hp_comm_state_resources,
 };
 

@@ -239,6 +239,11 @@ EXPORT int hanpmpi_get_stats(const char *collective, hanpmpi_collective_stats_t 
     return -1;
 }
 
+EXPORT int hanpmpi_get_outcome(const char *collective, unsigned outcome, const char **word, uint64_t *calls)
+{
+    return backend ? backend->get_outcome(collective, outcome, word, calls) : -1;
+}
+
 EXPORT int hanpmpi_get_resources(hanpmpi_resources_t *out)
 {
     memset(out, 0, sizeof *out);

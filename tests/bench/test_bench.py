@@ -1,0 +1,251 @@
+#!/usr/bin/env python3
+"""Tests of hanpmpi_bench: what it says is consistent, and what is wrong it finds. No test looks at how fast something was.
+
+usage: test_bench.py --program hanpmpi_bench.<mpi> --library libhanpmpi.so --run "mpirun words" CASE   (CASES below)
+"""
+import argparse
+import csv
+import io
+import json
+import os
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+TOPOLOGY = {1: "node:1 core:1", 2: "node:2 core:1", 3: "node:2 core:2", 4: "node:2 core:2"}
+QUICK = ["--seconds", "0.02"]
+
+
+def check(condition, *what):
+    if not condition:
+        sys.exit(" ".join(["FAILED:"] + [str(word) for word in what]))
+
+
+def near(a, b, share=1e-3):
+    return abs(a - b) <= share * max(abs(a), abs(b)) + 1e-9
+
+
+class Bench:
+    def __init__(self, args):
+        self.args = args
+
+    def start(self, ranks, options, preload=(), settings=None):
+        """Runs the program, without a launcher on 0 ranks; returns the finished process."""
+        env = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", **(settings or {})}
+        objects = list(preload) + ([self.args.helper] if self.args.helper else [])
+        if objects:
+            env["LD_PRELOAD"] = ":".join(objects)
+        launcher = self.args.run.split() + ["-np", str(ranks)] if ranks else []
+        return subprocess.run(launcher + [self.args.program] + options, env=env, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=100)
+
+    def document(self, ranks, options, library=False, settings=None):
+        """Runs it with --json; returns the document after checking what always holds."""
+        with tempfile.TemporaryDirectory() as folder:
+            name = os.path.join(folder, "out.json")
+            settings = {"HANPMPI_TOPOLOGY": TOPOLOGY[ranks], **(settings or {})} if library else settings
+            done = self.start(ranks, options + ["--json", name, "--raw"], [self.args.library] if library else [], settings)
+            check(done.returncode == 0, "exit code", done.returncode, done.stdout, done.stderr)
+            with open(name) as file:
+                document = json.load(file)
+        self.table = done.stdout
+        check(document["ranks"] == ranks == sum(node["ranks"] for node in document["nodes"]), document["nodes"])
+        check(document["command"][1:len(options) + 1] == options, document["command"])
+        check((document["library"] is not None) == library, document["library"])
+        check(len(re.findall(r"^ +\d", done.stdout, re.M)) == len(document["rows"]), done.stdout)
+        for row in document["rows"]:
+            check_row(row, ranks, library)
+        return document
+
+
+def check_row(row, ranks, library):
+    bound = row["bound"]
+    check(near(bound["us"], max(bound["latency_us"], bound["link_us"], bound["memory_us"])), bound)
+    check(("library" in row) == ("ratio" in row) == library, row.keys())
+    factor = 2 * (ranks - 1) / ranks if row["collective"] == "allreduce" else 1
+    sides = [row[side] for side in ("library", "host") if side in row]
+    for side in sides:
+        for name in ("t_min_us", "t_avg_us", "t_max_us", "from_first_us"):
+            q = side[name]
+            check(0 <= q["min"] <= q["q1"] <= q["median"] <= q["q3"] <= q["max"], name, q)
+            check(q["min"] <= q["median_95"][0] <= q["median"] <= q["median_95"][1] <= q["max"], name, q)
+        check(side["t_min_us"]["median"] <= side["t_avg_us"]["median"] <= side["t_max_us"]["median"], side)
+        check(len(side["raw_t_max_us"]) == row["repetitions"], "raw times and repetitions")
+        check(near(statistics.median(side["raw_t_max_us"]), side["t_max_us"]["median"]), "median of the raw times")
+        check(near(side["busbw_mbps"], row["bytes"] / side["t_max_us"]["median"] * factor), "busbw", side)
+        check(near(side["reached"], bound["us"] / side["t_max_us"]["median"]), "reached", side)
+    if library:
+        check(near(row["ratio"], row["host"]["t_max_us"]["median"] / row["library"]["t_max_us"]["median"]), row["ratio"])
+        pairs = [h / l for h, l in zip(row["host"]["raw_t_max_us"], row["library"]["raw_t_max_us"])]
+        check(near(statistics.median(pairs), row["pair_ratios"]["median"]), row["pair_ratios"])
+        check((row["taken"] == 1) == (row["passed_because"] is None), row["taken"], row["passed_because"])
+
+
+def host_only(bench):
+    document = bench.document(3, ["--bytes", "0:4K", "--factor", "8", "--root", "rotate", "--repeat", "12"])
+    sizes = [0, 8, 64, 512, 4096]
+    check([row["bytes"] for row in document["rows"]] == 3 * sizes, "sizes")
+    check([row["collective"] for row in document["rows"]][::len(sizes)] == ["bcast", "reduce", "allreduce"], "collectives")
+    check(all(row["repetitions"] == 12 for row in document["rows"]), "repetitions")
+    check("not loaded" in bench.table and "ratio" not in bench.table, bench.table)
+
+
+def taken(bench):
+    """--force: the library runs every call but those without data."""
+    document = bench.document(3, ["--bytes", "0,8,96K", "--force", "--hint", "hanpmpi_segment_bytes=8K"] + QUICK, True)
+    check("hanpmpi_segment_bytes=8K" in document["hints"] and document["knobs"]["HANPMPI_TOPOLOGY"], document["hints"])
+    for row in document["rows"]:
+        check(row["taken"] == (row["bytes"] > 0), row["collective"], row["bytes"], row["taken"], row["passed_because"])
+        check(row["repetitions"] >= 10, row["repetitions"])
+
+
+def passed(bench):
+    """What passes through is seen as that: by the rules, by a hint, on one node."""
+    def reasons(options, settings=None):
+        rows = bench.document(2, ["--collective", "bcast", "--bytes", "8,1M", "--repeat", "5"] + options, True, settings)["rows"]
+        return [(row["taken"], row["passed_because"]) for row in rows]
+    check(reasons([]) == [(0, "rule"), (1, None)], "rules", bench.table)
+    check(reasons(["--hint", "hanpmpi_bcast=native"]) == [(0, "hint")] * 2, "hint", bench.table)
+    check(reasons([], {"HANPMPI_TOPOLOGY": "node:1 core:2"}) == [(0, "rule"), (0, "one-node")], "one node", bench.table)
+    check("0% one-node" in bench.table, bench.table)
+    done = bench.start(2, ["--bytes", "8"] + QUICK, [bench.args.library], {"HANPMPI_ENABLE": "0"})
+    check(done.returncode == 0 and "not active" in done.stdout and "ratio" not in done.stdout, done.stdout, done.stderr)
+
+
+def arrival(bench):
+    options = ["--collective", "allreduce", "--bytes", "1K", "--arrival", "none,ascending,late,random", "--skew", "0.5,4", "--seed", "7", "--force"]
+    rows = bench.document(3, options + QUICK, True)["rows"]
+    ways = [("none", None)] + [(name, skew) for name in ("ascending", "late", "random") for skew in (0.5, 4)]
+    check([(row["arrival"], row.get("skew")) for row in rows] == ways, "rows")
+    for row in rows:
+        check((row["skew_us"] > 0) == (row["arrival"] != "none"), row["arrival"], row["skew_us"])
+        for side in (row["library"], row["host"]):
+            # No rank comes early: first to last arrival is at least the skew in every repetition.
+            check(side["from_first_us"]["min"] >= row["skew_us"], row["arrival"], row["skew_us"], side["from_first_us"])
+            check(side["from_first_us"]["median"] >= side["t_max_us"]["median"], side)
+
+
+def csv_rows(bench):
+    for library in (False, True):
+        settings = {"HANPMPI_TOPOLOGY": TOPOLOGY[2]} if library else {}
+        done = bench.start(2, ["--bytes", "8,64", "--csv", "-"] + QUICK, [bench.args.library] if library else [], settings)
+        check(done.returncode == 0 and not done.stdout.startswith("#"), done.stdout, done.stderr)
+        rows = list(csv.DictReader(io.StringIO(done.stdout), strict=True))
+        check([row["bytes"] for row in rows] == 3 * ["8", "64"], done.stdout)
+        for row in rows:
+            check(None not in row and None not in row.values(), "fields and head differ", row)
+            check(("ratio" in row) == library and float(row["host_t_max_us"]) > 0, row)
+            check(float(row["host_t_max_q1_us"]) <= float(row["host_t_max_us"]) <= float(row["host_t_max_q3_us"]), row)
+
+
+def buffers(bench):
+    rows = bench.document(2, ["--bytes", "64,32K", "--buffers", "both", "--cold-bytes", "1M"] + QUICK)["rows"]
+    check([row["buffers"] for row in rows] == 3 * ["warm", "warm", "cold", "cold"], "rows")
+    # Two ranks with two buffers each share what --cold-bytes gives a node.
+    check(all(row["cold_region_bytes"] == 1 << 18 for row in rows if row["buffers"] == "cold"), rows)
+
+
+def types(bench):
+    """A derived type with holes and an operation that is not commutative, and some of MPI's, on the library's side too."""
+    for names in (["vector", "product"], ["complex", "prod"], ["MPI_2INT", "maxloc"]):
+        rows = bench.document(3, ["--datatype", names[0], "--op", names[1], "--bytes", "16,20000", "--root", "rotate", "--force",
+                                  "--repeat", "6"], True)["rows"]
+        check(all(row["taken"] == 1 for row in rows), [(row["collective"], row["passed_because"]) for row in rows])
+
+
+def bad_options(bench):
+    cases = [(2, ["--root", "2"], "0 to 1"), (0, ["--bytes", "9"], "multiples of the 8 bytes"),
+             (0, ["--bytes", "8", "--buffers", "cold", "--cold-bytes", "900000G"], "take smaller sizes")]
+    if bench.args.all_bad_options:
+        cases += [(0, words, said) for words, said in (
+            (["--root", "1"], "0 to 0"), (["--collective", "scatter"], "bcast, reduce, allreduce"), (["--op", "band"], "MPI_SUM"),
+            (["--datatype", "real"], "MPI_DOUBLE"), (["--buffers", "hot"], "warm, cold"), (["--repeat", "0"], "1 to"),
+            (["--seconds", "-1"], "0.001"), (["--hint", "key=1"], "KEY=VALUE"), (["--hint", "hanpmpi"], "KEY=VALUE"), (["--skew", "x"], "0.001"), (["--arrival", "early"], "ascending"),
+            (["--json", "-", "--csv", "-"], "--json -"), (["--raw"], "--json FILE"), (["--bytes", ""], "--bytes"), (["word"], "options only"),
+            (["--warmup", "x"], "1 to"), (["--factor", "1"], "1.01"), (["--seed", "-1"], "--seed"), (["--cold-bytes", "0"], "--cold-bytes"),
+            (["--bytes", "8:4"], "MIN <= MAX"), (["--nothing"], "--nothing"), (["--json", "/no/such/folder/x"], "/no/such/folder/x"))]
+    for ranks, options, said in cases:
+        done = bench.start(ranks, options)
+        check(done.returncode == 2, options, "exit code", done.returncode, done.stderr)
+        check(done.stderr.count(said) == 1, options, done.stderr)
+    done = bench.start(2, ["--help"])
+    check(done.returncode == 0 and done.stdout.count("--arrival=LIST  ") == 1, done.stdout, done.stderr)
+
+
+def wrong_result(bench):
+    """One flipped bit on one rank ends the run; without it the same run passes."""
+    options = ["--collective", "bcast", "--bytes", "512,4K", "--repeat", "2", "--force"]
+    settings = {"HANPMPI_TOPOLOGY": TOPOLOGY[2]}
+    preload = [bench.args.corrupt, bench.args.library]
+    done = bench.start(2, options, preload, settings)
+    check(done.returncode == 0, "the control failed", done.stdout, done.stderr)
+    for call, side in enumerate(("the host MPI's side", "the library's side")):
+        done = bench.start(2, options, preload, {**settings, "CORRUPT_BYTES": "4096", "CORRUPT_CALL": str(call)})
+        check(done.returncode != 0, "a wrong result went unnoticed", done.stdout)
+        check(re.search(r"wrong result: bcast of 4096 bytes of MPI_DOUBLE on rank 1, .*, %s: element 256 " % side, done.stderr),
+              side, done.returncode, done.stderr)
+
+
+def install(bench):
+    """cmake --install gives a script that runs the program of the launcher's MPI."""
+    launchers = dict(word.split("=", 1) for word in bench.args.launcher)
+    with tempfile.TemporaryDirectory() as prefix:
+        subprocess.run(["cmake", "--install", bench.args.build, "--prefix", prefix], check=True, stdout=subprocess.DEVNULL)
+        bench.args.program = os.path.join(prefix, "bin", "hanpmpi_bench")
+        check(os.path.exists(os.path.join(prefix, "share", "man", "man1", "hanpmpi_bench.1")), "no manual page")
+        for mpi, name in (("openmpi", "Open MPI"), ("mpich", "MPICH")):
+            if mpi in launchers:
+                bench.args.run = launchers[mpi]
+                done = bench.start(2, ["--collective", "bcast", "--bytes", "8"] + QUICK)
+                check(done.returncode == 0 and "# host MPI: " + name in done.stdout, mpi, done.stdout, done.stderr)
+                check("# ranks: 2 " in done.stdout, done.stdout)
+        programs = sorted(name for name in os.listdir(os.path.join(prefix, "bin")) if name.startswith("hanpmpi_bench."))
+        done = subprocess.run([bench.args.program], capture_output=True, text=True)
+        if len(programs) > 1:
+            check(done.returncode == 2 and "mpirun" in done.stderr and programs[0] in done.stderr, done.stderr)
+        done = subprocess.run([bench.args.program], capture_output=True, text=True, env={**os.environ, "HANPMPI_BENCH_MPI": "none"})
+        check(done.returncode == 2 and "HANPMPI_BENCH_MPI" in done.stderr, done.stderr)
+        done = subprocess.run([bench.args.program, "--version"], capture_output=True, text=True)
+        check(done.returncode == 0 and done.stdout.startswith("hanpmpi_bench "), done.stdout, done.stderr)
+        for name in programs[1:]:
+            os.remove(os.path.join(prefix, "bin", name))
+        done = subprocess.run([bench.args.program, "--bytes", "8"] + QUICK, capture_output=True, text=True,
+                              env={**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"})
+        check(done.returncode == 0 and "# ranks: 1 " in done.stdout, "only one is installed", done.stdout, done.stderr)
+
+
+def man_page(bench):
+    """Every option of --help is in the manual page."""
+    text = subprocess.run([bench.args.program, "--help"], capture_output=True, text=True, check=True).stdout
+    options = set(re.findall(r"^ +(?:-\w, +)?(--[a-z-]+)", text, re.M))
+    with open(os.path.join(ROOT, "docs", "hanpmpi_bench.1")) as file:
+        page = file.read().replace("\\-", "-")
+    check(len(options) > 15, text)
+    for option in options:
+        check(option in page, option, "is not in docs/hanpmpi_bench.1")
+
+
+CASES = {"host_only": host_only, "taken": taken, "passed": passed, "arrival": arrival, "csv": csv_rows, "buffers": buffers,
+         "types": types, "bad_options": bad_options, "wrong_result": wrong_result, "install": install, "man_page": man_page}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("case", choices=CASES)
+    parser.add_argument("--program", help="hanpmpi_bench.<mpi>")
+    parser.add_argument("--library", help="libhanpmpi.so")
+    parser.add_argument("--run", default="mpirun", help="the launcher and its options")
+    parser.add_argument("--helper", default="", help="preloaded into every rank")
+    parser.add_argument("--corrupt", help="corrupt.so of that MPI")
+    parser.add_argument("--build", help="build folder, for install")
+    parser.add_argument("--launcher", action="append", default=[], metavar="MPI=LAUNCHER", help="for install")
+    parser.add_argument("--all-bad-options", action="store_true", help="every bad option, not only some")
+    bench = Bench(parser.parse_args())
+    CASES[bench.args.case](bench)
+
+
+if __name__ == "__main__":
+    main()

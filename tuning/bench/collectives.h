@@ -1,0 +1,44 @@
+/* collectives: the table of what can be measured: one row a collective, with how it is called, what its
+ * buffers hold before, what they must hold after, and what bounds its time.
+ *
+ * Threads: one. Ownership: calls borrow the buffers and the values. */
+#ifndef HP_BENCH_COLLECTIVES_H
+#define HP_BENCH_COLLECTIVES_H
+
+#include "values.h"
+
+/* One call on one rank. */
+typedef struct {
+    void *send, *recv; /* send: reductions only */
+    size_t count;      /* elements */
+    const bench_values_t *values;
+    const bench_op_t *op;
+    size_t shift; /* where in the values the call starts (bench_shift) */
+    int root, rank;
+    MPI_Comm comm;
+} bench_call_t;
+
+typedef struct {
+    const char *name;
+    const char *hint;   /* the info key that names the library's algorithm */
+    const char *forced; /* an algorithm that takes every call: what --force asks for */
+    bool has_root, reduces;
+    int (*run)(const bench_call_t *call);
+    void (*fill)(const bench_call_t *call);
+    /* NULL, or what is wrong; *element: where. */
+    const char *(*validate)(const bench_call_t *call, size_t *element);
+    double (*link_bytes)(double bytes, int nodes);   /* through the busiest link, in one direction */
+    double (*memory_bytes)(double bytes, int ranks); /* read and written on a node of so many ranks */
+    double (*bus_factor)(int ranks);                 /* of NCCL-tests' bus bandwidth */
+} bench_collective_t;
+
+/* NULL behind the last one. */
+const bench_collective_t *bench_collective(int index);
+const bench_collective_t *bench_collective_find(const char *name);
+/* "bcast, reduce, ...". Static text. */
+const char *bench_collective_names(void);
+
+/* The largest count that the MPI of this binary takes. */
+size_t bench_count_max(void);
+
+#endif

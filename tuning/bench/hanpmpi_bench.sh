@@ -1,0 +1,38 @@
+#!/bin/sh
+# hanpmpi_bench: runs the hanpmpi_bench.<mpi> beside it that belongs to the launcher that started it.
+#
+# Open MPI's launcher tells its processes OMPI_COMM_WORLD_SIZE, a PMIx launcher PMIX_RANK; those of MPICH, Intel MPI and
+# the standard ABI set PMI_RANK. HANPMPI_BENCH_MPI (openmpi, mpich, mpiabi) decides where that does not tell enough:
+# mpich comes before mpiabi.
+here=$(dirname "$(readlink -f "$0")")
+installed=
+for mpi in openmpi mpich mpiabi; do
+  [ -x "$here/hanpmpi_bench.$mpi" ] && installed="$installed $mpi"
+done
+
+say() {
+  [ "${PMIX_RANK:-${PMI_RANK:-0}}" = 0 ] && echo "hanpmpi_bench: $*" >&2
+}
+
+case " $* " in *" --help "* | *" --version "*) talk=1 ;; *) talk= ;; esac
+if [ -n "$HANPMPI_BENCH_MPI" ]; then
+  wanted=$HANPMPI_BENCH_MPI
+elif [ -n "$OMPI_COMM_WORLD_SIZE$PMIX_RANK" ]; then
+  wanted=openmpi
+elif [ -n "$PMI_RANK$PMI_SIZE" ]; then
+  wanted="mpich mpiabi"
+elif [ -n "$talk" ] || [ "$(echo $installed | wc -w)" = 1 ]; then
+  wanted=$installed
+else
+  say "no MPI launcher started this. Run: mpirun -np 4 $0 ...; or one of these by name:"
+  for mpi in $installed; do say "  $here/hanpmpi_bench.$mpi"; done
+  exit 2
+fi
+
+unset HANPMPI_BENCH_MPI # the library would take it for a setting of its own that it does not know
+for mpi in $wanted; do
+  case " $installed " in *" $mpi "*) exec "$here/hanpmpi_bench.$mpi" "$@" ;; esac
+done
+say "started by a launcher of $wanted, but only this is installed:$installed. Launch it with the mpirun of one of these,"
+say "or build hanpmpi with the mpicc of that MPI in PATH. HANPMPI_BENCH_MPI=NAME overrides what the launcher says."
+exit 2

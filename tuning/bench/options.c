@@ -1,0 +1,481 @@
+#include "options.h"
+
+#include <argp.h>
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hanpmpi/hanpmpi.h"
+#include "measure.h"
+
+enum {
+    KEY_HELP = 256,
+    KEY_VERSION,
+    KEY_FACTOR,
+    KEY_WARMUP,
+    KEY_COLD_BYTES,
+    KEY_SKEW,
+    KEY_SEED,
+    KEY_FORCE,
+    KEY_RAW,
+    KEY_JSON,
+    KEY_CSV
+};
+
+static const struct argp_option descriptions[] = {
+    {0, 0, 0, 0, "What is measured:", 1},
+    {"collective", 'c', "LIST", 0, "of %s (default: all)", 1},
+    {"bytes", 'b', "LIST|MIN:MAX", 0,
+     "message sizes in bytes; suffixes K, M, G (2^10, 2^20, 2^30). A range goes up by --factor (default "
+     "8:4M)",
+     1},
+    {"factor", KEY_FACTOR, "F", 0, "from one size of a range to the next (default 2)", 1},
+    {"datatype", 'd', "NAME", 0,
+     "of %s, the last one a derived type with holes; also in lower case and without MPI_ (default "
+     "MPI_DOUBLE)",
+     1},
+    {"op", 'o', "NAME", 0,
+     "of %s, the last one a user-defined operation on vector that is not commutative (default: the first one "
+     "that is "
+     "defined on the datatype)",
+     1},
+    {"root", 'R', "RANK|rotate", 0,
+     "root of bcast and reduce; rotate: another one each repetition (default 0)", 1},
+    {"buffers", 'B', "WHICH", 0,
+     "warm: the same buffers each time, filled just before; cold: another part each time of regions larger "
+     "than the "
+     "last-level cache; both (default warm)",
+     1},
+    {"cold-bytes", KEY_COLD_BYTES, "BYTES", 0,
+     "what the cold regions of the ranks of a node have together (default: twice the last-level cache)", 1},
+    {"arrival", 'a', "LIST", 0,
+     "how the ranks arrive: none (all at once), ascending (rank r of p after r/(p-1) of the skew), late (one "
+     "rank after "
+     "the skew, another one each time), random (uniform). Default none",
+     1},
+    {"skew", KEY_SKEW, "LIST", 0,
+     "first to last arrival, as multiples of the host's own median time of the same case (default 0.5,1)", 1},
+    {"seed", KEY_SEED, "N", 0, "of late and random (default 1)", 1},
+    {0, 0, 0, 0, "The library's side:", 2},
+    {"hint", 'H', "KEY=VALUE", 0,
+     "info key for the library's communicator (hanpmpi.h); may be given several times", 2},
+    {"force", KEY_FORCE, 0, 0, "take every call that can be taken, whatever the rules say", 2},
+    {0, 0, 0, 0, "How long:", 3},
+    {"seconds", 's', "S", 0,
+     "time for the repetitions of one row (default 1); at least 10 repetitions are made, and rounds to warm "
+     "up come "
+     "before",
+     3},
+    {"repeat", 'n', "N", 0, "exactly N repetitions instead", 3},
+    {"warmup", KEY_WARMUP, "N", 0,
+     "repetitions of one round to warm up (default 5); rounds follow until times are stable", 3},
+    {0, 0, 0, 0, "Output:", 4},
+    {"json", KEY_JSON, "FILE", 0,
+     "everything, with machine, versions, settings and all quartiles; - is standard output", 4},
+    {"raw", KEY_RAW, 0, 0, "the time of every repetition, in the JSON file", 4},
+    {"csv", KEY_CSV, "FILE", 0, "the rows of the table; - is standard output", 4},
+    {"help", KEY_HELP, 0, 0, "this", 4},
+    {"version", KEY_VERSION, 0, 0, "version of hanpmpi_bench", 4},
+    {0},
+};
+
+static const char before_options[] =
+    "Measures MPI collectives: the library against the host MPI's own, interleaved inside one run. Without "
+    "the library "
+    "it measures the host MPI alone.\n\n"
+    "  LD_PRELOAD=libhanpmpi.so mpirun -np 16 hanpmpi_bench --collective bcast";
+
+/* clang-format off */
+static const char after_options[] =
+    "Columns. Times are microseconds, medians over the repetitions.\n"
+    "  bytes, reps   message size, repetitions\n"
+    "  t_min, t_avg, t_max\n"
+    "                fastest rank, mean of the ranks, slowest rank. t_max is what a\n"
+    "                collective costs. With an arrival pattern: from the last\n"
+    "                rank's arrival; a rank that was done by then counts as 0\n"
+    "  first         from the first rank's arrival to the last rank's end (with\n"
+    "                arrival patterns)\n"
+    "  skew          from the first rank's arrival to the last one's, as asked for\n"
+    "  ratio         t_max of the host by t_max of the library: above 1 the library\n"
+    "                is faster\n"
+    "  q1, q3        quartiles of that ratio over the repetitions\n"
+    "  taken         share of the library side's calls that it ran; when it is not\n"
+    "                100%, why it passed calls through: the ratio then shows the\n"
+    "                host against itself\n"
+    "  busbw         bus bandwidth as NCCL-tests define it, MB/s (10^6 bytes): bytes\n"
+    "                by t_max, times 2(p-1)/p for allreduce\n"
+    "  bound         microseconds that no algorithm can beat, measured in the same\n"
+    "                run: the largest of ceil(log2 p) message latencies, the bytes\n"
+    "                that must pass a node's link by its bandwidth, the bytes that\n"
+    "                must be read and written on a node by its copy bandwidth\n"
+    "  reached       bound by t_max. Calls of a few microseconds may show more than\n"
+    "                1: ranks leave the barrier that starts them up to a message\n"
+    "                latency apart\n\n"
+    "Every result is validated, every element; a wrong one ends the run with exit\n"
+    "code 1. Bad options: exit code 2.";
+/* clang-format on */
+
+typedef struct {
+    bench_options_t *options;
+    const char *bytes; /* text of --bytes */
+    const char *op;
+    double factor;
+    int size;
+    bool done, force;
+} reader_t;
+
+/* An error by which the reading ends: argp_error does not return from the program here. */
+#define BAD(state, ...) (argp_error(state, __VA_ARGS__), EINVAL)
+
+static bool read_size(const char *text, size_t *bytes)
+{
+    char *end;
+    unsigned shift = 0;
+
+    errno = 0;
+    if (!isdigit((unsigned char)*text))
+        return false;
+    const unsigned long long value = strtoull(text, &end, 10);
+    if (*end) {
+        const char *unit = strchr("KMG", toupper((unsigned char)*end));
+        if (!unit)
+            return false;
+        shift = 10 * (unsigned)(unit - (const char *)strchr("KMG", 'K') + 1);
+        end++;
+    }
+    *bytes = (size_t)value << shift;
+    return !*end && !errno && value <= (SIZE_MAX >> 4) >> shift;
+}
+
+static bool read_real(const char *text, double least, double most, double *value)
+{
+    char *end;
+    *value = strtod(text, &end);
+    return end != text && !*end && *value >= least && *value <= most;
+}
+
+static bool read_whole(const char *text, long long least, long long most, long long *value)
+{
+    char *end;
+    errno = 0;
+    *value = strtoll(text, &end, 10);
+    return end != text && !*end && !errno && *value >= least && *value <= most;
+}
+
+static error_t read_collectives(reader_t *reader, const char *argument, struct argp_state *state)
+{
+    bench_options_t *options = reader->options;
+    char *list = strdupa(argument), *rest; /* strtok_r writes into it, and the command line is reported */
+
+    options->collective_count = 0;
+    for (char *word = strtok_r(list, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
+        const bench_collective_t *collective = bench_collective_find(word);
+        if (!collective || options->collective_count == BENCH_COLLECTIVES_MAX)
+            return BAD(state, "--collective %s: accepted is a list of %s", word, bench_collective_names());
+        options->collectives[options->collective_count++] = collective;
+    }
+    return 0;
+}
+
+static error_t read_arrivals(reader_t *reader, const char *argument, struct argp_state *state)
+{
+    bench_options_t *options = reader->options;
+    char *list = strdupa(argument), *rest; /* strtok_r writes into it, and the command line is reported */
+
+    options->arrival_count = 0;
+    for (char *word = strtok_r(list, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
+        int arrival = 0;
+        while (arrival < BENCH_ARRIVAL_COUNT &&
+               strcmp(word, bench_arrival_name((bench_arrival_t)arrival)) != 0)
+            arrival++;
+        if (arrival == BENCH_ARRIVAL_COUNT || options->arrival_count == BENCH_ARRIVAL_COUNT)
+            return BAD(state, "--arrival %s: accepted is a list of none, ascending, late, random", word);
+        options->arrivals[options->arrival_count++] = (bench_arrival_t)arrival;
+    }
+    return 0;
+}
+
+static error_t read_skews(reader_t *reader, const char *argument, struct argp_state *state)
+{
+    bench_options_t *options = reader->options;
+    char *list = strdupa(argument), *rest; /* strtok_r writes into it, and the command line is reported */
+
+    options->skew_count = 0;
+    for (char *word = strtok_r(list, ",", &rest); word; word = strtok_r(NULL, ",", &rest))
+        if (options->skew_count == BENCH_SKEWS_MAX ||
+            !read_real(word, 0.001, 1000, &options->skews[options->skew_count++]))
+            return BAD(state, "--skew %s: accepted is a list of at most %d multiples from 0.001 to 1000",
+                       word, BENCH_SKEWS_MAX);
+    return 0;
+}
+
+static error_t add_size(reader_t *reader, size_t bytes, struct argp_state *state)
+{
+    bench_options_t *options = reader->options;
+    const bench_type_t *type = options->type;
+
+    if (bytes % type->bytes)
+        return BAD(state, "--bytes %zu: accepted are multiples of the %zu bytes of %s", bytes, type->bytes,
+                   type->name);
+    if (bytes / type->bytes > bench_count_max())
+        return BAD(state,
+                   "--bytes %zu: this MPI has no MPI_Bcast_c and counts up to %zu elements: accepted are at "
+                   "most %zu "
+                   "bytes of %s; take a larger datatype or an MPI 4",
+                   bytes, bench_count_max(), bench_count_max() * type->bytes, type->name);
+    if (options->size_count == BENCH_SIZES_MAX)
+        return BAD(state, "--bytes: accepted are at most %d sizes", BENCH_SIZES_MAX);
+    options->bytes[options->size_count++] = bytes;
+    return 0;
+}
+
+/* MIN, then whole elements by the factor, until MAX. */
+static error_t read_range(reader_t *reader, const char *text, struct argp_state *state)
+{
+    char low[32] = "";
+    const char *colon = strchr(text, ':');
+    const size_t unit = reader->options->type->bytes;
+    size_t first, last;
+    error_t error = 0;
+
+    snprintf(low, sizeof low, "%.*s", (int)(colon - text), text);
+    if (!read_size(low, &first) || !read_size(colon + 1, &last) || first > last)
+        return BAD(state,
+                   "--bytes %s: accepted are MIN:MAX with MIN <= MAX, in bytes with K, M or G, or a list",
+                   text);
+    if (first == 0) {
+        error = add_size(reader, 0, state);
+        first = unit;
+    }
+    for (double now = (double)((first + unit - 1) / unit * unit); !error && now <= (double)last;
+         now *= reader->factor) {
+        const size_t bytes = (size_t)(now / (double)unit + 0.5) * unit;
+        const bench_options_t *options = reader->options;
+        if (!options->size_count || bytes != options->bytes[options->size_count - 1])
+            error = add_size(reader, bytes, state);
+    }
+    return error;
+}
+
+static error_t read_sizes(reader_t *reader, struct argp_state *state)
+{
+    char *list = strdup(reader->bytes), *rest;
+    error_t error = 0;
+
+    if (strchr(list, ':'))
+        error = read_range(reader, list, state);
+    else
+        for (char *word = strtok_r(list, ",", &rest); word && !error; word = strtok_r(NULL, ",", &rest)) {
+            size_t bytes;
+            error = read_size(word, &bytes)
+                        ? add_size(reader, bytes, state)
+                        : BAD(state, "--bytes %s: accepted are whole numbers of bytes with K, M or G", word);
+        }
+    free(list);
+    return error;
+}
+
+static error_t add_hint(reader_t *reader, const char *text, struct argp_state *state)
+{
+    bench_options_t *options = reader->options;
+
+    if (options->hint_count == BENCH_HINTS_MAX ||
+        strncmp(text, HANPMPI_HINT_ENABLE, strlen(HANPMPI_HINT_ENABLE)) != 0 || !strchr(text, '=') ||
+        !strchr(text, '=')[1])
+        return BAD(state, "--hint %s: accepted is KEY=VALUE with a key of hanpmpi.h, at most %d of them",
+                   text, BENCH_HINTS_MAX);
+    options->hints[options->hint_count++] = strdup(text);
+    return 0;
+}
+
+/* Puts the names of the tables into the descriptions. */
+static char *complete_description(int key, const char *text, void *input)
+{
+    char *complete = NULL;
+
+    (void)input;
+    if (key == 'c' || key == 'd' || key == 'o')
+        if (asprintf(&complete, text,
+                     key == 'c'   ? bench_collective_names()
+                     : key == 'd' ? bench_type_names()
+                                  : bench_op_names(NULL)) > 0)
+            return complete;
+    return (char *)text;
+}
+
+/* What options mean together. */
+static error_t finish(reader_t *reader, struct argp_state *state)
+{
+    bench_options_t *options = reader->options;
+    bool reduces = false;
+    error_t error = 0;
+
+    if (!options->collective_count || !options->arrival_count || !options->skew_count)
+        return BAD(state, "--collective, --arrival and --skew need at least one name or number");
+    for (int i = 0; i < options->collective_count; i++)
+        reduces |= options->collectives[i]->reduces;
+    options->op = reader->op ? bench_op_find(reader->op) : bench_op_default(options->type);
+    if (!options->op)
+        return BAD(state, "--op %s: accepted are %s", reader->op, bench_op_names(NULL));
+    if (reduces && !bench_op_applies(options->op, options->type))
+        return BAD(state, "--op %s: accepted on %s are %s", reader->op, options->type->name,
+                   bench_op_names(options->type));
+    if (options->json && options->csv && strcmp(options->json, "-") == 0 && strcmp(options->csv, "-") == 0)
+        return BAD(state, "--json - and --csv -: only one of them can have the standard output");
+    if (options->raw && !options->json)
+        return BAD(state, "--raw: is for the JSON file: give --json FILE too");
+    /* Behind --force, a hint that was given wins: an info object keeps the last value. */
+    for (int i = 0; reader->force && bench_collective(i); i++) {
+        char hint[128];
+        bool given = false;
+        const size_t length = strlen(bench_collective(i)->hint);
+        for (int h = 0; h < options->hint_count; h++)
+            given |= strncmp(options->hints[h], bench_collective(i)->hint, length) == 0 &&
+                     options->hints[h][length] == '=';
+        snprintf(hint, sizeof hint, "%s=%s", bench_collective(i)->hint, bench_collective(i)->forced);
+        if (!given)
+            error = add_hint(reader, hint, state);
+    }
+    if (!error)
+        error = read_sizes(reader, state);
+    if (!error && !options->size_count)
+        return BAD(state,
+                   "--bytes %s: accepted are sizes and ranges that hold a multiple of the %zu bytes of %s",
+                   reader->bytes, options->type->bytes, options->type->name);
+    return error;
+}
+
+static error_t read_option(int key, char *argument, struct argp_state *state)
+{
+    reader_t *reader = state->input;
+    bench_options_t *options = reader->options;
+    long long whole;
+
+    switch (key) {
+    case KEY_HELP:
+        reader->done = true;
+        argp_state_help(state, stdout,
+                        ARGP_HELP_LONG | ARGP_HELP_LONG_ONLY | ARGP_HELP_USAGE | ARGP_HELP_DOC);
+        return ECANCELED;
+    case KEY_VERSION:
+        reader->done = true;
+        if (!(state->flags & ARGP_NO_ERRS))
+            printf("hanpmpi_bench %s\n", HANPMPI_VERSION);
+        return ECANCELED;
+    case 'c':
+        return read_collectives(reader, argument, state);
+    case 'b':
+        reader->bytes = argument;
+        return 0;
+    case KEY_FACTOR:
+        return read_real(argument, 1.01, 1e9, &reader->factor)
+                   ? 0
+                   : BAD(state, "--factor %s: accepted are 1.01 and more", argument);
+    case 'd':
+        options->type = bench_type_find(argument);
+        return options->type ? 0 : BAD(state, "--datatype %s: accepted are %s", argument, bench_type_names());
+    case 'o':
+        reader->op = argument;
+        return bench_op_find(argument)
+                   ? 0
+                   : BAD(state, "--op %s: accepted are %s", argument, bench_op_names(NULL));
+    case 'R':
+        if (strcmp(argument, "rotate") == 0)
+            options->root = BENCH_ROTATE;
+        else if (read_whole(argument, 0, reader->size - 1, &whole))
+            options->root = (int)whole;
+        else
+            return BAD(state, "--root %s: accepted are 0 to %d, and rotate", argument, reader->size - 1);
+        return 0;
+    case 'B':
+        options->warm = strcmp(argument, "warm") == 0 || strcmp(argument, "both") == 0;
+        options->cold = strcmp(argument, "cold") == 0 || strcmp(argument, "both") == 0;
+        return options->warm || options->cold
+                   ? 0
+                   : BAD(state, "--buffers %s: accepted are warm, cold, both", argument);
+    case KEY_COLD_BYTES:
+        return read_size(argument, &options->cold_bytes) && options->cold_bytes
+                   ? 0
+                   : BAD(state, "--cold-bytes %s: accepted are whole numbers of bytes from 1, with K, M or G",
+                         argument);
+    case 'a':
+        return read_arrivals(reader, argument, state);
+    case KEY_SKEW:
+        return read_skews(reader, argument, state);
+    case KEY_SEED:
+        if (!read_whole(argument, 0, INT64_MAX, &whole))
+            return BAD(state, "--seed %s: accepted are whole numbers from 0", argument);
+        options->seed = (uint64_t)whole;
+        return 0;
+    case 'H':
+        return add_hint(reader, argument, state);
+    case KEY_FORCE:
+        reader->force = true;
+        return 0;
+    case 's':
+        return read_real(argument, 0.001, 86400, &options->seconds)
+                   ? 0
+                   : BAD(state, "--seconds %s: accepted are 0.001 to 86400", argument);
+    case 'n':
+        if (!read_whole(argument, 1, BENCH_REPEAT_MAX, &whole))
+            return BAD(state, "--repeat %s: accepted are 1 to %d", argument, BENCH_REPEAT_MAX);
+        options->repeat = (int)whole;
+        return 0;
+    case KEY_WARMUP:
+        if (!read_whole(argument, 1, 1000, &whole))
+            return BAD(state, "--warmup %s: accepted are 1 to 1000", argument);
+        options->warmup = (int)whole;
+        return 0;
+    case KEY_RAW:
+        options->raw = true;
+        return 0;
+    case KEY_JSON:
+        options->json = argument;
+        return 0;
+    case KEY_CSV:
+        options->csv = argument;
+        return 0;
+    case ARGP_KEY_ARG:
+        return BAD(state, "%s: accepted are options only; --help lists them", argument);
+    case ARGP_KEY_SUCCESS:
+        return finish(reader, state);
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+bench_options_result_t bench_options_read(bench_options_t *options, int argc, char **argv, int size,
+                                          bool speak)
+{
+    static char doc[sizeof before_options + sizeof after_options];
+    snprintf(doc, sizeof doc, "%s\v%s", before_options, after_options);
+    const struct argp argp = {
+        .options = descriptions, .parser = read_option, .doc = doc, .help_filter = complete_description};
+    reader_t reader = {.options = options, .bytes = "8:4M", .factor = 2, .size = size};
+
+    *options = (bench_options_t){.repeat = 0,
+                                 .warmup = 5,
+                                 .seconds = 1,
+                                 .warm = true,
+                                 .seed = 1,
+                                 .arrivals = {BENCH_ARRIVAL_NONE},
+                                 .arrival_count = 1,
+                                 .skews = {0.5, 1},
+                                 .skew_count = 2,
+                                 .type = bench_type_find("MPI_DOUBLE")};
+    while (bench_collective(options->collective_count)) {
+        options->collectives[options->collective_count] = bench_collective(options->collective_count);
+        options->collective_count++;
+    }
+    const error_t error = argp_parse(&argp, argc, argv,
+                                     ARGP_NO_EXIT | ARGP_NO_HELP | (speak ? 0 : ARGP_NO_ERRS), NULL, &reader);
+    return reader.done ? BENCH_OPTIONS_DONE : error ? BENCH_OPTIONS_BAD : BENCH_OPTIONS_RUN;
+}
+
+void bench_options_fini(bench_options_t *options)
+{
+    for (int i = 0; i < options->hint_count; i++)
+        free(options->hints[i]);
+}

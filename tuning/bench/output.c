@@ -1,0 +1,263 @@
+#include "output.h"
+
+#include <string.h>
+
+double bench_bus_bandwidth(const bench_row_t *row, const bench_job_t *job, bench_side_t side)
+{
+    return (double)row->what->bytes / row->result->side[side].max.median *
+           row->what->collective->bus_factor(job->size);
+}
+
+const char *bench_taken_text(const bench_result_t *result)
+{
+    static char text[64];
+    const double percent = 100 * result->taken;
+    if (!result->reason)
+        return "100%";
+    snprintf(text, sizeof text, percent > 0 && percent < 1 ? "%.1f%% %s" : "%.0f%% %s", percent,
+             result->reason);
+    return text;
+}
+
+static bool opens(const char *name, FILE **file)
+{
+    *file = strcmp(name, "-") == 0 ? stdout : fopen(name, "w");
+    if (!*file)
+        perror(name);
+    return *file;
+}
+
+static bool is_stdout(const char *name)
+{
+    return name && strcmp(name, "-") == 0;
+}
+
+/* ---- table ---- */
+
+static void print_head(const bench_output_t *output)
+{
+    const bench_job_t *job = output->job;
+    const bench_limits_t *limits = output->limits;
+    char version[MPI_MAX_LIBRARY_VERSION_STRING];
+    int length;
+    FILE *table = output->table;
+
+    MPI_Get_library_version(version, &length);
+    fprintf(table, "# hanpmpi_bench %s\n", HANPMPI_VERSION);
+    fprintf(table, "# host MPI: %.*s\n", (int)strcspn(version, "\n"), version);
+    if (!job->library_version)
+        fprintf(
+            table,
+            "# library: not loaded: the host MPI alone is measured (LD_PRELOAD=libhanpmpi.so mpirun ...)\n");
+    else if (job->side_count < BENCH_SIDES)
+        fprintf(table,
+                "# library: %s is loaded but not active: the host MPI alone is measured "
+                "(HANPMPI_VERBOSE=2 tells why)\n",
+                job->library_version);
+    else
+        fprintf(table, "# library: %s, backend %s\n", job->library_version, job->library_backend);
+    for (int i = 0; i < output->options->hint_count && job->side_count == BENCH_SIDES; i++)
+        fprintf(table, "# hint: %s\n", output->options->hints[i]);
+    fprintf(table, "# ranks: %d on %d node%s, at most %d on one\n", job->size, job->node_count,
+            job->node_count > 1 ? "s" : "", job->node_ranks_max);
+    fprintf(table, "# machine: %s, %d cores, last-level cache %zu KiB, %s\n",
+            *output->machine->processor ? output->machine->processor : "unknown processor",
+            output->machine->cores, output->machine->cache_bytes >> 10, output->machine->kernel);
+    if (limits->node_latency_us > 0)
+        fprintf(table, "# latency inside a node: %.2f us\n", limits->node_latency_us);
+    if (limits->link_latency_us > 0)
+        fprintf(table, "# between nodes: %.2f us, %.1f MB/s\n", limits->link_latency_us,
+                limits->link_bytes_per_second / 1e6);
+    fflush(table);
+}
+
+static void print_section(bench_output_t *output, const bench_row_t *row)
+{
+    const bench_case_t *what = row->what;
+    const bool patterned = what->arrival != BENCH_ARRIVAL_NONE;
+    char section[sizeof output->section], root[32] = "", skew[64] = "";
+    FILE *table = output->table;
+
+    if (what->collective->has_root && what->root == BENCH_ROTATE)
+        snprintf(root, sizeof root, ", root rotates");
+    else if (what->collective->has_root)
+        snprintf(root, sizeof root, ", root %d", what->root);
+    if (patterned)
+        snprintf(skew, sizeof skew, ", skew %g times the host's median", what->skew);
+    snprintf(section, sizeof section, "# %s, %s%s%s%s, buffers %s, arrival %s%s", what->collective->name,
+             what->type->name, what->collective->reduces ? ", " : "",
+             what->collective->reduces ? what->op->name : "", root, what->cold ? "cold" : "warm",
+             bench_arrival_name(what->arrival), skew);
+    if (strcmp(section, output->section) == 0)
+        return;
+    strcpy(output->section, section);
+    const bool both = output->job->side_count == BENCH_SIDES;
+    fprintf(table, "#\n%s\n", section);
+    fprintf(table, "# %-8s %6s", "", "");
+    if (patterned)
+        fprintf(table, " %10s", "");
+    for (int side = 0; side < output->job->side_count; side++)
+        fprintf(table, " | %-*s", patterned ? 43 : 32,
+                both && side == 0 ? "library [usec]" : "host MPI [usec]");
+    fprintf(table, " |%s %-21s | %-*s\n", both ? " host/library                          |" : "",
+            "busbw [MB/s]", 26, "bound [usec], reached");
+    fprintf(table, "# %-8s %6s", "bytes", "reps");
+    if (patterned)
+        fprintf(table, " %10s", "skew");
+    for (int side = 0; side < output->job->side_count; side++) {
+        fprintf(table, " | %10s %10s %10s", "t_min", "t_avg", "t_max");
+        if (patterned)
+            fprintf(table, " %10s", "first");
+    }
+    fprintf(table, " |");
+    if (both)
+        fprintf(table, " %6s %6s %6s %-16s |", "ratio", "q1", "q3", "taken");
+    fprintf(table, both ? " %10s %10s | %10s %7s %7s\n" : " %10s %10s | %10s %7s %s\n",
+            both ? "library" : "host", both ? "host" : "", "bound", both ? "library" : "host",
+            both ? "host" : "");
+}
+
+static void print_row(bench_output_t *output, const bench_row_t *row)
+{
+    const bench_result_t *result = row->result;
+    const int sides = output->job->side_count;
+    const bool patterned = row->what->arrival != BENCH_ARRIVAL_NONE;
+    FILE *table = output->table;
+
+    print_section(output, row);
+    fprintf(table, "%10zu %6d", row->what->bytes, result->repetitions);
+    if (patterned)
+        fprintf(table, " %10.2f", result->skew_us);
+    for (int side = sides - 1; side >= 0; side--) {
+        const bench_side_result_t *times = &result->side[side];
+        fprintf(table, " | %10.2f %10.2f %10.2f", times->min.median, times->avg.median, times->max.median);
+        if (patterned)
+            fprintf(table, " %10.2f", times->from_first.median);
+    }
+    fprintf(table, " |");
+    if (sides == BENCH_SIDES)
+        fprintf(table, " %6.2f %6.2f %6.2f %-16s |", result->ratio, result->pair_ratios.q1,
+                result->pair_ratios.q3, bench_taken_text(result));
+    for (int side = sides - 1; side >= 0; side--)
+        fprintf(table, " %10.2f", bench_bus_bandwidth(row, output->job, (bench_side_t)side));
+    fprintf(table, "%s | %10.2f", sides == 1 ? "           " : "", row->bound.us);
+    for (int side = sides - 1; side >= 0; side--)
+        fprintf(table, " %7.2f", row->bound.us / result->side[side].max.median);
+    fprintf(table, "\n");
+    fflush(table);
+}
+
+/* ---- CSV ---- */
+
+static void csv_quantiles_head(FILE *csv, const char *side, const char *name)
+{
+    fprintf(csv, ",%s_%s_q1_us,%s_%s_us,%s_%s_q3_us", side, name, side, name, side, name);
+}
+
+static const char *const side_names[] = {[BENCH_HOST] = "host", [BENCH_LIBRARY] = "library"};
+
+static void csv_head(const bench_output_t *output)
+{
+    FILE *csv = output->csv;
+
+    fprintf(csv, "collective,datatype,op,root,buffers,arrival,skew,skew_us,bytes,repetitions,warmup_"
+                 "repetitions,stable");
+    for (int side = output->job->side_count - 1; side >= 0; side--) {
+        csv_quantiles_head(csv, side_names[side], "t_min");
+        csv_quantiles_head(csv, side_names[side], "t_avg");
+        csv_quantiles_head(csv, side_names[side], "t_max");
+        csv_quantiles_head(csv, side_names[side], "from_first");
+        fprintf(csv, ",%s_busbw_mbps,%s_reached", side_names[side], side_names[side]);
+    }
+    if (output->job->side_count == BENCH_SIDES)
+        fprintf(csv, ",ratio,ratio_q1,ratio_q3,taken,passed_because");
+    fprintf(csv, ",bound_us\n");
+}
+
+static void csv_quantiles(FILE *csv, const bench_quantiles_t *q)
+{
+    fprintf(csv, ",%.3f,%.3f,%.3f", q->q1, q->median, q->q3);
+}
+
+static void csv_row(const bench_output_t *output, const bench_row_t *row)
+{
+    const bench_case_t *what = row->what;
+    const bench_result_t *result = row->result;
+    FILE *csv = output->csv;
+    char root[16] = "";
+
+    if (what->collective->has_root)
+        snprintf(root, sizeof root, what->root == BENCH_ROTATE ? "rotate" : "%d", what->root);
+    fprintf(csv, "%s,%s,%s,%s,%s,%s,%g,%.3f,%zu,%d,%d,%d", what->collective->name, what->type->name,
+            what->collective->reduces ? what->op->name : "", root, what->cold ? "cold" : "warm",
+            bench_arrival_name(what->arrival), what->arrival == BENCH_ARRIVAL_NONE ? 0 : what->skew,
+            result->skew_us, what->bytes, result->repetitions, result->warmup_repetitions, result->stable);
+    for (int side = output->job->side_count - 1; side >= 0; side--) {
+        const bench_side_result_t *times = &result->side[side];
+        csv_quantiles(csv, &times->min);
+        csv_quantiles(csv, &times->avg);
+        csv_quantiles(csv, &times->max);
+        csv_quantiles(csv, &times->from_first);
+        fprintf(csv, ",%.3f,%.4f", bench_bus_bandwidth(row, output->job, (bench_side_t)side),
+                row->bound.us / times->max.median);
+    }
+    if (output->job->side_count == BENCH_SIDES)
+        fprintf(csv, ",%.4f,%.4f,%.4f,%.4f,%s", result->ratio, result->pair_ratios.q1, result->pair_ratios.q3,
+                result->taken, result->reason ? result->reason : "");
+    fprintf(csv, ",%.3f\n", row->bound.us);
+    fflush(csv);
+}
+
+/* ---- all three ---- */
+
+bool bench_output_begin(bench_output_t *output)
+{
+    const bench_options_t *options = output->options;
+
+    output->table = is_stdout(options->json) || is_stdout(options->csv) ? NULL : stdout;
+    if ((options->json && !opens(options->json, &output->json)) ||
+        (options->csv && !opens(options->csv, &output->csv)))
+        return false;
+    output->rows = json_array();
+    if (output->table)
+        print_head(output);
+    if (output->csv)
+        csv_head(output);
+    return true;
+}
+
+void bench_output_row(bench_output_t *output, const bench_row_t *row)
+{
+    if (output->table)
+        print_row(output, row);
+    if (output->csv)
+        csv_row(output, row);
+    if (output->json)
+        json_array_append_new(output->rows, bench_json_row(output, row));
+}
+
+static bool close_file(FILE *file, const char *name)
+{
+    if (file && (ferror(file) || (file == stdout ? fflush(file) : fclose(file)) != 0)) {
+        perror(name);
+        return false;
+    }
+    return true;
+}
+
+bool bench_output_end(bench_output_t *output)
+{
+    bool written = true;
+
+    if (output->json) {
+        json_t *document = bench_json_document(output);
+        written = json_dumpf(document, output->json, JSON_INDENT(1) | JSON_REAL_PRECISION(9)) == 0;
+        written = fputc('\n', output->json) != EOF && written;
+        json_decref(document);
+        if (!written)
+            fprintf(stderr, "hanpmpi_bench: could not write %s\n", output->options->json);
+    }
+    json_decref(output->rows);
+    written = close_file(output->json, output->options->json) && written;
+    return close_file(output->csv, output->options->csv) && written;
+}

@@ -25,8 +25,8 @@ def found():
     return [mpi for mpi in COMPILERS if shutil.which(COMPILERS[mpi]) and shutil.which(LAUNCHERS[mpi])]
 
 
-def compile(mpi, source, directory):
-    """Builds a program of this folder; returns its path."""
-    program = os.path.join(directory, f"{mpi}-{os.path.splitext(source)[0]}")
-    subprocess.run([COMPILERS[mpi], "-O1", "-D_GNU_SOURCE", os.path.join(HERE, source), "-o", program, "-ldl"], check=True)
+def compile(mpi, source, directory, flags=()):
+    """Builds a program of this folder, or of another one by its full path; returns the program's path."""
+    program = os.path.join(directory, f"{mpi}-{os.path.splitext(os.path.basename(source))[0]}")
+    subprocess.run([COMPILERS[mpi], "-O1", "-D_GNU_SOURCE", *flags, os.path.join(HERE, source), "-o", program, "-ldl"], check=True)
     return program

@@ -6,7 +6,7 @@
  * --handler return: an error code comes back, is printed, and the program gives up by MPI_Abort, as programs
  * do. --seconds: rounds until that much time has passed on rank 0. --act, what rank R does after so many
  * milliseconds, in whatever it is then: kill      SIGKILL               stop   SIGSTOP, and 5 seconds later
- * SIGCONT from a child or instead of its second round: late      sleeps 3 seconds      exit   leaves, without
+ * SIGCONT from a child or instead of its second round: late      sleeps 2 seconds      exit   leaves, without
  * MPI_Finalize      absent   sleeps for ever
  *
  * Prints "under way" after the first round, and at the end "rank R: N rounds right, T taken"; else "rank R:
@@ -23,7 +23,7 @@
 #include <unistd.h>
 #include "hanpmpi/hanpmpi.h"
 
-enum { STOPPED_SECONDS = 5, LATE_SECONDS = 3, EXIT_WRONG = 9, EXIT_ERROR = 3 };
+enum { STOPPED_SECONDS = 5, LATE_SECONDS = 2, EXIT_WRONG = 9, EXIT_ERROR = 3 };
 
 static struct {
     int rounds, elements, rank, after_ms;

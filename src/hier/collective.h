@@ -50,6 +50,7 @@ typedef struct {
     X(INVALID, "invalid", "an argument the MPI below must report or knows better")                           \
     X(WARM_UP, "warm-up", "the first calls on a communicator, before it is set up")                          \
     X(NO_DUPLICATE, "no-duplicate", "no private duplicate: too many communicators, or setting it up failed") \
+    X(FAILED, "failed", "no memory or an MPI error before the first message: reported as an MPI error")      \
     X(ONE_NODE, "one-node", "all ranks on one node: the MPI below is at least as fast")                      \
     X(RULE, "rule", "no rule for this size and number of nodes: the MPI below is at least as fast")          \
     X(DATATYPE, "datatype", "a datatype or operation that is left to the MPI below")                         \

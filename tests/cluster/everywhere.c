@@ -1,7 +1,7 @@
 /* everywhere: does every rank on every host run with the library and the user's settings?
  *
- * Prints one line from rank 0 and fails unless on all ranks the library is loaded and active and HANPMPI_SEGMENT_BYTES has the value that
- * is given as argument. */
+ * Prints one line from rank 0 and fails unless on all ranks the library is loaded and active and
+ * HANPMPI_SEGMENT_BYTES has the value that is given as argument. */
 #include <dlfcn.h>
 #include <mpi.h>
 #include <stdio.h>

@@ -9,14 +9,13 @@ Exit code: 0, 1 on a failure, 77 when no virtual cluster can be made here.
 """
 import argparse
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-VENV = os.path.join(os.path.dirname(os.path.dirname(HERE)), ".venv")
-VCLUSTER = os.path.join(HERE, "vcluster")
+import mpis
+from mpis import VCLUSTER
+
 HOSTS, RANKS_PER_HOST, VALUE = 3, 2, "12K"
 
 OPENMPI_WAYS = {
@@ -27,22 +26,12 @@ OPENMPI_WAYS = {
     "mca_base_env_list in the environment": ([], {"OMPI_MCA_mca_base_env_list": "FOO=bar;HOME"}),
 }
 PLAIN = {"nothing else forwarded": ([], {})}
+WAYS = {"openmpi": OPENMPI_WAYS, "openmpi5": OPENMPI_WAYS, "mpich": PLAIN, "mpich5": PLAIN}
 
 
-def mpis():
-    """name -> (compiler, launcher, ways)"""
-    candidates = {
-        "openmpi": ("mpicc.openmpi", "mpirun.openmpi", OPENMPI_WAYS),
-        "mpich": ("mpicc.mpich", "mpirun.mpich", PLAIN),
-        "openmpi5": (os.path.join(VENV, "openmpi/bin/mpicc"), os.path.join(VENV, "openmpi/bin/mpirun"), OPENMPI_WAYS),
-        "mpich5": (os.path.join(VENV, "mpich/bin/mpicc"), os.path.join(VENV, "mpich/bin/mpirun"), PLAIN),
-    }
-    return {name: found for name, found in candidates.items() if shutil.which(found[0]) and shutil.which(found[1])}
-
-
-def run(title, mpi, launcher, words, environment, expected):
+def run(title, mpi, words, environment, expected):
     done = subprocess.run([VCLUSTER, "run", mpi, str(RANKS_PER_HOST)] + words,
-                          env=dict(os.environ, VCLUSTER_MPIRUN=launcher, **environment), stdin=subprocess.DEVNULL,
+                          env=dict(os.environ, **environment), stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120)
     good = all(text in done.stdout for text in expected)
     print(f"{'passed' if good else 'FAILED'}  {mpi}: {title}", flush=True)
@@ -64,12 +53,11 @@ def main():
     good = True
     try:
         with tempfile.TemporaryDirectory(prefix="hanpmpi-") as directory:
-            for mpi, (compiler, launcher, ways) in mpis().items():
-                program = os.path.join(directory, mpi)
-                subprocess.run([compiler, "-O1", "-D_GNU_SOURCE", os.path.join(HERE, "everywhere.c"), "-o", program, "-ldl"], check=True)
+            for mpi in mpis.found():
+                program = mpis.compile(mpi, "everywhere.c", directory)
                 settings = {"LD_PRELOAD": library, "HANPMPI_SEGMENT_BYTES": VALUE}
-                for title, (words, environment) in ways.items():
-                    good &= run(title, mpi, launcher, words + [program, VALUE], {**settings, **environment}, everywhere)
+                for title, (words, environment) in WAYS[mpi].items():
+                    good &= run(title, mpi, words + [program, VALUE], {**settings, **environment}, everywhere)
                 # A host without the library: the ranks of the others get it from a script, no launcher forwards it.
                 # (MPICH 5 calls a message that rank 0 never receives an error at MPI_Finalize; a rank without the library
                 # cannot receive it, so with MPICH 5 only a host further back can lack it.)
@@ -79,7 +67,7 @@ def main():
                         file.write(f"#!/bin/sh\n[ \"$(hostname)\" = {host} ] || export LD_PRELOAD={library}\n"
                                    f"export HANPMPI_HANDSHAKE_SECONDS=2\nexec {program} {VALUE}\n")
                     os.chmod(wrapper, 0o755)
-                    good &= run(f"{host} without the library", mpi, launcher, [wrapper], {},
+                    good &= run(f"{host} without the library", mpi, [wrapper], {},
                                 ["did not answer", f"{ranks} ranks: 0 with the library"])
     finally:
         subprocess.run([VCLUSTER, "down"])

@@ -42,7 +42,7 @@ static int comm_set_info(MPI_Comm comm, MPI_Info info)
 {
     int code = P(Comm_set_info)(comm, info);
     if (code == MPI_SUCCESS && hp_job.active)
-        hp_hints_apply(comm, info);
+        code = hp_hints_apply(comm, info);
     return code;
 }
 
@@ -50,7 +50,7 @@ static int comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *duplicate)
 {
     int code = P(Comm_dup_with_info)(comm, info, duplicate);
     if (code == MPI_SUCCESS && hp_job.active)
-        hp_hints_apply(*duplicate, info);
+        code = hp_hints_apply(*duplicate, info);
     return code;
 }
 

@@ -18,6 +18,7 @@
 typedef struct {
     hp_collective_t collective;
     hp_outcome_t outcome;
+    int error; /* to be returned, when the outcome is HP_OUTCOME_FAILED */
     unsigned bin;
     uint64_t bytes;
     uint64_t start_ns;
@@ -39,6 +40,8 @@ static hp_outcome_t decide(ticket_t *ticket, int64_t count, MPI_Datatype datatyp
     hp_comm_state_t *state = ticket->state = hp_comm_state_find(comm);
     if (!state)
         return HP_OUTCOME_INVALID;
+    if (state->always == HP_OUTCOME_FAILED)
+        P(Comm_call_errhandler)(comm, ticket->error = MPI_ERR_NO_MEM);
     if (state->always != HP_OUTCOME_TAKEN)
         return state->always;
     if (count < 0 || datatype == MPI_DATATYPE_NULL || root < 0 || root >= state->size ||
@@ -56,7 +59,9 @@ static hp_outcome_t decide(ticket_t *ticket, int64_t count, MPI_Datatype datatyp
         if (++state->eligible_calls < (uint64_t)knobs->setup_calls &&
             ticket->bytes < (uint64_t)knobs->setup_bytes)
             return HP_OUTCOME_WARM_UP;
-        hp_comm_state_set_up(state, comm);
+        ticket->error = hp_comm_state_set_up(state, comm);
+        if (ticket->error != MPI_SUCCESS)
+            return HP_OUTCOME_FAILED;
         if (!state->is_set_up)
             return state->always;
     }
@@ -176,15 +181,17 @@ static hp_outcome_t decide_reduction(ticket_t *ticket, hp_call_t *call, const vo
 
 /* ---- the wrapped functions ---- */
 
-/* Passes at once where the whole job passes; else runs `taken` when the decision says so, and `passed`
- * otherwise; counts either way. */
+/* Passes at once where the whole job passes; else runs `taken` when the decision says so, returns what
+ * failed, and runs `passed` otherwise; counts in any case. */
 #define RUN_OR_PASS(ticket, collective_id, decision, taken, passed)                                          \
     do {                                                                                                     \
         if (hp_job.passes_at_once[collective_id]) {                                                          \
             hp_stats_count(collective_id, HP_STATS_BIN_UNKNOWN, HP_OUTCOME_ONE_NODE);                        \
             return (passed);                                                                                 \
         }                                                                                                    \
-        int code_ = (decision) == HP_OUTCOME_TAKEN ? (taken) : (passed);                                     \
+        int code_ = (decision) == HP_OUTCOME_TAKEN          ? (taken)                                        \
+                    : (ticket).outcome == HP_OUTCOME_FAILED ? (ticket).error                                 \
+                                                            : (passed);                                      \
         count_call(&(ticket));                                                                               \
         return code_;                                                                                        \
     } while (0)

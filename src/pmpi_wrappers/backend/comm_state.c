@@ -22,6 +22,9 @@ static int attribute_key = MPI_KEYVAL_INVALID;
 static _Thread_local hp_handle_t dying;
 static hp_comm_state_t dying_state = {.always = HP_OUTCOME_INACTIVE};
 
+/* What a call finds on a communicator whose state cannot be made. */
+static hp_comm_state_t failed_state = {.always = HP_OUTCOME_FAILED};
+
 /* What each rank tells the others when a communicator is set up. */
 typedef struct {
     hp_locality_t locality;
@@ -94,6 +97,7 @@ void hp_comm_state_fini(void)
     P(Comm_free_keyval)(&attribute_key);
 }
 
+/* NULL: no memory, or an MPI error. */
 static hp_comm_state_t *create(MPI_Comm comm)
 {
     int inter, size, rank;
@@ -171,10 +175,9 @@ hp_comm_state_t *hp_comm_state_find(MPI_Comm comm)
         return NULL;
     if (!found && key == dying)
         return &dying_state;
-    if (!found)
-        state = create(comm);
-    if (state)
-        atomic_store_explicit(slot, state, memory_order_release);
+    if (!found && !(state = create(comm)))
+        return &failed_state;
+    atomic_store_explicit(slot, state, memory_order_release);
     return state;
 }
 
@@ -198,36 +201,55 @@ hp_status_t hp_comm_state_set_hints(hp_comm_state_t *state, const hp_knobs_t *kn
     return HP_OK;
 }
 
+/* *within: all ranks of group are in world. Nothing here may fail on one rank alone without being reported,
+ * hence no memory is asked for. */
+static int is_within(MPI_Group group, int size, MPI_Group world, bool *within)
+{
+    enum { AT_A_TIME = 256 };
+    int ranks[AT_A_TIME], world_ranks[AT_A_TIME], code = MPI_SUCCESS;
+
+    *within = true;
+    for (int first = 0; first < size && *within && code == MPI_SUCCESS; first += AT_A_TIME) {
+        const int count = size - first < AT_A_TIME ? size - first : AT_A_TIME;
+        for (int i = 0; i < count; i++)
+            ranks[i] = first + i;
+        code = P(Group_translate_ranks)(group, count, ranks, world, world_ranks);
+        for (int i = 0; i < count && code == MPI_SUCCESS; i++)
+            *within &= world_ranks[i] != MPI_UNDEFINED;
+    }
+    return code;
+}
+
 /* Are all ranks of comm in this process's MPI_COMM_WORLD? After MPI_Comm_spawn and a merge they are not, and
  * nothing was agreed with the others. */
-static bool within_world(MPI_Comm comm, int size)
+static int is_within_world(MPI_Comm comm, int size, bool *within)
 {
     MPI_Group world, group;
-    bool within = false;
 
-    if (P(Comm_group)(MPI_COMM_WORLD, &world) != MPI_SUCCESS)
-        return false;
-    if (P(Comm_group)(comm, &group) == MPI_SUCCESS) {
-        int *ranks = malloc(2 * (size_t)size * sizeof *ranks);
-        if (ranks) {
-            for (int i = 0; i < size; i++)
-                ranks[i] = i;
-            within = P(Group_translate_ranks)(group, size, ranks, world, ranks + size) == MPI_SUCCESS;
-            for (int i = 0; i < size && within; i++)
-                within = ranks[size + i] != MPI_UNDEFINED;
-            free(ranks);
-        }
+    int code = P(Comm_group)(MPI_COMM_WORLD, &world);
+    if (code != MPI_SUCCESS)
+        return code;
+    code = P(Comm_group)(comm, &group);
+    if (code == MPI_SUCCESS) {
+        code = is_within(group, size, world, within);
         P(Group_free)(&group);
     }
     P(Group_free)(&world);
-    return within;
+    return code;
 }
 
-bool hp_comm_state_may_communicate(hp_comm_state_t *state, MPI_Comm comm)
+int hp_comm_state_may_communicate(hp_comm_state_t *state, MPI_Comm comm, bool *may)
 {
-    if (state->always == HP_OUTCOME_TAKEN && !state->is_set_up && !within_world(comm, state->size))
-        state->always = HP_OUTCOME_OTHER_WORLD;
-    return state->always == HP_OUTCOME_TAKEN;
+    int code = MPI_SUCCESS;
+
+    if (state->always == HP_OUTCOME_TAKEN && !state->is_set_up) {
+        bool within;
+        code = is_within_world(comm, state->size, &within);
+        if (code == MPI_SUCCESS && !within)
+            state->always = HP_OUTCOME_OTHER_WORLD;
+    }
+    *may = code == MPI_SUCCESS && state->always == HP_OUTCOME_TAKEN;
+    return code;
 }
 
 static bool gpu_runtime_is_loaded(void)
@@ -243,33 +265,53 @@ static bool gpu_runtime_is_loaded(void)
     return false;
 }
 
-/* True when every rank says yes. */
-static bool all_agree(MPI_Comm comm, bool yes)
+/* *all: every rank says yes. */
+static int agree(MPI_Comm comm, bool yes, bool *all)
 {
-    int mine = yes, all = 0;
-    return P(Allreduce)(&mine, &all, 1, MPI_INT, MPI_MIN, comm) == MPI_SUCCESS && all;
+    int mine = yes, lowest = 0;
+    const int code = P(Allreduce)(&mine, &lowest, 1, MPI_INT, MPI_MIN, comm);
+    *all = code == MPI_SUCCESS && lowest;
+    return code;
+}
+
+/* What setting up needs on a rank by itself. The ranks agree that all have it before they go on together:
+ * past that point nobody may stay away from a collective. */
+typedef struct {
+    introduction_t *all;
+    hp_locality_t *table;
+    MPI_Group group;
+    MPI_Errhandler users;
+} needs_t;
+
+static bool needs_init(needs_t *needs, MPI_Comm comm, size_t size)
+{
+    needs->all = malloc(size * sizeof *needs->all);
+    needs->table = malloc(size * sizeof *needs->table);
+    needs->group = MPI_GROUP_NULL;
+    needs->users = MPI_ERRHANDLER_NULL;
+    return needs->all && needs->table && P(Comm_group)(comm, &needs->group) == MPI_SUCCESS &&
+           P(Comm_get_errhandler)(comm, &needs->users) == MPI_SUCCESS;
+}
+
+static void needs_fini(needs_t *needs)
+{
+    if (needs->users != MPI_ERRHANDLER_NULL)
+        P(Errhandler_free)(&needs->users);
+    if (needs->group != MPI_GROUP_NULL)
+        P(Group_free)(&needs->group);
+    free(needs->table);
+    free(needs->all);
 }
 
 /* MPI_Comm_create, unlike MPI_Comm_dup, copies no attributes: the program's copy callbacks must not see our
  * duplicate. An error must not reach the program's error handler either. */
-static bool make_private_comm(hp_comm_state_t *state, MPI_Comm comm)
+static bool make_private_comm(hp_comm_state_t *state, MPI_Comm comm, const needs_t *needs)
 {
-    MPI_Errhandler users;
-    MPI_Group group;
-
-    if (P(Comm_get_errhandler)(comm, &users) != MPI_SUCCESS)
-        return false;
-    /* SMPI's answer where the program has set none. */
-    const bool is_default = users == MPI_ERRHANDLER_NULL;
     P(Comm_set_errhandler)(comm, MPI_ERRORS_RETURN);
-    if (P(Comm_group)(comm, &group) == MPI_SUCCESS) {
-        if (P(Comm_create)(comm, group, &state->private_comm) != MPI_SUCCESS)
-            state->private_comm = MPI_COMM_NULL;
-        P(Group_free)(&group);
-    }
-    P(Comm_set_errhandler)(comm, is_default ? MPI_ERRORS_ARE_FATAL : users);
-    if (!is_default)
-        P(Errhandler_free)(&users);
+    if (P(Comm_create)(comm, needs->group, &state->private_comm) != MPI_SUCCESS)
+        state->private_comm = MPI_COMM_NULL;
+    /* None is SMPI's answer where the program has set none. */
+    P(Comm_set_errhandler)(comm, needs->users == MPI_ERRHANDLER_NULL ? MPI_ERRORS_ARE_FATAL : needs->users);
     if (state->private_comm == MPI_COMM_NULL)
         return false;
     P(Comm_set_errhandler)(state->private_comm, MPI_ERRORS_RETURN);
@@ -279,7 +321,7 @@ static bool make_private_comm(hp_comm_state_t *state, MPI_Comm comm)
     return true;
 }
 
-static bool exchange(hp_comm_state_t *state, MPI_Comm comm, introduction_t *all)
+static int exchange(MPI_Comm comm, introduction_t *all)
 {
     introduction_t mine = {.gpu = gpu_runtime_is_loaded()};
 
@@ -287,44 +329,53 @@ static bool exchange(hp_comm_state_t *state, MPI_Comm comm, introduction_t *all)
     pthread_mutex_lock(&lock);
     mine.may_duplicate = duplicates < hp_job.knobs.max_comms;
     pthread_mutex_unlock(&lock);
-    return P(Allgather)(&mine, sizeof mine, MPI_BYTE, all, sizeof mine, MPI_BYTE, comm) == MPI_SUCCESS &&
-           state->size > 0;
+    return P(Allgather)(&mine, sizeof mine, MPI_BYTE, all, sizeof mine, MPI_BYTE, comm);
 }
 
-void hp_comm_state_set_up(hp_comm_state_t *state, MPI_Comm comm)
+/* *ready: on all ranks. An MPI error on the user's communicator ends it at once, as it would in any
+ * collective. */
+static int set_up_together(hp_comm_state_t *state, MPI_Comm comm, bool *ready)
 {
     const size_t size = (size_t)state->size;
-    hp_outcome_t outcome = HP_OUTCOME_NO_DUPLICATE;
-    bool may_duplicate = true, ready = false;
+    bool may_duplicate = true;
+    needs_t needs;
 
-    if (!hp_comm_state_may_communicate(state, comm))
-        return;
-    introduction_t *all = malloc(size * sizeof *all);
-    hp_locality_t *table = malloc(size * sizeof *table);
-    if (!all_agree(comm, all && table) || !exchange(state, comm, all))
-        goto done;
-    for (size_t i = 0; i < size; i++) {
-        table[i] = all[i].locality;
-        may_duplicate &= all[i].may_duplicate != 0;
-        state->gpu |= all[i].gpu != 0;
+    const bool mine = needs_init(&needs, comm, size);
+    int code = agree(comm, mine, ready);
+    if (*ready && (code = exchange(comm, needs.all)) == MPI_SUCCESS) {
+        for (size_t i = 0; i < size; i++) {
+            needs.table[i] = needs.all[i].locality;
+            may_duplicate &= needs.all[i].may_duplicate != 0;
+            state->gpu |= needs.all[i].gpu != 0;
+        }
+        *ready = may_duplicate;
+        if (may_duplicate) {
+            bool made = make_private_comm(state, comm, &needs);
+            state->transport.comm = state->private_comm;
+            made = made &&
+                   hp_comm_create((uint32_t)state->rank, (uint32_t)size, needs.table,
+                                  hp_comm_state_knobs(state), &state->transport.base, &state->comm) == HP_OK;
+            code = agree(comm, made, ready);
+        }
     }
-    if (!may_duplicate)
-        goto done;
-    if (make_private_comm(state, comm)) {
-        state->transport.comm = state->private_comm;
-        ready = hp_comm_create((uint32_t)state->rank, (uint32_t)size, table, hp_comm_state_knobs(state),
-                               &state->transport.base, &state->comm) == HP_OK;
-    }
-    if (all_agree(comm, ready))
-        outcome = HP_OUTCOME_TAKEN;
-done:
-    free(table);
-    free(all);
-    state->always = outcome;
-    state->is_set_up = outcome == HP_OUTCOME_TAKEN;
+    needs_fini(&needs);
+    return code;
+}
+
+int hp_comm_state_set_up(hp_comm_state_t *state, MPI_Comm comm)
+{
+    bool may, ready;
+
+    int code = hp_comm_state_may_communicate(state, comm, &may);
+    if (!may)
+        return code;
+    code = set_up_together(state, comm, &ready);
+    state->is_set_up = ready && code == MPI_SUCCESS;
+    state->always = state->is_set_up ? HP_OUTCOME_TAKEN : HP_OUTCOME_NO_DUPLICATE;
     if (!state->is_set_up && state->rank == 0)
         hp_info("a communicator of %d ranks stays with the MPI below: %s", state->size,
                 hp_outcome_text(HP_OUTCOME_NO_DUPLICATE));
+    return code;
 }
 
 void hp_comm_state_resources(hanpmpi_resources_t *out)

@@ -34,7 +34,8 @@ bool hp_comm_state_init(void);
 void hp_comm_state_fini(void);
 
 /* The communicator's state, made if need be. NULL: MPI_COMM_NULL, or an error that the MPI below will report.
- */
+ * Without memory for it: one whose `always` is HP_OUTCOME_FAILED. To pass such a call through would be wrong:
+ * the other ranks count it towards setting the communicator up. */
 hp_comm_state_t *hp_comm_state_find(MPI_Comm comm);
 
 /* Around MPI_Comm_free and MPI_Comm_disconnect: gives the state of *comm up; until _forgotten this thread's
@@ -45,12 +46,13 @@ void hp_comm_state_forgotten(void);
 
 /* May the library send messages of its own over the communicator? Not over one that passes every call
  * through, nor to processes of another MPI_COMM_WORLD (MPI_Comm_spawn and a merge), which may lack the
- * library. The same answer on all ranks. */
-bool hp_comm_state_may_communicate(hp_comm_state_t *state, MPI_Comm comm);
+ * library. The same answer on all ranks. Returns an MPI error code; the error handler has run then. */
+int hp_comm_state_may_communicate(hp_comm_state_t *state, MPI_Comm comm, bool *may);
 
 /* Sets the state up: collective over the communicator; all ranks come to the same result: is_set_up, or
- * always set. */
-void hp_comm_state_set_up(hp_comm_state_t *state, MPI_Comm comm);
+ * always set. Returns an MPI error code only when the ranks could not talk about it; the communicator's error
+ * handler has run then. */
+int hp_comm_state_set_up(hp_comm_state_t *state, MPI_Comm comm);
 
 /* The knobs that hold on this communicator. */
 const hp_knobs_t *hp_comm_state_knobs(const hp_comm_state_t *state);

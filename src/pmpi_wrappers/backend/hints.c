@@ -60,26 +60,40 @@ static void read_hints(MPI_Info info, message_t *message)
     }
 }
 
-void hp_hints_apply(MPI_Comm comm, MPI_Info info)
+/* For the error handler of the program's communicator: with other hints than the other ranks this one would
+ * decide otherwise than they do. */
+static int no_memory(MPI_Comm comm)
+{
+    P(Comm_call_errhandler)(comm, MPI_ERR_NO_MEM);
+    return MPI_ERR_NO_MEM;
+}
+
+int hp_hints_apply(MPI_Comm comm, MPI_Info info)
 {
     message_t message;
+    bool may;
 
     hp_comm_state_t *state = hp_comm_state_find(comm);
-    if (!state || !hp_comm_state_may_communicate(state, comm))
-        return;
+    if (state && state->always == HP_OUTCOME_FAILED)
+        return no_memory(comm);
+    if (!state)
+        return MPI_SUCCESS;
+    int code = hp_comm_state_may_communicate(state, comm, &may);
+    if (!may)
+        return code;
     memset(&message, 0, sizeof message);
     /* Hints add up: a later MPI_Comm_set_info without a key leaves what the key set before. */
     message.knobs = *hp_comm_state_knobs(state);
     message.given = state->hinted != NULL;
     if (state->rank == 0)
         read_hints(info, &message);
-    if (P(Bcast)(&message, sizeof message, MPI_BYTE, 0, comm) != MPI_SUCCESS || !message.given)
-        return;
+    code = P(Bcast)(&message, sizeof message, MPI_BYTE, 0, comm);
+    if (code != MPI_SUCCESS || !message.given)
+        return code;
     /* RANK knobs (waiting, what is said) stay each rank's own; the switch travels with the hints. */
     hp_knobs_t knobs = *hp_comm_state_knobs(state);
     hp_knobs_adopt(&knobs, &message.knobs);
     knobs.enable = message.knobs.enable;
     hp_job_stop_passing_at_once();
-    if (hp_comm_state_set_hints(state, &knobs) != HP_OK)
-        hp_error("out of memory for the hints of a communicator");
+    return hp_comm_state_set_hints(state, &knobs) == HP_OK ? MPI_SUCCESS : no_memory(comm);
 }

@@ -9,7 +9,7 @@
 
 /* Reads the hints of info on rank 0 of comm and applies them on all ranks. Collective over comm (the MPI
  * functions that carry an info are too), so the ranks cannot disagree, even when the program gives them
- * different infos. */
-void hp_hints_apply(MPI_Comm comm, MPI_Info info);
+ * different infos. Returns an MPI error code; the communicator's error handler has run then. */
+int hp_hints_apply(MPI_Comm comm, MPI_Info info);
 
 #endif

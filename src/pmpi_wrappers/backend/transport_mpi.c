@@ -152,19 +152,24 @@ static hp_status_t transport_wait(hp_transport_t *transport, void **done, uint32
     return status;
 }
 
+/* The newest receive first: with an older one gone, the message it was for would match a newer one, be too
+ * long for it, or end in another segment's place. (Open MPI 4.1 writes such a message past the end of the
+ * buffer.) Then the sends, when no message can reach a buffer of ours any more. */
 static void transport_cancel(hp_transport_t *transport)
 {
     hp_transport_mpi_t *t = self(transport);
     /* Nothing moves on while a rank polls whose turn it is. */
     const uint64_t deadline = hp_clock_ns() + (hp_ranks_take_turns ? 0 : cancel_wait_ns);
 
-    for (int i = 0; i < t->in_flight; i++) {
-        int complete = 0;
+    for (int i = t->in_flight - 1; i >= 0; i--)
         if (t->is_recv[i]) {
             P(Cancel)(&t->requests[i]);
             P(Wait)(&t->requests[i], MPI_STATUS_IGNORE);
-            continue;
         }
+    for (int i = 0; i < t->in_flight; i++) {
+        int complete = 0;
+        if (t->is_recv[i])
+            continue;
         do
             P(Test)(&t->requests[i], &complete, MPI_STATUS_IGNORE);
         while (!complete && hp_clock_ns() < deadline);

@@ -1,0 +1,294 @@
+#!/usr/bin/env python3
+"""The fault matrix (README.md): what must happen when something fails, and whether it does, with Open MPI and MPICH.
+
+    matrix.py --library LIB --programs DIR [--all] [--repeat N] [NAME...]
+
+NAME: parts of names of tests, such as alloc or mpich.kill. --all: every N of "the Nth call fails", under both error handlers; without it a
+sample. Exit code: 0, or 1 when a test failed.
+"""
+import argparse
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+HERE = os.path.dirname(os.path.realpath(__file__))
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), "cluster"))
+import left_behind  # noqa: E402
+
+RANKS, FAILING_RANK = 3, 1
+LIMIT = 60  # seconds that a job which must end may take; a fault alone takes less than one
+PATIENCE = 2.5  # seconds after which a job that cannot end is told to
+LAUNCHERS = {
+    "openmpi": ["mpirun.openmpi", "--oversubscribe", "--mca", "mpi_yield_when_idle", "1", "--bind-to", "none"],
+    "mpich": ["mpirun.mpich"],
+}
+# Every call is taken, on a machine of two nodes.
+TAKE_ALL = {"HANPMPI_BCAST": "tree", "HANPMPI_REDUCE": "tree", "HANPMPI_ALLREDUCE": "tree", "HANPMPI_SETUP_CALLS": "1"}
+TOPOLOGY = {"HANPMPI_TOPOLOGY": "node:2 core:2"}
+EXIT_WRONG, LATE_SECONDS = 9, 2  # of job.c
+CRASHES = {128 + number for number in (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS)} | {signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS}
+# Of the MPIs: shared memory that they leave themselves when a rank is killed, without the library too.
+HOSTS_OWN = re.compile(r"(mpich_shm_|vader_segment|ucx_shm|sm_segment)")
+
+
+class Failed(Exception):
+    pass
+
+
+class Result:
+    def __init__(self, code, out, seconds, hung, fault):
+        self.code, self.out, self.seconds, self.hung, self.fault = code, out, seconds, hung, fault
+        self.right = re.findall(r"rank \d+: \d+ rounds right, (\d+) taken", out)
+
+    @property
+    def outcome(self):
+        """right: all ranks had right results; reported: an error ended the job, as MPI says; never anything else."""
+        if self.hung:
+            return "hangs"
+        if self.code == 0:
+            return "right" if len(self.right) == RANKS else "ends quietly"
+        if "WRONG" in self.out or self.code == EXIT_WRONG and "KILLED" not in self.out.upper() and "BAD TERM" not in self.out:
+            return "wrong"
+        return "crashes" if self.code in CRASHES else "reported"
+
+    def __str__(self):
+        return f"{self.outcome} (exit code {self.code}, {self.seconds:.1f} s, {self.fault or 'no fault'})"
+
+
+class Bench:
+    """Starts jobs and looks after them."""
+
+    def __init__(self, options):
+        self.options = options
+
+    def run(self, mpi, job=(), settings=None, faults=None, native=False, limit=LIMIT, told_to_end=False):
+        programs = os.path.join(self.options.programs, mpi)
+        preload = [] if native else [self.options.library]
+        if faults:
+            preload.append(os.path.join(programs, "faults.so"))
+        if mpi == "mpich":
+            preload.append(self.options.yield_mpich)
+        watch = left_behind.Watch(hosts=False)
+        log = os.path.join(watch.folder, "fault")
+        # Without the network, whose links may come and go with a virtual cluster, UCX's start cannot fail for it.
+        of_ranks = {"UCX_TLS": "sm,self", **({} if native else {**TAKE_ALL, **TOPOLOGY}), **(settings or {}), **(faults or {}), "FAULT_LOG": log}
+        words = [f"{name}={value}" for name, value in of_ranks.items() if value is not None]
+        if preload:
+            words.append("LD_PRELOAD=" + ":".join(preload))
+        command = [*LAUNCHERS[mpi], "-np", str(RANKS), "env", *words, os.path.join(programs, "job"), *map(str, job)]
+        environment = watch.environment(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+        start, hung, out = time.monotonic(), False, os.path.join(watch.folder, "output")
+        try:
+            with open(out, "w") as file:
+                child = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT,
+                                         start_new_session=True)
+            try:
+                child.wait(limit)
+            except subprocess.TimeoutExpired:
+                hung = True
+                self.end(child, must_end=told_to_end)
+            with open(out, errors="replace") as file:
+                text = file.read()
+            fault = ""
+            if os.path.exists(log):
+                with open(log) as file:
+                    fault = file.read().strip()
+                os.unlink(log)
+            os.unlink(out)
+            result = Result(child.returncode, text, time.monotonic() - start, hung, fault)
+            self.nothing_left(watch, result)
+            return result
+        finally:
+            left_behind.programs.end_processes(lambda: left_behind.programs.processes_marked(watch.mark))
+            watch.close()
+
+    @staticmethod
+    def end(child, must_end):
+        """As a batch system ends a job: SIGTERM for the launcher."""
+        child.send_signal(signal.SIGTERM)
+        try:
+            child.wait(20)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            child.wait()
+            if must_end:
+                raise Failed("the launcher was told to end, and did not") from None
+
+    @staticmethod
+    def nothing_left(watch, result):
+        for name in left_behind.listing("/dev/shm") - watch.before["/dev/shm"]:
+            if result.outcome != "right" and HOSTS_OWN.match(name):
+                os.unlink(os.path.join("/dev/shm", name))
+        problems = watch.problems(patience=10)
+        if problems:
+            raise Failed(f"{result}: left behind: {'; '.join(problems)}")
+
+
+TESTS = []
+
+
+def test(function):
+    TESTS.append(function)
+    return function
+
+
+def expect(result, *outcomes):
+    if result.outcome not in outcomes:
+        raise Failed(f"{result}, expected {' or '.join(outcomes)}:\n{result.out[-2000:]}")
+    if result.outcome == "right" and len(set(result.right)) != 1:
+        raise Failed(f"the ranks took different calls: {result.right}")
+    return result
+
+
+def sweep(bench, mpi, kind, stride, *outcomes, settings=None, may_be_none=False):
+    """The Nth call fails, for every N or a sample, until there are not that many. The handlers take turns, or both for --all."""
+    seen, nth = {}, 1
+    while True:
+        handlers = ("return", "fatal") if bench.options.all else (("return", "fatal")[nth // stride % 2],)
+        for handler in handlers:
+            faults = {"FAULT": kind, "FAULT_NTH": nth, "FAULT_RANK": FAILING_RANK}
+            result = bench.run(mpi, ["--handler", handler], settings, faults)
+            try:
+                expect(result, *(outcomes if result.fault else ["right"]))
+            except Failed as failed:
+                raise Failed(f"{kind} number {nth}, handler {handler}: {failed}") from None
+            if result.fault:
+                seen[result.outcome] = seen.get(result.outcome, 0) + 1
+        if not result.fault:
+            break
+        nth += 1 if bench.options.all else stride
+    if not seen and not may_be_none:
+        raise Failed("no call was met")
+    return ", ".join(f"{count} {outcome}" for outcome, count in sorted(seen.items())) + f", fewer than {nth} calls"
+
+
+@test
+def nothing(bench, mpi):
+    """No fault: all is right, and taken."""
+    result = expect(bench.run(mpi, faults={"FAULT": "none"}), "right")
+    if int(result.right[0]) != 12:
+        raise Failed(f"{result.right} of 12 calls were taken")
+    expect(bench.run(mpi, native=True), "right")
+
+
+@test
+def alloc(bench, mpi):
+    """The Nth allocation fails: all ranks pass through, or the rank reports an MPI error."""
+    return sweep(bench, mpi, "alloc", 7, "right", "reported")
+
+
+@test
+def setup(bench, mpi):
+    """The Nth MPI call of setting up a communicator fails: as alloc."""
+    return sweep(bench, mpi, "setup", 4, "right", "reported")
+
+
+@test
+def isend(bench, mpi):
+    """The Nth MPI_Isend fails: reported."""
+    return sweep(bench, mpi, "isend", 28, "reported")
+
+
+@test
+def irecv(bench, mpi):
+    """The Nth MPI_Irecv fails: reported."""
+    return sweep(bench, mpi, "irecv", 28, "reported", "right")
+
+
+@test
+def mmap(bench, mpi):
+    """The Nth mmap fails (there is one at most, by which the library looks into the program's file): no harm."""
+    return sweep(bench, mpi, "mmap", 1, "right", may_be_none=True)
+
+
+@test
+def hwloc(bench, mpi):
+    """The Nth call of hwloc fails on one rank: of that rank only the node is known; all calls are taken all the same."""
+    return sweep(bench, mpi, "hwloc", 5, "right", settings={"HANPMPI_TOPOLOGY": None})
+
+
+def as_native(bench, mpi, job, *outcomes, same_code=True, **how):
+    """The same happens with the library as without. Of a job that had to be told to end the exit code says nothing."""
+    native = expect(bench.run(mpi, job, native=True, **how), *outcomes)
+    ours = expect(bench.run(mpi, job, **how), *outcomes)
+    if same_code and (ours.outcome, None if ours.hung else ours.code) != (native.outcome, None if native.hung else native.code):
+        raise Failed(f"{ours}, without the library {native}")
+    return f"{ours}, without the library {native}"
+
+
+@test
+def kill(bench, mpi):
+    """A rank is killed in the middle of a collective: the launcher ends the job. (UCX, below MPICH, may abort a rank that was just
+    copying from the dead one; the exit code is then another.)"""
+    return as_native(bench, mpi, ["--seconds", 30, "--act", "kill", "--rank", FAILING_RANK, "--after", 300], "reported", "crashes",
+                     same_code=False, limit=25)
+
+
+@test
+def leaves(bench, mpi):
+    """A rank leaves without entering the collective, and without MPI_Finalize: the job ends, or hangs, as without the library.
+    (MPICH's launcher may take it for a failure or not, from run to run.)"""
+    return as_native(bench, mpi, ["--act", "exit", "--rank", FAILING_RANK], "reported", "ends quietly", "hangs",
+                     same_code=mpi != "mpich", limit=PATIENCE, told_to_end=True)
+
+
+@test
+def absent(bench, mpi):
+    """A rank never enters the collective: the others wait, as MPI says; told to end, the job does."""
+    return as_native(bench, mpi, ["--act", "absent", "--rank", FAILING_RANK], "hangs", limit=PATIENCE, told_to_end=True)
+
+
+@test
+def late(bench, mpi):
+    """A rank enters late."""
+    result = expect(bench.run(mpi, ["--act", "late", "--rank", FAILING_RANK]), "right")
+    if result.seconds < LATE_SECONDS:
+        raise Failed("nobody was late")
+    return str(result)
+
+
+@test
+def stop(bench, mpi):
+    """A rank is stopped for 5 seconds in the middle of a collective."""
+    result = expect(bench.run(mpi, ["--seconds", 1, "--act", "stop", "--rank", FAILING_RANK, "--after", 300]), "right")
+    if result.seconds < 5:
+        raise Failed("nobody was stopped")
+    return str(result)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--library", required=True, help="libhanpmpi.so")
+    parser.add_argument("--programs", required=True, help="folder with a folder per MPI: job, faults.so")
+    parser.add_argument("--yield-mpich", help="yield_mpich.so of tests/mpi")
+    parser.add_argument("--mpi", action="append", choices=LAUNCHERS, help="only this one; may be given again")
+    parser.add_argument("--all", action="store_true", default=bool(os.environ.get("FAULT_ALL")),
+                        help="every N, both error handlers; also by FAULT_ALL=1")
+    parser.add_argument("--repeat", type=int, default=1)
+    parser.add_argument("names", nargs="*")
+    options = parser.parse_args()
+    options.library = os.path.abspath(options.library)
+    left_behind.with_own_memory_files()
+    bench, failures, done = Bench(options), 0, 0
+    for _ in range(options.repeat):
+        for mpi in options.mpi or LAUNCHERS:
+            for function in TESTS:
+                name, start = f"{mpi}.{function.__name__}", time.monotonic()
+                if options.names and not any(wanted in name for wanted in options.names):
+                    continue
+                done += 1
+                try:
+                    told, verdict = function(bench, mpi), "passed"
+                except Failed as failed:
+                    told, verdict = failed, "FAILED"
+                    failures += 1
+                print(f"{verdict}  {name} ({time.monotonic() - start:.1f} s){f': {told}' if told else ''}", flush=True)
+    print(f"{failures} of {done} failed")
+    return 1 if failures or not done else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

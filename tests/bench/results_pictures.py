@@ -1,0 +1,132 @@
+"""The pictures of RESULTS.md. Each function draws one from the JSON of hanpmpi_bench or of the simulated comparison and returns the
+path of the SVG."""
+import os
+import textwrap
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt  # noqa: E402
+
+OURS, HOST, BOUND = "#0b6e4f", "#c1440e", "#444444"
+TITLES = {"bcast": "Bcast", "reduce": "Reduce", "allreduce": "Allreduce"}
+
+
+def bytes_text(count):
+    for unit, name in ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB")):
+        if count >= unit:
+            return f"{count / unit:g} {name}"
+    return f"{count:g} B"
+
+
+def bytes_axis(axes, sizes):
+    axes.set_xscale("log", base=2)
+    ticks = sizes if len(sizes) <= 7 else sizes[:: (len(sizes) + 6) // 7]
+    axes.set_xticks(ticks)
+    axes.set_xticklabels([bytes_text(size) for size in ticks], rotation=30, ha="right", fontsize=8)
+    axes.minorticks_off()
+    axes.set_xlabel("message size")
+
+
+def finish(figure, axes, directory, name, title, caption):
+    """Title above, one legend for all, what was measured where below."""
+    figure.suptitle(title, fontsize=12, y=0.985)
+    handles, labels = axes.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="upper center", bbox_to_anchor=(0.5, 0.945), ncol=len(labels), frameon=False, fontsize=9)
+    lines = textwrap.wrap(caption, int(13.5 * figure.get_size_inches()[0]))
+    height = figure.get_size_inches()[1]
+    figure.text(0.01, 0.01, "\n".join(lines), fontsize=7.5, va="bottom", color="#444444")
+    figure.tight_layout(rect=(0, (0.1 + 0.13 * len(lines)) / height, 1, 1 - 0.55 / height))
+    path = os.path.join(directory, name + ".svg")
+    plt.rcParams["svg.hashsalt"] = "hanpmpi" # the same picture for the same figures
+    figure.savefig(path, metadata={"Date": None})
+    figure.savefig(path[:-3] + "png", dpi=100)
+    plt.close(figure)
+    return path
+
+
+def columns(rows):
+    """Rows of one collective each, by size."""
+    names = [name for name in TITLES if any(row["collective"] == name for row in rows)]
+    return [(name, sorted((row for row in rows if row["collective"] == name), key=lambda row: row["bytes"])) for name in names]
+
+
+def against_size(document, directory, name, title, caption):
+    """Time, and the share of the lower bound, against the message size."""
+    groups = columns(document["rows"])
+    figure, axes = plt.subplots(2, len(groups), figsize=(4.2 * len(groups), 6.6), squeeze=False)
+    for column, (collective, rows) in enumerate(groups):
+        sizes = [row["bytes"] for row in rows]
+        time, share = axes[0][column], axes[1][column]
+        for side, color, label, marker in (("host", HOST, "MPI's own", "s"), ("library", OURS, "hanpmpi", "o")):
+            if side not in rows[0]:
+                continue
+            medians = [row[side]["t_max_us"]["median"] for row in rows]
+            low = [row[side]["t_max_us"]["q1"] for row in rows]
+            high = [row[side]["t_max_us"]["q3"] for row in rows]
+            time.plot(sizes, medians, marker=marker, markersize=4, color=color, label=label)
+            time.fill_between(sizes, low, high, color=color, alpha=0.2, linewidth=0)
+            share.plot(sizes, [row[side]["reached"] for row in rows], marker=marker, markersize=4, color=color)
+        time.plot(sizes, [row["bound"]["us"] for row in rows], color=BOUND, linestyle=":", label="lower bound")
+        passed = [row["bytes"] for row in rows if row.get("taken", 1) < 0.5]
+        if passed:
+            time.plot(passed, [row["library"]["t_max_us"]["median"] for row in rows if row.get("taken", 1) < 0.5], "o", markersize=4,
+                      markerfacecolor="white", color=OURS, linestyle="none", label="hanpmpi, passed through")
+        share.axhline(1, color=BOUND, linestyle=":")
+        time.set_yscale("log")
+        time.set_title(TITLES[collective], fontsize=10)
+        time.set_ylabel("time of the slowest rank (us)")
+        share.set_ylabel("lower bound / time")
+        share.set_ylim(0, max(1.2, min(2.0, share.get_ylim()[1])))
+        for plot in (time, share):
+            bytes_axis(plot, sizes)
+            plot.grid(alpha=0.25)
+    with_most = max(axes[0], key=lambda plot: len(plot.get_legend_handles_labels()[1]))
+    return finish(figure, with_most, directory, name, title, caption)
+
+
+def simulated_against_size(cells, directory, name, title, caption):
+    """cells: {collective: {bytes: {"ours": us, "selectors": {name: us}, "best": us, "bound": us}}}"""
+    names = [collective for collective in TITLES if collective in cells]
+    figure, axes = plt.subplots(1, len(names), figsize=(4.6 * len(names), 4.4), squeeze=False)
+    palette = ["#c1440e", "#b59f00", "#7b3f8c", "#3b5b92"]
+    for column, collective in enumerate(names):
+        plot = axes[0][column]
+        sizes = sorted(cells[collective])
+        rows = [cells[collective][size] for size in sizes]
+        for selector, color in zip(rows[0]["selectors"], palette):
+            plot.plot(sizes, [row["selectors"].get(selector) or float("nan") for row in rows], marker=".", color=color, linewidth=1,
+                      label=f"{selector} selector")
+        plot.plot(sizes, [row["best"] or float("nan") for row in rows], color="#888888", linestyle="--", marker="s", markersize=3,
+                  label="best of all forced algorithms")
+        plot.plot(sizes, [row["ours"] for row in rows], marker="o", markersize=4, color=OURS, linewidth=2, label="hanpmpi")
+        plot.plot(sizes, [row["bound"] for row in rows], color=BOUND, linestyle=":", label="lower bound")
+        plot.set_yscale("log")
+        plot.set_title(TITLES[collective], fontsize=10)
+        plot.set_ylabel("simulated time of the slowest rank (us)")
+        bytes_axis(plot, sizes)
+        plot.grid(alpha=0.25)
+    return finish(figure, axes[0][0], directory, name, title, caption)
+
+
+def against_ranks(cells, directory, name, title, caption):
+    """cells: {collective: {ranks: {series: us}}}"""
+    names = [collective for collective in TITLES if collective in cells]
+    figure, axes = plt.subplots(1, len(names), figsize=(4.6 * len(names), 4.4), squeeze=False)
+    for column, collective in enumerate(names):
+        plot = axes[0][column]
+        ranks = sorted(cells[collective])
+        series = list(cells[collective][ranks[0]])
+        for label, color in zip(series, [OURS, HOST, "#3b5b92", "#b59f00", "#888888"]):
+            plot.plot(ranks, [cells[collective][count].get(label) or float("nan") for count in ranks], marker="o", markersize=4,
+                      color=color, label=label)
+        plot.set_xscale("log", base=2)
+        plot.set_yscale("log")
+        plot.set_xticks(ranks)
+        plot.set_xticklabels([f"{count:,}" for count in ranks], fontsize=8)
+        plot.minorticks_off()
+        plot.set_xlabel("ranks")
+        plot.set_ylabel("simulated time of the slowest rank (us)")
+        plot.set_title(TITLES[collective], fontsize=10)
+        plot.grid(alpha=0.25)
+    return finish(figure, axes[0][0], directory, name, title, caption)

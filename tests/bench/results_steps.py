@@ -1,0 +1,135 @@
+"""The steps of `reproduce`: each runs some programs and leaves JSON files in the output folder.
+
+A step is a function with a one-line description; STEPS names them in their order. Steps know how to measure, results_text and
+results_pictures how to show."""
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+
+VCLUSTER = "tests/cluster/vcluster"
+COLLECTIVES = ["bcast", "reduce", "allreduce"]
+# What Open MPI 4.1's coll/tuned can be told to use, besides its own choice (0): ompi_info --param coll tuned --level 9.
+OPENMPI_ALGORITHMS = {"bcast": range(1, 10), "reduce": range(1, 8), "allreduce": range(1, 7)}
+
+
+class Skipped(Exception):
+    """This machine cannot do the step; the text says why."""
+
+
+class Failed(Exception):
+    """A program of the step failed; the text says which."""
+
+
+class Run:
+    """One step in execution: where things are, how long it may take, and how to start programs."""
+
+    def __init__(self, arguments):
+        self.build, self.output, self.full = arguments.build, arguments.output, arguments.full
+        self.library = os.path.abspath(os.path.join(self.build, "lib", "libhanpmpi.so"))
+
+    def bench(self, mpi):
+        path = os.path.abspath(os.path.join(self.build, "bin", f"hanpmpi_bench.{mpi}"))
+        if not os.path.exists(path):
+            raise Skipped(f"{path} is not built: needs the mpicc of {mpi} and libjansson-dev")
+        return path
+
+    def json(self, name):
+        return os.path.abspath(os.path.join(self.output, name + ".json"))
+
+    def command(self, command, environment=None, timeout=3600):
+        """Runs it; its own output stays on the terminal."""
+        shown = " ".join(f"{key}={shlex.quote(value)}" for key, value in (environment or {}).items())
+        print(f"    {shown} {shlex.join(command)}".replace(os.getcwd() + "/", ""), file=sys.stderr, flush=True)
+        try:
+            done = subprocess.run(command, env={**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+                                                **(environment or {})}, stdout=sys.stderr, timeout=timeout)
+        except subprocess.TimeoutExpired as problem:
+            raise Failed(f"{command[0]} took more than {timeout} s") from problem
+        if done.returncode == 77:
+            raise Skipped(f"{command[0]} cannot run here")
+        if done.returncode:
+            raise Failed(f"{shlex.join(command[:4])} ... ended with {done.returncode}")
+
+    def on_cluster(self, mpi, program, hosts="4", ranks="4", library=True, launcher_options=()):
+        """A program and its arguments on virtual hosts with 1 Gbit/s links; ranks: of each host, a number or a list."""
+        if subprocess.run([VCLUSTER, "check"], stdout=subprocess.DEVNULL).returncode:
+            raise Skipped("no virtual cluster here: it needs root and iproute2")
+        preload = ["env", "LD_PRELOAD=" + self.library] if library else []
+        self.command([VCLUSTER, "with", hosts, "1gbit", "--wait", "600", "--", *preload, VCLUSTER, "run", mpi, ranks,
+                      *launcher_options, *program])
+
+
+def launcher(mpi, ranks):
+    name = f"mpirun.{mpi}"
+    if not shutil.which(name):
+        raise Skipped(f"{name} is not installed")
+    yielding = ["--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1"] if mpi == "openmpi" else []
+    return [name, *yielding, "-np", str(ranks)]
+
+
+STEPS = {}
+
+
+def step(function):
+    STEPS[function.__name__] = function
+    return function
+
+
+@step
+def node(run):
+    """Two ranks on one node: what passing through costs."""
+    for mpi in ("openmpi", "mpich"):
+        sizes = ["--bytes", "8:16M", "--factor", "2" if run.full else "8", "--seconds", "1" if run.full else "0.3"]
+        run.command([*launcher(mpi, 2), run.bench(mpi), *sizes, "--json", run.json(f"node_{mpi}")], {"LD_PRELOAD": run.library})
+
+
+@step
+def cluster(run):
+    """16 ranks on 4 virtual hosts: the library against the MPI's own, and their lower bound."""
+    sizes = ["--bytes", "8:16M" if run.full else "8:4M", "--factor", "2" if run.full else "4", "--seconds", "2" if run.full else "0.7"]
+    run.on_cluster("openmpi", [run.bench("openmpi"), *sizes, "--json", run.json("cluster_openmpi")])
+    large = ["--bytes", "64K:4M", "--factor", "4", "--seconds", "1"]
+    run.on_cluster("openmpi", [run.bench("openmpi"), *large[:1], "4M", *large[4:], "--arrival", "none,ascending,late,random",
+                               "--json", run.json("arrival_openmpi")])
+    if not run.full:
+        return
+    run.on_cluster("openmpi", [run.bench("openmpi"), *large, "--buffers", "cold", "--json", run.json("cold_openmpi")])
+    for mpi, bench in (("openmpi5", "openmpi"), ("mpich5", "mpich")):
+        run.on_cluster(mpi, [run.bench(bench), *large, "--json", run.json(f"cluster_{mpi}")])
+    for hosts, ranks in (("8", "2"), ("2", "8"), ("4", "5,3,1,7")):
+        run.on_cluster("openmpi", [run.bench("openmpi"), *large, "--json", run.json(f"layout_{hosts}_hosts_{ranks.replace(',', '_')}")],
+                       hosts, ranks)
+
+
+@step
+def forced(run):
+    """The host's own at its best: every algorithm that Open MPI can be told to use, at 1 and 4 MiB."""
+    for collective in COLLECTIVES:
+        rows = {}
+        for algorithm in OPENMPI_ALGORITHMS[collective]:
+            options = ["--mca", "coll_tuned_use_dynamic_rules", "1", "--mca", f"coll_tuned_{collective}_algorithm", str(algorithm)]
+            path = run.json("forced_one")
+            run.on_cluster("openmpi", [run.bench("openmpi"), "--collective", collective, "--bytes", "1M,4M", "--repeat", "10",
+                                       "--json", path], library=False, launcher_options=options)
+            with open(path) as file:
+                document = json.load(file)
+            os.remove(path)
+            rows[str(algorithm)] = {str(row["bytes"]): row["host"]["t_max_us"]["median"] for row in document["rows"]}
+        with open(run.json(f"forced_{collective}"), "w") as file:
+            json.dump({"mpi": document["mpi"], "collective": collective, "algorithms": rows}, file, indent=1)
+
+
+@step
+def noise(run):
+    """Slow-down under noise on the virtual cluster."""
+    run.command([sys.executable, "tests/noise/study.py", "--build", run.build, "--output", run.output,
+                 *([] if run.full else ["--blocks", "5", "--repeat", "10"])])
+
+
+@step
+def noise_simulated(run):
+    """Slow-down under noise at 1,024 simulated ranks."""
+    run.command([sys.executable, "tests/noise/study.py", "--simulated", "--build", run.build, "--output", run.output])

@@ -1,0 +1,188 @@
+"""Writes RESULTS.md from the JSON files of the steps: tables, pictures, what they show and where they come from.
+
+Every section is a function of the folder; it returns its lines, or nothing when its figures are not there. Nothing here measures,
+and no figure is written by hand."""
+import json
+import os
+import platform
+import subprocess
+
+import results_pictures as pictures
+from results_pictures import TITLES, bytes_text, columns
+
+HEAD = """# Results
+
+Written by `tests/bench/reproduce` from the figures in `docs/results/`; do not edit. {command}
+
+- **time**: of the slowest rank, median over the repetitions, in microseconds, unless a table says otherwise.
+- **ratio**: the MPI's own by the library, both measured inside one run, in turns; above 1 the library is faster. Behind it the quartiles
+  over the repetitions.
+- **bound**: what no algorithm can beat, from bandwidths and latencies measured in the same run; **share**: bound by time.
+- **taken**: whether the library ran the call. What it passes through is run by the MPI itself: such a ratio is 1 but for chance.
+- *Simulated* times are of a simulated machine, with the bandwidth and latency that are named; they say nothing about a real one's noise.
+"""
+
+
+def load(directory, name):
+    path = os.path.join(directory, name + ".json")
+    if not os.path.exists(path):
+        return None
+    with open(path) as file:
+        return json.load(file)
+
+
+def machine_of(document):
+    machine = document["machine"]
+    return f"{machine['processor']}, {machine['cores']} cores, {machine['memory_bytes'] / 2**30:.0f} GiB, {machine['kernel']}"
+
+
+def mpi_of(document):
+    return document["mpi"].replace("\n", " ").split(",")[0].split("  ")[0].strip()
+
+
+def setup_of(document):
+    nodes = document["nodes"]
+    ranks = ", ".join(str(node["ranks"]) for node in nodes)
+    where = "one node" if len(nodes) == 1 else f"{len(nodes)} virtual hosts at 1 Gbit/s, {ranks} ranks on them"
+    return f"{document['ranks']} ranks, {where}; {mpi_of(document)}; {machine_of(document)}; {document['ended'][:10]}"
+
+
+def command_of(document):
+    words = [os.path.basename(word) if "/" in word else word for word in document["command"]]
+    return "    " + " ".join(words)
+
+
+def bench_table(document):
+    """The rows of hanpmpi_bench."""
+    lines = ["| collective | size | library | MPI's own | ratio | quartiles | bound | share: library | MPI's own | taken |",
+             "|---|---|---|---|---|---|---|---|---|---|"]
+    for collective, rows in columns(document["rows"]):
+        for row in rows:
+            ours, host, spread = row["library"], row["host"], row["pair_ratios"]
+            taken = "yes" if row["taken"] == 1 else f"{100 * row['taken']:.0f}%" if row["taken"] else f"no: {row['passed_because']}"
+            lines.append(f"| {TITLES[collective]} | {bytes_text(row['bytes'])} | {ours['t_max_us']['median']:,.1f} "
+                         f"| {host['t_max_us']['median']:,.1f} | {row['ratio']:.2f} | {spread['q1']:.2f} to {spread['q3']:.2f} "
+                         f"| {row['bound']['us']:,.1f} | {ours['reached']:.2f} | {host['reached']:.2f} | {taken} |")
+    return lines
+
+
+def picture(path, text):
+    relative = os.path.relpath(path, os.getcwd())
+    return [f"![{text}]({relative})", ""]
+
+
+def section_cluster(directory):
+    lines = []
+    for name, mpi in (("cluster_openmpi", "Open MPI 4.1"), ("cluster_openmpi5", "Open MPI 5.0"), ("cluster_mpich5", "MPICH 5.0")):
+        document = load(directory, name)
+        if not document or not document.get("library"):
+            continue
+        path = pictures.against_size(document, directory, name, f"Virtual cluster, {mpi}: time and share of the lower bound",
+                                     f"Measured: {setup_of(document)}. Bands: quartiles. Step cluster of tests/bench/reproduce.")
+        lines += [f"### {mpi}", "", setup_of(document), "", command_of(document), "", *picture(path, f"time against size, {mpi}"),
+                  *bench_table(document), ""]
+    if lines:
+        lines = ["## Virtual cluster", "",
+                 "Hosts made of one machine, with full-duplex links of 1 Gbit/s; the link, not the processor, is the limit for large messages. "
+                 "The links let 256 KiB through unshaped, hence shares above 1 up to 512 KiB.", ""] + lines
+    return lines
+
+
+def section_layouts(directory):
+    rows = []
+    for name in sorted(os.listdir(directory)):
+        if name.startswith(("layout_", "cold_")) and name.endswith(".json"):
+            document = load(directory, name[:-5])
+            ranks = "+".join(str(node["ranks"]) for node in document["nodes"])
+            for collective, group in columns(document["rows"]):
+                for row in group:
+                    rows.append(f"| {ranks} | {row['buffers']} | {TITLES[collective]} | {bytes_text(row['bytes'])} | {row['ratio']:.2f} "
+                                f"| {row['pair_ratios']['q1']:.2f} to {row['pair_ratios']['q3']:.2f} | {row['library']['reached']:.2f} |")
+    if not rows:
+        return []
+    return ["### Other layouts, cold buffers", "", "| ranks on the hosts | buffers | collective | size | ratio | quartiles | share: library |",
+            "|---|---|---|---|---|---|---|", *rows, ""]
+
+
+def section_arrival(directory):
+    document = load(directory, "arrival_openmpi")
+    if not document:
+        return []
+    lines = ["### When ranks arrive at different times", "",
+             "Time from the last rank's arrival to the last rank's end; skew: from the first arrival to the last, in multiples of the MPI's own time.",
+             "", command_of(document), "", "| collective | size | arrival | skew | library | MPI's own | ratio |", "|---|---|---|---|---|---|---|"]
+    for collective, rows in columns(document["rows"]):
+        for row in rows:
+            lines.append(f"| {TITLES[collective]} | {bytes_text(row['bytes'])} | {row['arrival']} | {row.get('skew', 0):g} "
+                         f"| {row['library']['t_max_us']['median']:,.1f} | {row['host']['t_max_us']['median']:,.1f} | {row['ratio']:.2f} |")
+    return lines + [""]
+
+
+def section_forced(directory):
+    cluster, rows = load(directory, "cluster_openmpi"), []
+    for collective in TITLES:
+        document = load(directory, f"forced_{collective}")
+        if not document or not cluster:
+            continue
+        for size in ("1048576", "4194304"):
+            ours = [row for row in cluster["rows"] if row["collective"] == collective and str(row["bytes"]) == size]
+            times = {name: row[size] for name, row in document["algorithms"].items() if size in row}
+            if not ours or not times:
+                continue
+            best = min(times, key=times.get)
+            mine, default = ours[0]["library"]["t_max_us"]["median"], ours[0]["host"]["t_max_us"]["median"]
+            rows.append(f"| {TITLES[collective]} | {bytes_text(int(size))} | {mine:,.0f} | {default:,.0f} | {times[best]:,.0f} (number {best} of "
+                        f"{len(times)}) | {times[best] / mine:.2f} |")
+    if not rows:
+        return []
+    return ["### The MPI's own at its best", "",
+            "Every algorithm of Open MPI 4.1's coll/tuned forced in turn, in a run of its own each; ratio: the best of them by the library.", "",
+            "| collective | size | library | own choice | best forced | ratio |", "|---|---|---|---|---|---|", *rows, ""]
+
+
+def section_node(directory):
+    lines = []
+    for mpi in ("openmpi", "mpich"):
+        document = load(directory, f"node_{mpi}")
+        if document and document.get("library"):
+            lines += [f"### {mpi_of(document)}", "", setup_of(document), "", command_of(document), "", *bench_table(document), ""]
+    return ["## One node", "", "By its rules the library takes nothing on one node: the table shows that it costs nothing either.", "",
+            *lines] if lines else []
+
+
+def section_noise(directory):
+    import sys
+    sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "noise"))
+    import study_figures
+    lines = []
+    for kind in ("measured", "simulated"):
+        study = load(directory, f"noise_{kind}")
+        if not study:
+            continue
+        text = study_figures.tables(study).splitlines()
+        text = ["#" + line if line.startswith("#") else line for line in text]
+        lines += text + [""]
+        for name in [f"noise_{kind}_slowdown"] + [f"noise_{kind}_delayed_{collective}" for collective in study["finish"]]:
+            path = os.path.join(directory, name + ".svg")
+            if os.path.exists(path):
+                lines += picture(path, name.replace("_", " "))
+    return ["## Noise", "", "The library, the MPI's own, and a control that runs the library's tree with MPI_Waitall for each segment. "
+            "tests/noise/README.md tells the method.", "", *lines] if lines else []
+
+
+SECTIONS = [section_cluster, section_layouts, section_arrival, section_forced, section_node, section_noise]
+
+
+def version():
+    done = subprocess.run(["git", "describe", "--always", "--dirty"], capture_output=True, text=True)
+    return done.stdout.strip() or "unknown"
+
+
+def write(directory, text):
+    """Writes the text; returns the paths of what was written."""
+    lines = HEAD.format(command=f"Machine of the last run: {platform.machine()}, Linux {platform.release()}.").splitlines() + [""]
+    for section in SECTIONS:
+        lines += section(directory)
+    with open(text, "w") as file:
+        file.write("\n".join(lines).rstrip() + "\n")
+    return [text]

@@ -65,7 +65,8 @@ def measure(job, sizes, options, stem, ranks, results):
         arguments = ["--collective", job.collective, "--bytes", ",".join(map(str, missing)), "--fold"]
         if options.reduce_bandwidth:
             arguments += ["--reduce-bandwidth", str(options.reduce_bandwidth)]
-        status, output, _ = smpirun.run(job.program, arguments, stem, ranks, job.settings, job.options, options.timeout)
+        status, output, _ = smpirun.run(job.program, arguments, stem, ranks, job.settings, job.options, options.timeout,
+                                        preload=options.programs / "libfold_memory.so")
         for line in output.splitlines():
             if line.startswith("{"):
                 found = json.loads(line)
@@ -109,7 +110,8 @@ def jobs(options, stem):
     """All simulations, the library's and the selectors' first."""
     native = options.programs / "simulated_native"
     common = {"smpi/send-is-detached-thresh": options.eager_bytes}
-    below = {**smpirun.CHEAP, **common} if options.below == "cheap" else {"smpi/coll-selector": options.below, **common}
+    below = smpirun.CHEAP if options.below == "cheap" else {"smpi/coll-selector": options.below}
+    below = {**below, "smpi/send-is-detached-thresh": options.library_eager_bytes}
     found = []
     for collective in options.collectives:
         if "library" in options.sides:
@@ -139,8 +141,8 @@ def header(options, ranks):
     reductions = f"{options.reduce_bandwidth:g} B/s for both" if options.reduce_bandwidth else "free for both"
     return f"""Simulated (SimGrid SMPI): {ranks} ranks on {options.nodes} nodes, {options.network}, link {options.bandwidth:g} B/s a direction, latency
 {options.latency:g} s a link; in a node: bus {options.memory_bandwidth:g} B/s, one message {options.copy_bandwidth:g} B/s, {options.copy_latency:g} s.
-Time from a common start to the last rank's return, after one warm-up, us. Reductions: {reductions}. Sends below {options.eager_bytes} B do not
-wait for their receive. Where a cell of {LIBRARY} has a *, no rule took the call: it is SMPI's ({options.below}).
+Time from a common start to the last rank's return, after one warm-up, us. Reductions: {reductions}. Sends below {options.eager_bytes} B
+({LIBRARY}: {options.library_eager_bytes} B) do not wait for their receive. Where a cell of {LIBRARY} has a *, no rule took the call: it is SMPI's ({options.below}).
 bound: the largest of ceil(log2 ranks) shortest latencies; m bytes over a node's link (allreduce: 2(N-1)/N m); what the c ranks of a node must get
 over bus and link together (c m; allreduce: 2c(p-1)/p m). fraction: bound / {LIBRARY}. Ratios: how many times as fast {LIBRARY} is.
 Settings: {' '.join(options.setting) or 'none'}.
@@ -217,6 +219,7 @@ def read_options():
     parser.add_argument("--setting", type=setting, action="append", default=[], metavar="HANPMPI_NAME=VALUE", help="for the library; repeatable")
     parser.add_argument("--below", choices=[*smpirun.SELECTORS, "cheap"], default="mpich", help="what runs the calls that no rule takes (%(default)s)")
     parser.add_argument("--eager-bytes", type=int, default=65536, help="sends below do not wait for their receive (%(default)s, SMPI's own default)")
+    parser.add_argument("--library-eager-bytes", type=int, default=0, help="the same for the library (%(default)s: all wait; SMPI takes hours otherwise)")
     parser.add_argument("--reduce-bandwidth", type=float, default=0, metavar="BYTES/S", help="charge reductions, everybody's (0: free)")
     parser.add_argument("--sides", type=words(SIDES), default=list(SIDES), help="what to measure (%s)" % ",".join(SIDES))
     parser.add_argument("--validate-bytes", type=sizes, default="8,65536", help="sizes whose results are checked first (%(default)s)")
@@ -232,7 +235,7 @@ def main():
     options = read_options()
     os.nice(10)
     names = ("network", "nodes", "ranks", "bandwidth", "latency", "memory_bandwidth", "copy_bandwidth", "copy_latency", "leaf", "routers",
-             "eager_bytes", "reduce_bandwidth", "setting", "below")
+             "eager_bytes", "library_eager_bytes", "reduce_bandwidth", "setting", "below")
     results = Results(options.results, {name: getattr(options, name) for name in names})
     with tempfile.TemporaryDirectory(prefix="hanpmpi-platform-") as directory:
         stem = Path(directory) / options.network

@@ -15,21 +15,22 @@ OPTIONS = {
     "smpi/bw-factor": "0:1", "smpi/lat-factor": "0:1",
 }
 # Algorithms of SMPI that cost the simulator little at start-up. Its selectors for nodes of several ranks (mpich, mvapich2, impi)
-# send a million messages before the first collective of 1,024 ranks, half a minute.
+# send a million messages before the first collective of 1,024 ranks, half a minute. And every send waits for its receive: SMPI
+# walks through all sends that do not, for each one that completes.
 CHEAP = {"smpi/bcast": "binomial_tree", "smpi/reduce": "binomial", "smpi/allreduce": "rdb", "smpi/allgather": "bruck",
-         "smpi/barrier": "ompi_bruck"}
+         "smpi/barrier": "ompi_bruck", "smpi/send-is-detached-thresh": "0"}
 SELECTORS = ("ompi", "mpich", "mvapich2", "impi")
 
 
-def start(program, arguments, stem, ranks, settings=None, options=None, log="root.thresh:critical"):
+def start(program, arguments, stem, ranks, settings=None, options=None, log="root.thresh:critical", preload=None):
     """Starts the program on the platform STEM.xml, STEM.hosts. Returns the process; finish() must be called with it."""
     directory = tempfile.mkdtemp(prefix="hanpmpi-smpi-")
     configuration = [f"--cfg={key}:{value}" for key, value in {**OPTIONS, **(options or {})}.items()]
     environment = {key: value for key, value in os.environ.items() if not key.startswith("HANPMPI_")}
     environment.update(settings or {}, TMPDIR=directory)
-    # smpirun says what failed on its standard output.
+    wrapper = ["-wrapper", f"env LD_PRELOAD={Path(preload).resolve()}"] if preload else []
     process = subprocess.Popen(
-        ["smpirun", "-np", str(ranks), "-platform", str(Path(f"{stem}.xml").resolve()), "-hostfile",
+        ["smpirun", *wrapper, "-np", str(ranks), "-platform", str(Path(f"{stem}.xml").resolve()), "-hostfile",
          str(Path(f"{stem}.hosts").resolve()), *configuration, f"--log={log}", str(Path(program).resolve()), *arguments],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, cwd=directory, start_new_session=True)
     process.directory = directory
@@ -46,9 +47,9 @@ def finish(process):
     shutil.rmtree(process.directory, ignore_errors=True)
 
 
-def run(program, arguments, stem, ranks, settings=None, options=None, timeout=600, log="root.thresh:critical"):
+def run(program, arguments, stem, ranks, settings=None, options=None, timeout=600, log="root.thresh:critical", preload=None):
     """Returns exit status (None: time is up), standard output, standard error."""
-    process = start(program, arguments, stem, ranks, settings, options, log)
+    process = start(program, arguments, stem, ranks, settings, options, log, preload)
     try:
         output, errors = process.communicate(timeout=timeout)
         return process.returncode, output, errors

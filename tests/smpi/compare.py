@@ -139,10 +139,11 @@ def bound(options, collective, size, ranks):
 
 def header(options, ranks):
     reductions = f"{options.reduce_bandwidth:g} B/s for both" if options.reduce_bandwidth else "free for both"
+    below = "binomial tree, recursive doubling" if options.below == "cheap" else options.below
     return f"""Simulated (SimGrid SMPI): {ranks} ranks on {options.nodes} nodes, {options.network}, link {options.bandwidth:g} B/s a direction, latency
 {options.latency:g} s a link; in a node: bus {options.memory_bandwidth:g} B/s, one message {options.copy_bandwidth:g} B/s, {options.copy_latency:g} s.
 Time from a common start to the last rank's return, after one warm-up, us. Reductions: {reductions}. Sends below {options.eager_bytes} B
-({LIBRARY}: {options.library_eager_bytes} B) do not wait for their receive. Where a cell of {LIBRARY} has a *, no rule took the call: it is SMPI's ({options.below}).
+({LIBRARY}: {options.library_eager_bytes} B) do not wait for their receive. Where a cell of {LIBRARY} has a *, no rule took the call: it is SMPI's ({below}).
 bound: the largest of ceil(log2 ranks) shortest latencies; m bytes over a node's link (allreduce: 2(N-1)/N m); what the c ranks of a node must get
 over bus and link together (c m; allreduce: 2c(p-1)/p m). fraction: bound / {LIBRARY}. Ratios: how many times as fast {LIBRARY} is.
 Settings: {' '.join(options.setting) or 'none'}.
@@ -217,9 +218,10 @@ def read_options():
     parser.add_argument("--collectives", type=words(COLLECTIVES), default=list(COLLECTIVES), help="(all)")
     parser.add_argument("--bytes", type=sizes, default="8,64,512,4096,32768,262144,1048576,4194304,16777216", help="(%(default)s)")
     parser.add_argument("--setting", type=setting, action="append", default=[], metavar="HANPMPI_NAME=VALUE", help="for the library; repeatable")
-    parser.add_argument("--below", choices=[*smpirun.SELECTORS, "cheap"], default="mpich", help="what runs the calls that no rule takes (%(default)s)")
+    parser.add_argument("--below", choices=["cheap", *smpirun.SELECTORS], default="cheap", help="what of SMPI runs the calls that no rule takes; cheap: "
+                        "binomial trees, recursive doubling (%(default)s)")
     parser.add_argument("--eager-bytes", type=int, default=65536, help="sends below do not wait for their receive (%(default)s, SMPI's own default)")
-    parser.add_argument("--library-eager-bytes", type=int, default=0, help="the same for the library (%(default)s: all wait; SMPI takes hours otherwise)")
+    parser.add_argument("--library-eager-bytes", type=int, default=8192, help="the same for the library (%(default)s; SMPI takes days with more)")
     parser.add_argument("--reduce-bandwidth", type=float, default=0, metavar="BYTES/S", help="charge reductions, everybody's (0: free)")
     parser.add_argument("--sides", type=words(SIDES), default=list(SIDES), help="what to measure (%s)" % ",".join(SIDES))
     parser.add_argument("--validate-bytes", type=sizes, default="8,65536", help="sizes whose results are checked first (%(default)s)")

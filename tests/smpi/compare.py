@@ -14,6 +14,7 @@ import concurrent.futures
 import json
 import math
 import os
+import signal
 import sys
 import tempfile
 import threading
@@ -32,7 +33,7 @@ class Results:
     """The points measured so far: {"conditions": {...}, "points": {"side/collective/bytes": {"us": 1.5} or {"failed": "..."}}}."""
 
     def __init__(self, path, conditions):
-        self.path, self.lock = Path(path), threading.Lock()
+        self.path, self.lock, self.closed = Path(path), threading.Lock(), False
         self.data = {"conditions": conditions, "points": {}}
         if self.path.exists():
             old = json.loads(self.path.read_text())
@@ -46,6 +47,8 @@ class Results:
 
     def put(self, side, collective, size, point):
         with self.lock:
+            if self.closed:
+                return
             self.data["points"][f"{side}/{collective}/{size}"] = point
             draft = self.path.with_suffix(".draft")
             draft.write_text(json.dumps(self.data, indent=1, sort_keys=True) + "\n")
@@ -61,17 +64,19 @@ def measure(job, sizes, options, stem, ranks, results):
         for size in missing:
             results.put(job.side, job.collective, size, {"failed": "wrong result"})
         return
-    while missing:
+
+    def take(line):
+        if line.startswith("{"):
+            found = json.loads(line)
+            results.put(job.side, job.collective, found["bytes"], {"us": found["us"], "taken": found["taken"]})
+            missing.remove(found["bytes"])
+
+    while missing and not results.closed:
         arguments = ["--collective", job.collective, "--bytes", ",".join(map(str, missing)), "--fold"]
         if options.reduce_bandwidth:
             arguments += ["--reduce-bandwidth", str(options.reduce_bandwidth)]
-        status, output, _ = smpirun.run(job.program, arguments, stem, ranks, job.settings, job.options, options.timeout,
-                                        preload=options.programs / "libfold_memory.so")
-        for line in output.splitlines():
-            if line.startswith("{"):
-                found = json.loads(line)
-                results.put(job.side, job.collective, found["bytes"], {"us": found["us"], "taken": found["taken"]})
-                missing.remove(found["bytes"])
+        status, _, _ = smpirun.run(job.program, arguments, stem, ranks, job.settings, job.options, options.timeout,
+                                   preload=options.programs / "libfold_memory.so", each_line=take)
         if missing and status is None:
             for size in missing:
                 results.put(job.side, job.collective, size, {"failed": f"not done within {options.timeout} s of real time"})
@@ -235,6 +240,7 @@ def read_options():
 
 def main():
     options = read_options()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("compare.py: ended; the same command goes on from here"))
     os.nice(10)
     names = ("network", "nodes", "ranks", "bandwidth", "latency", "memory_bandwidth", "copy_bandwidth", "copy_latency", "leaf", "routers",
              "eager_bytes", "library_eager_bytes", "reduce_bandwidth", "setting", "below")
@@ -247,8 +253,14 @@ def main():
                 validate(options, stem, ranks)
             with concurrent.futures.ThreadPoolExecutor(options.processes) as pool:
                 running = [pool.submit(measure, job, options.bytes, options, stem, ranks, results) for job in jobs(options, stem)]
-                for job in concurrent.futures.as_completed(running):
-                    job.result()
+                try:
+                    for job in concurrent.futures.as_completed(running):
+                        job.result()
+                except BaseException:  # also Ctrl-C: what is not measured now is measured by the next run
+                    results.closed = True
+                    pool.shutdown(wait=False, cancel_futures=True)
+                    smpirun.end_all()
+                    raise
     text = table(options, results, ranks)
     if options.table:
         Path(options.table).write_text(text)

@@ -14,6 +14,7 @@ import concurrent.futures
 import json
 import math
 import os
+import signal
 import sys
 import tempfile
 import threading
@@ -32,7 +33,7 @@ class Results:
     """The points measured so far: {"conditions": {...}, "points": {"side/collective/bytes": {"us": 1.5} or {"failed": "..."}}}."""
 
     def __init__(self, path, conditions):
-        self.path, self.lock = Path(path), threading.Lock()
+        self.path, self.lock, self.closed = Path(path), threading.Lock(), False
         self.data = {"conditions": conditions, "points": {}}
         if self.path.exists():
             old = json.loads(self.path.read_text())
@@ -46,6 +47,8 @@ class Results:
 
     def put(self, side, collective, size, point):
         with self.lock:
+            if self.closed:
+                return
             self.data["points"][f"{side}/{collective}/{size}"] = point
             draft = self.path.with_suffix(".draft")
             draft.write_text(json.dumps(self.data, indent=1, sort_keys=True) + "\n")
@@ -61,16 +64,19 @@ def measure(job, sizes, options, stem, ranks, results):
         for size in missing:
             results.put(job.side, job.collective, size, {"failed": "wrong result"})
         return
-    while missing:
+
+    def take(line):
+        if line.startswith("{"):
+            found = json.loads(line)
+            results.put(job.side, job.collective, found["bytes"], {"us": found["us"], "taken": found["taken"]})
+            missing.remove(found["bytes"])
+
+    while missing and not results.closed:
         arguments = ["--collective", job.collective, "--bytes", ",".join(map(str, missing)), "--fold"]
         if options.reduce_bandwidth:
             arguments += ["--reduce-bandwidth", str(options.reduce_bandwidth)]
-        status, output, _ = smpirun.run(job.program, arguments, stem, ranks, job.settings, job.options, options.timeout)
-        for line in output.splitlines():
-            if line.startswith("{"):
-                found = json.loads(line)
-                results.put(job.side, job.collective, found["bytes"], {"us": found["us"], "taken": found["taken"]})
-                missing.remove(found["bytes"])
+        status, _, _ = smpirun.run(job.program, arguments, stem, ranks, job.settings, job.options, options.timeout,
+                                   preload=options.programs / "libfold_memory.so", each_line=take)
         if missing and status is None:
             for size in missing:
                 results.put(job.side, job.collective, size, {"failed": f"not done within {options.timeout} s of real time"})
@@ -109,7 +115,8 @@ def jobs(options, stem):
     """All simulations, the library's and the selectors' first."""
     native = options.programs / "simulated_native"
     common = {"smpi/send-is-detached-thresh": options.eager_bytes}
-    below = {**smpirun.CHEAP, **common} if options.below == "cheap" else {"smpi/coll-selector": options.below, **common}
+    below = smpirun.CHEAP if options.below == "cheap" else {"smpi/coll-selector": options.below}
+    below = {**below, "smpi/send-is-detached-thresh": options.library_eager_bytes}
     found = []
     for collective in options.collectives:
         if "library" in options.sides:
@@ -137,10 +144,11 @@ def bound(options, collective, size, ranks):
 
 def header(options, ranks):
     reductions = f"{options.reduce_bandwidth:g} B/s for both" if options.reduce_bandwidth else "free for both"
+    below = "binomial tree, recursive doubling" if options.below == "cheap" else options.below
     return f"""Simulated (SimGrid SMPI): {ranks} ranks on {options.nodes} nodes, {options.network}, link {options.bandwidth:g} B/s a direction, latency
 {options.latency:g} s a link; in a node: bus {options.memory_bandwidth:g} B/s, one message {options.copy_bandwidth:g} B/s, {options.copy_latency:g} s.
-Time from a common start to the last rank's return, after one warm-up, us. Reductions: {reductions}. Sends below {options.eager_bytes} B do not
-wait for their receive. Where a cell of {LIBRARY} has a *, no rule took the call: it is SMPI's ({options.below}).
+Time from a common start to the last rank's return, after one warm-up, us. Reductions: {reductions}. Sends below {options.eager_bytes} B
+({LIBRARY}: {options.library_eager_bytes} B) do not wait for their receive. Where a cell of {LIBRARY} has a *, no rule took the call: it is SMPI's ({below}).
 bound: the largest of ceil(log2 ranks) shortest latencies; m bytes over a node's link (allreduce: 2(N-1)/N m); what the c ranks of a node must get
 over bus and link together (c m; allreduce: 2c(p-1)/p m). fraction: bound / {LIBRARY}. Ratios: how many times as fast {LIBRARY} is.
 Settings: {' '.join(options.setting) or 'none'}.
@@ -215,8 +223,10 @@ def read_options():
     parser.add_argument("--collectives", type=words(COLLECTIVES), default=list(COLLECTIVES), help="(all)")
     parser.add_argument("--bytes", type=sizes, default="8,64,512,4096,32768,262144,1048576,4194304,16777216", help="(%(default)s)")
     parser.add_argument("--setting", type=setting, action="append", default=[], metavar="HANPMPI_NAME=VALUE", help="for the library; repeatable")
-    parser.add_argument("--below", choices=[*smpirun.SELECTORS, "cheap"], default="mpich", help="what runs the calls that no rule takes (%(default)s)")
+    parser.add_argument("--below", choices=["cheap", *smpirun.SELECTORS], default="cheap", help="what of SMPI runs the calls that no rule takes; cheap: "
+                        "binomial trees, recursive doubling (%(default)s)")
     parser.add_argument("--eager-bytes", type=int, default=65536, help="sends below do not wait for their receive (%(default)s, SMPI's own default)")
+    parser.add_argument("--library-eager-bytes", type=int, default=8192, help="the same for the library (%(default)s; SMPI takes days with more)")
     parser.add_argument("--reduce-bandwidth", type=float, default=0, metavar="BYTES/S", help="charge reductions, everybody's (0: free)")
     parser.add_argument("--sides", type=words(SIDES), default=list(SIDES), help="what to measure (%s)" % ",".join(SIDES))
     parser.add_argument("--validate-bytes", type=sizes, default="8,65536", help="sizes whose results are checked first (%(default)s)")
@@ -230,9 +240,10 @@ def read_options():
 
 def main():
     options = read_options()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("compare.py: ended; the same command goes on from here"))
     os.nice(10)
     names = ("network", "nodes", "ranks", "bandwidth", "latency", "memory_bandwidth", "copy_bandwidth", "copy_latency", "leaf", "routers",
-             "eager_bytes", "reduce_bandwidth", "setting", "below")
+             "eager_bytes", "library_eager_bytes", "reduce_bandwidth", "setting", "below")
     results = Results(options.results, {name: getattr(options, name) for name in names})
     with tempfile.TemporaryDirectory(prefix="hanpmpi-platform-") as directory:
         stem = Path(directory) / options.network
@@ -242,8 +253,14 @@ def main():
                 validate(options, stem, ranks)
             with concurrent.futures.ThreadPoolExecutor(options.processes) as pool:
                 running = [pool.submit(measure, job, options.bytes, options, stem, ranks, results) for job in jobs(options, stem)]
-                for job in concurrent.futures.as_completed(running):
-                    job.result()
+                try:
+                    for job in concurrent.futures.as_completed(running):
+                        job.result()
+                except BaseException:  # also Ctrl-C: what is not measured now is measured by the next run
+                    results.closed = True
+                    pool.shutdown(wait=False, cancel_futures=True)
+                    smpirun.end_all()
+                    raise
     text = table(options, results, ranks)
     if options.table:
         Path(options.table).write_text(text)

@@ -1,0 +1,78 @@
+#!/usr/bin/env python3
+"""test_compare.py PROGRAMS: compare.py on a machine of a few ranks: its table, going on with an interrupted run, wrong algorithms,
+bad options."""
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import compare
+import machine
+import smpirun
+
+PROGRAMS = Path(sys.argv[1]).resolve()
+HERE = Path(__file__).parent
+
+
+def command(*arguments):
+    return subprocess.run([sys.executable, HERE / "compare.py", "--programs", PROGRAMS, *arguments], capture_output=True, text=True, timeout=100)
+
+
+def want(condition, text):
+    if not condition:
+        sys.exit(f"test_compare.py: {text}")
+
+
+def test_table_and_resume(directory):
+    results = directory / "results.json"
+    arguments = ("--results", results, "--nodes", "2", "--ranks-per-node", "3,2", "--bytes", "8,65536", "--collectives", "bcast",
+                 "--sides", "library,selectors", "--table", directory / "table.md")
+    first = command(*arguments)
+    want(first.returncode == 0, f"the first run failed:\n{first.stdout}{first.stderr}")
+    want("validated: bcast of 8,65536 bytes" in first.stdout, "no validation")
+    table = (directory / "table.md").read_text()
+    rows = [line.split("|") for line in table.splitlines() if line.startswith("| bcast")]
+    want([row[2].strip() for row in rows] == ["8", "65536"], f"the table has other rows:\n{table}")
+    want("*" in rows[0][3] and "*" not in rows[1][3], f"the first row passes, the second does not:\n{table}")
+    points = json.loads(results.read_text())
+    want(len(points["points"]) == 10, f"ten points, not {len(points['points'])}")
+    for row, size in zip(rows, (8, 65536)):
+        least, ours = float(row[-3]), points["points"][f"hanpmpi/bcast/{size}"]["us"]
+        want(0 < least <= ours, f"{ours} us is below the bound of {least}")
+
+    lost = points["points"].pop("mpich/bcast/65536")
+    results.write_text(json.dumps(points))
+    second = command(*arguments, "--no-validate")
+    measured = [line for line in second.stdout.splitlines() if " us" in line]
+    want(len(measured) == 1 and measured[0].startswith("mpich"), f"only the lost point is measured again:\n{second.stdout}")
+    again = json.loads(results.read_text())["points"]["mpich/bcast/65536"]
+    # Measured at another simulated instant, hence rounded otherwise.
+    want(abs(again["us"] / lost["us"] - 1) < 1e-6, f"it took {lost['us']} us and takes {again['us']} now")
+
+    other = command(*arguments, "--latency", "2e-6")
+    want(other.returncode != 0 and "latency differ" in other.stderr, f"results of another machine were taken:\n{other.stderr}")
+
+
+def test_wrong_algorithms_are_found(directory):
+    stem = directory / "star"
+    machine.write(machine.parse("--nodes", "2", "--ranks-per-node", "2"), "star", stem)
+    names = smpirun.algorithms("bcast", PROGRAMS / "simulated_native", stem)
+    want("binomial_tree" in names and "mvapich2_inter_node" in names, f"SMPI's algorithms of bcast: {names}")
+    for name, wrong in (("binomial_tree", False), ("mvapich2_inter_node", True)):
+        job = compare.Job(f"forced {name}", "bcast", PROGRAMS / "simulated_native", {}, {**smpirun.CHEAP, "smpi/bcast": name})
+        want(compare.is_wrong(job) == wrong, f"{name} is {'wrong' if wrong else 'right'}")
+
+
+def test_bad_options(directory):
+    for arguments, text in ((["--bytes", "7"], "multiples of 8"), (["--network", "ring"], "star"), (["--setting", "X=1"], "HANPMPI_"),
+                            (["--sides", "ours"], "library, selectors, forced"), (["--ranks-per-node", "0"], "numbers from 1")):
+        done = command("--results", directory / "none.json", *arguments)
+        want(done.returncode == 2 and arguments[0] in done.stderr and text in done.stderr, f"{arguments}: {done.returncode} {done.stderr}")
+
+
+if __name__ == "__main__":
+    for test in (test_table_and_resume, test_wrong_algorithms_are_found, test_bad_options):
+        with tempfile.TemporaryDirectory(prefix="hanpmpi-compare-") as place:
+            test(Path(place))
+        print(f"{test.__name__}: passed")

@@ -441,12 +441,14 @@ hp_status_t hp_request_start(hp_request_t *request, const hp_pipeline_t *pipelin
     return request->error;
 }
 
-hp_status_t hp_request_progress(hp_request_t *request, bool *moved)
+typedef hp_status_t (*take_fn_t)(hp_transport_t *transport, void **done, uint32_t capacity, uint32_t *count);
+
+static hp_status_t progress(hp_request_t *request, take_fn_t take, bool *moved)
 {
     void *done[POLL_BATCH];
     uint32_t count = 0;
 
-    hp_status_t status = request->transport->ops->poll(request->transport, done, POLL_BATCH, &count);
+    hp_status_t status = take(request->transport, done, POLL_BATCH, &count);
     *moved = count > 0;
     for (uint32_t i = 0; i < count && request->error == HP_OK; i++)
         task_complete(request, done[i]);
@@ -456,6 +458,17 @@ hp_status_t hp_request_progress(hp_request_t *request, bool *moved)
     if (request->error != HP_OK)
         give_up(request, request->counters.window_segments);
     return request->error;
+}
+
+hp_status_t hp_request_progress(hp_request_t *request, bool *moved)
+{
+    return progress(request, request->transport->ops->poll, moved);
+}
+
+hp_status_t hp_request_wait(hp_request_t *request, bool *moved)
+{
+    const hp_transport_ops_t *ops = request->transport->ops;
+    return progress(request, ops->wait ? ops->wait : ops->poll, moved);
 }
 
 bool hp_request_done(const hp_request_t *request)

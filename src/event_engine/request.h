@@ -73,6 +73,8 @@ hp_status_t hp_request_start(hp_request_t *request, const hp_pipeline_t *pipelin
  * happened. Returns HP_OK, also when the collective is done (hp_request_done), or the first error: then
  * everything in flight was given up and the request is done. */
 hp_status_t hp_request_progress(hp_request_t *request, bool *moved);
+/* The same for a caller that has nothing else to do: blocks until something moves where the transport can. */
+hp_status_t hp_request_wait(hp_request_t *request, bool *moved);
 bool hp_request_done(const hp_request_t *request);
 
 /* Emitting. An operand is an address, or the buffer that an earlier task of the same segment filled. */

@@ -48,6 +48,11 @@ typedef struct {
      * done, their number to *count. HP_ERR_TRANSPORT: some operation failed; the caller must then cancel. */
     hp_status_t (*poll)(hp_transport_t *transport, void **done, uint32_t capacity, uint32_t *count);
 
+    /* As poll, but returns only when an operation has completed or failed, or when none is in flight. NULL:
+     * the caller polls, and decides what to do between polls. A transport offers it where polling is no way
+     * to wait: under a simulated clock that stands still, or runs, for every look. */
+    hp_status_t (*wait)(hp_transport_t *transport, void **done, uint32_t capacity, uint32_t *count);
+
     /* Gives up all operations in flight: when it returns no buffer is in use any more. */
     void (*cancel)(hp_transport_t *transport);
 

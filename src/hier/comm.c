@@ -108,7 +108,7 @@ hp_status_t hp_comm_wait(hp_comm_t *comm)
 
     while (status == HP_OK && !hp_request_done(comm->request)) {
         bool moved;
-        status = hp_request_progress(comm->request, &moved);
+        status = hp_request_wait(comm->request, &moved);
         if (moved)
             hp_wait_reset(&wait);
         else

@@ -41,6 +41,16 @@ static uint64_t fnv_add(uint64_t hash, const char *bytes, size_t count)
     return hash;
 }
 
+static uint64_t known(uint64_t hash)
+{
+    return hash == HP_ID_UNKNOWN ? 0 : hash;
+}
+
+uint64_t hp_locality_id_of(const char *name, size_t bytes)
+{
+    return known(fnv_add(FNV_BASIS, name, bytes));
+}
+
 uint64_t hp_locality_node_id(void)
 {
     /* Linux host names have at most 64 characters, a boot id has 36 and a newline. Of the two what cannot be
@@ -57,7 +67,7 @@ uint64_t hp_locality_node_id(void)
     /* The terminator of the host name is hashed too, so that no host name runs into the boot id. */
     uint64_t hash = fnv_add(FNV_BASIS, host, strlen(host) + 1);
     hash = fnv_add(hash, boot, boot_bytes);
-    return hash == HP_ID_UNKNOWN ? 0 : hash;
+    return known(hash);
 }
 
 /* Loads the machine with no more detail than the levels need: I/O discovery alone takes longer than all the

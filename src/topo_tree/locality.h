@@ -6,6 +6,7 @@
 #ifndef HP_TOPO_TREE_LOCALITY_H
 #define HP_TOPO_TREE_LOCALITY_H
 
+#include <stddef.h>
 #include <stdint.h>
 #include "base/status.h"
 
@@ -41,6 +42,9 @@ typedef struct {
 /* Identity of this host: a 64-bit hash (FNV-1a) of the host name and the kernel's boot id. Two containers or
  * UTS namespaces with different host names are different nodes even on one kernel. Never HP_ID_UNKNOWN. */
 uint64_t hp_locality_node_id(void);
+
+/* An id for whatever has this name: the same 64-bit hash. Never HP_ID_UNKNOWN. */
+uint64_t hp_locality_id_of(const char *name, size_t bytes);
 
 /* The tuple of the calling process, from hwloc and the current CPU binding of the calling thread.
  * xml_path: NULL for this machine, else an hwloc XML file to read the machine from (tests, hanpmpi_info);

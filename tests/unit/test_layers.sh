@@ -35,6 +35,7 @@ may_include topo_tree 'base/|topo_tree/'
 may_include event_engine 'base/|event_engine/'
 may_include hier 'base/|topo_tree/|event_engine/|hier/|\.\./\.\./\.\./tuning/default_rules\.def'
 may_include pmpi_wrappers/backend 'base/|topo_tree/|event_engine/|hier/|hanpmpi/|pmpi_wrappers/(backend/|[a-z_]*\.(h|def))'
+may_include pmpi_wrappers/smpi 'base/|topo_tree/|hanpmpi/|pmpi_wrappers/(backend/(machine|mpi_glue)\.h|front/exports\.h|[a-z_]*\.(h|def))'
 may_include pmpi_wrappers/front 'base/|hanpmpi/|pmpi_wrappers/(front/|[a-z_]*\.(h|def))'
 
 bad=$(includes . | grep -E ': (mpi[a-z_]*\.h|HP_MPI_HEADER)' | grep -v 'src/\./pmpi_wrappers/backend/mpi_glue\.h:')

@@ -22,7 +22,7 @@ typedef struct {
     uint32_t posted;
     void *done[OPERATIONS_MAX]; /* to be handed out by the next polls */
     uint32_t done_count;
-    uint32_t cancelled, reductions, copies;
+    uint32_t cancelled, reductions, copies, waits;
     hp_status_t post_status, poll_status, local_status;
 } hand_t;
 
@@ -91,8 +91,30 @@ static hp_status_t hand_copy(hp_transport_t *transport, void *to, const void *fr
     return hand->local_status;
 }
 
-static const hp_transport_ops_t hand_ops = {hand_isend,  hand_irecv,  hand_poll,
-                                            hand_cancel, hand_reduce, hand_copy};
+/* Blocking is what the test says it is: the oldest operation completes. */
+static hp_status_t hand_wait(hp_transport_t *transport, void **done, uint32_t capacity, uint32_t *count)
+{
+    hand_t *hand = (hand_t *)transport;
+    uint32_t i = 0;
+
+    (void)capacity;
+    *count = 0;
+    hand->waits++;
+    while (i < hand->posted && !hand->operations[i].live)
+        i++;
+    if (i < hand->posted) {
+        hand->operations[i].live = false;
+        done[(*count)++] = hand->operations[i].cookie;
+    }
+    return hand->poll_status;
+}
+
+#define HAND_OPS(blocking_wait)                                                                              \
+    {                                                                                                        \
+        .isend = hand_isend, .irecv = hand_irecv, .poll = hand_poll, .wait = (blocking_wait),                \
+        .cancel = hand_cancel, .reduce = hand_reduce, .copy = hand_copy,                                     \
+    }
+static const hp_transport_ops_t hand_ops = HAND_OPS(NULL), hand_blocking_ops = HAND_OPS(hand_wait);
 
 static void hand_complete(hand_t *hand, uint32_t i)
 {
@@ -271,6 +293,41 @@ static void window_bounds_what_is_emitted(void **state)
     assert_true(hp_request_done(f->request));
 }
 
+static void waiting_blocks_where_the_transport_can(void **state)
+{
+    fixture_t *f = *state;
+    bool moved;
+
+    f->hand.transport.ops = &hand_blocking_ops;
+    start_relay(f, 5, 2, 6, 4);
+    assert_int_equal(hp_request_progress(f->request, &moved), HP_OK); /* progress never does */
+    assert_false(moved);
+    assert_int_equal(f->hand.waits, 0);
+    for (uint32_t operations = 0; operations < 10; operations++) {
+        assert_false(hp_request_done(f->request));
+        assert_int_equal(hp_request_wait(f->request, &moved), HP_OK);
+        assert_true(moved);
+    }
+    assert_true(hp_request_done(f->request));
+    assert_int_equal(f->hand.waits, 10);
+}
+
+static void waiting_polls_where_it_cannot(void **state)
+{
+    fixture_t *f = *state;
+    bool moved;
+
+    start_relay(f, 1, 1, 6, 4);
+    assert_int_equal(hp_request_wait(f->request, &moved), HP_OK);
+    assert_false(moved);
+    for (uint32_t i = 0; i < 2; i++) {
+        hand_complete(&f->hand, i);
+        assert_int_equal(hp_request_wait(f->request, &moved), HP_OK);
+        assert_true(moved);
+    }
+    assert_true(hp_request_done(f->request));
+}
+
 /* own (op) child, made in scratch, then sent up; children in any order. */
 static void emit_fold(const void *plan, hp_segment_t *segment, uint64_t i)
 {
@@ -442,6 +499,8 @@ int main(void)
         TEST(posts_up_to_the_limits),
         TEST(pitfall_26_lanes_keep_segment_order),
         TEST(window_bounds_what_is_emitted),
+        TEST(waiting_blocks_where_the_transport_can),
+        TEST(waiting_polls_where_it_cannot),
         TEST(reductions_wait_for_their_operands),
         TEST(scratch_goes_back_segment_by_segment),
         TEST(pitfall_27_local_tasks_do_not_recurse),

@@ -259,14 +259,17 @@ static bool make_private_comm(hp_comm_state_t *state, MPI_Comm comm)
 
     if (P(Comm_get_errhandler)(comm, &users) != MPI_SUCCESS)
         return false;
+    /* SMPI's answer where the program has set none. */
+    const bool is_default = users == MPI_ERRHANDLER_NULL;
     P(Comm_set_errhandler)(comm, MPI_ERRORS_RETURN);
     if (P(Comm_group)(comm, &group) == MPI_SUCCESS) {
         if (P(Comm_create)(comm, group, &state->private_comm) != MPI_SUCCESS)
             state->private_comm = MPI_COMM_NULL;
         P(Group_free)(&group);
     }
-    P(Comm_set_errhandler)(comm, users);
-    P(Errhandler_free)(&users);
+    P(Comm_set_errhandler)(comm, is_default ? MPI_ERRORS_ARE_FATAL : users);
+    if (!is_default)
+        P(Errhandler_free)(&users);
     if (state->private_comm == MPI_COMM_NULL)
         return false;
     P(Comm_set_errhandler)(state->private_comm, MPI_ERRORS_RETURN);

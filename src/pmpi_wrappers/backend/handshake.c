@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "event_engine/wait.h"
+#include "pmpi_wrappers/backend/machine.h"
 #include "pmpi_wrappers/backend/mpi_glue.h"
 
 /* Tag on MPI_COMM_WORLD. Both messages of every pair are received before MPI_Init returns, so the
@@ -49,6 +50,9 @@ static bool receive(void *message, size_t bytes, int from, uint64_t deadline_ns,
     *received = 0;
     if (P(Irecv)(message, (int)bytes, MPI_BYTE, from, HANDSHAKE_TAG, MPI_COMM_WORLD, &request) != MPI_SUCCESS)
         return false;
+    if (hp_ranks_take_turns)
+        return P(Wait)(&request, &status) == MPI_SUCCESS &&
+               P(Get_count)(&status, MPI_BYTE, received) == MPI_SUCCESS;
     do {
         P(Test)(&request, &complete, &status);
         if (!complete)

@@ -6,6 +6,7 @@
 #include "hier/selection/select.h"
 #include "hier/stats.h"
 #include "pmpi_wrappers/backend/handshake.h"
+#include "pmpi_wrappers/backend/machine.h"
 
 hp_job_t hp_job;
 
@@ -29,7 +30,7 @@ void hp_job_start(void)
     hp_log_set_level((int)hp_job.knobs.verbose);
     hp_knobs_read(&hp_job.knobs, NULL, warn_once_per_job, &hp_job.rank);
     hp_job.active =
-        hp_handshake(hp_job.rank, hp_job.size, hp_locality_node_id(), &hp_job.knobs, &hp_job.one_node);
+        hp_handshake(hp_job.rank, hp_job.size, hp_machine_node_id(), &hp_job.knobs, &hp_job.one_node);
     if (hp_job.knobs.topology[0])
         hp_job.one_node = false; /* the synthetic machine has its own nodes */
     int level = MPI_THREAD_SINGLE;
@@ -60,7 +61,7 @@ static void find_locality(void)
         hp_synthetic_locate(&machine, (uint32_t)hp_job.rank, &locality);
         return;
     }
-    hp_status_t status = hp_locality_read(NULL, NULL, &locality);
+    hp_status_t status = hp_machine_locality(&locality);
     if (status != HP_OK)
         hp_info("%s: only the node of this rank is known", hp_status_text(status));
 }

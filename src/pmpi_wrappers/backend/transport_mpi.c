@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include "base/clock.h"
+#include "pmpi_wrappers/backend/machine.h"
 
 /* Requests that one poll tests: more cost time that other ranks wait for. */
 enum { TEST_MAX = 64 };
@@ -129,10 +130,31 @@ static hp_status_t transport_poll(hp_transport_t *transport, void **done, uint32
     return status;
 }
 
+/* One completion at a time: the next call finds the others at once. All that is in flight has to be waited
+ * for: what lies beyond a window may be what everything else waits for. */
+static hp_status_t transport_wait(hp_transport_t *transport, void **done, uint32_t capacity, uint32_t *count)
+{
+    hp_transport_mpi_t *t = self(transport);
+    int index;
+
+    (void)capacity; /* at least 1 */
+    *count = 0;
+    if (t->in_flight == 0)
+        return HP_OK;
+    hp_status_t status = check(t, P(Waitany)(t->in_flight, t->requests, &index, MPI_STATUS_IGNORE));
+    if (status != HP_OK || index == MPI_UNDEFINED)
+        return status;
+    done[(*count)++] = t->cookies[index];
+    t->cookies[index] = NULL;
+    compact(t, index);
+    return HP_OK;
+}
+
 static void transport_cancel(hp_transport_t *transport)
 {
     hp_transport_mpi_t *t = self(transport);
-    const uint64_t deadline = hp_clock_ns() + cancel_wait_ns;
+    /* Nothing moves on while a rank polls whose turn it is. */
+    const uint64_t deadline = hp_clock_ns() + (hp_ranks_take_turns ? 0 : cancel_wait_ns);
 
     for (int i = 0; i < t->in_flight; i++) {
         int complete = 0;
@@ -171,19 +193,19 @@ static hp_status_t transport_copy(hp_transport_t *transport, void *to, const voi
                                 SELF_TAG, t->comm, MPI_STATUS_IGNORE));
 }
 
-static const hp_transport_ops_t ops = {
-    .isend = transport_isend,
-    .irecv = transport_irecv,
-    .poll = transport_poll,
-    .cancel = transport_cancel,
-    .reduce = transport_reduce,
-    .copy = transport_copy,
-};
+#define OPS(blocking_wait)                                                                                   \
+    {                                                                                                        \
+        .isend = transport_isend, .irecv = transport_irecv, .poll = transport_poll, .wait = (blocking_wait), \
+        .cancel = transport_cancel, .reduce = transport_reduce, .copy = transport_copy,                      \
+    }
+static const hp_transport_ops_t polling_ops = OPS(NULL), blocking_ops = OPS(transport_wait);
 
 void hp_transport_mpi_init(hp_transport_mpi_t *transport, MPI_Comm comm, int rank)
 {
-    *transport =
-        (hp_transport_mpi_t){.base = {.ops = &ops}, .comm = comm, .rank = rank, .mpi_error = MPI_SUCCESS};
+    *transport = (hp_transport_mpi_t){.base = {.ops = hp_ranks_take_turns ? &blocking_ops : &polling_ops},
+                                      .comm = comm,
+                                      .rank = rank,
+                                      .mpi_error = MPI_SUCCESS};
 }
 
 void hp_transport_mpi_fini(hp_transport_mpi_t *transport)

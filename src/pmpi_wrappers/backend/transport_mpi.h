@@ -1,5 +1,5 @@
-/* transport_mpi: the engine's transport over PMPI_Isend, PMPI_Irecv and PMPI_Testsome on a private
- * communicator.
+/* transport_mpi: the engine's transport over PMPI_Isend, PMPI_Irecv and PMPI_Testsome (or, where ranks take
+ * turns, PMPI_Waitany) on a private communicator.
  *
  * Threads: as transport.h. Ownership: init allocates nothing big; fini frees the request arrays; the
  * communicator is the caller's. */

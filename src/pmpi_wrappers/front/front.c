@@ -15,28 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/log.h"
+#include "pmpi_wrappers/front/exports.h"
 #include "pmpi_wrappers/front/host_mpi.h"
 #include "pmpi_wrappers/front/start.h"
-
-#define EXPORT __attribute__((visibility("default")))
-
-/* Parameter and argument lists of 0 to 7. */
-#define PARAMETERS_0 void
-#define PARAMETERS_1 uintptr_t a
-#define PARAMETERS_2 uintptr_t a, uintptr_t b
-#define PARAMETERS_3 PARAMETERS_2, uintptr_t c
-#define PARAMETERS_4 PARAMETERS_3, uintptr_t d
-#define PARAMETERS_5 PARAMETERS_4, uintptr_t e
-#define PARAMETERS_6 PARAMETERS_5, uintptr_t f
-#define PARAMETERS_7 PARAMETERS_6, uintptr_t g
-#define ARGUMENTS_0
-#define ARGUMENTS_1 a
-#define ARGUMENTS_2 a, b
-#define ARGUMENTS_3 ARGUMENTS_2, c
-#define ARGUMENTS_4 ARGUMENTS_3, d
-#define ARGUMENTS_5 ARGUMENTS_4, e
-#define ARGUMENTS_6 ARGUMENTS_5, f
-#define ARGUMENTS_7 ARGUMENTS_6, g
 
 #define HP_WRAPPED(name, arguments)                                                                          \
     static int boot_MPI_##name(PARAMETERS_##arguments);                                                      \
@@ -57,8 +38,6 @@ static hp_function_t pmpi_targets[HP_WRAPPED_COUNT] = {
 
 static hp_host_mpi_t host;
 static hp_function_t host_functions[HP_WRAPPED_COUNT]; /* the MPI's own */
-static const hp_backend_t *backend;                    /* after MPI_Init, when one serves this process */
-static bool active;                                    /* between MPI_Init and MPI_Finalize */
 
 static const char *const wrapped_names[HP_WRAPPED_COUNT] = {
 #define HP_WRAPPED(name, arguments) [HP_WRAPPED_##name] = "PMPI_" #name,
@@ -91,7 +70,7 @@ static void start_backend(void)
 #include "pmpi_wrappers/mpi_calls.def"
 #undef HP_MPI_CALL
     };
-    if (backend || !hp_start_is_enabled())
+    if (hp_front.backend || !hp_start_is_enabled())
         return;
     const hp_backend_t *found = hp_start_open_backend(&host, calls);
     if (!found)
@@ -103,8 +82,8 @@ static void start_backend(void)
             mpi_targets[i] = found->wrapped[i];
         pmpi_targets[i] = found->wrapped[i];
     }
-    backend = found;
-    active = backend->after_init();
+    hp_front.backend = found;
+    hp_front.active = found->after_init();
 }
 
 static int front_Init(int *argc, char ***argv)
@@ -126,9 +105,9 @@ static int front_Init_thread(int *argc, char ***argv, int required, int *provide
 
 static int front_Finalize(void)
 {
-    active = false;
-    if (backend)
-        backend->before_finalize();
+    hp_front.active = false;
+    if (hp_front.backend)
+        hp_front.backend->before_finalize();
     return ((int (*)(void))host_functions[HP_WRAPPED_Finalize])();
 }
 
@@ -214,35 +193,3 @@ static void bootstrap(void)
     }
 #include "pmpi_wrappers/wrapped.def"
 #undef HP_WRAPPED
-
-/* ---- hanpmpi.h ---- */
-
-EXPORT const char *hanpmpi_version(void)
-{
-    return HANPMPI_VERSION;
-}
-
-EXPORT const char *hanpmpi_backend(void)
-{
-    return active ? backend->abi : "none";
-}
-
-EXPORT int hanpmpi_get_stats(const char *collective, hanpmpi_collective_stats_t *out)
-{
-    static const char *const known[] = {"bcast", "reduce", "allreduce"};
-    memset(out, 0, sizeof *out);
-    if (backend)
-        return backend->get_stats(collective, out);
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (strcmp(collective, known[i]) == 0)
-            return 0;
-    return -1;
-}
-
-EXPORT int hanpmpi_get_resources(hanpmpi_resources_t *out)
-{
-    memset(out, 0, sizeof *out);
-    if (backend)
-        backend->get_resources(out);
-    return 0;
-}

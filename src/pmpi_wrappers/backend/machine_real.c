@@ -1,0 +1,16 @@
+/* machine_real: the machine that the process runs on, as the kernel and hwloc tell it.
+ *
+ * Threads, ownership: see machine.h. */
+#include "pmpi_wrappers/backend/machine.h"
+
+const bool hp_ranks_take_turns = false;
+
+uint64_t hp_machine_node_id(void)
+{
+    return hp_locality_node_id();
+}
+
+hp_status_t hp_machine_locality(hp_locality_t *out)
+{
+    return hp_locality_read(NULL, NULL, out);
+}

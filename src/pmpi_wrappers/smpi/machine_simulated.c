@@ -1,0 +1,26 @@
+/* machine_simulated: the hosts of a SimGrid platform.
+ *
+ * hwloc and the host name would tell of the machine that the simulator runs on, the same for all ranks. A
+ * simulated host has a name and nothing inside: its ranks are one node. Threads, ownership: see machine.h. */
+#include "pmpi_wrappers/backend/machine.h"
+#include "pmpi_wrappers/backend/mpi_glue.h"
+
+const bool hp_ranks_take_turns = true;
+
+uint64_t hp_machine_node_id(void)
+{
+    char name[MPI_MAX_PROCESSOR_NAME];
+    int length = 0;
+
+    if (P(Get_processor_name)(name, &length) != MPI_SUCCESS)
+        length = 0;
+    return hp_locality_id_of(name, (size_t)length);
+}
+
+hp_status_t hp_machine_locality(hp_locality_t *out)
+{
+    for (unsigned level = 0; level < HP_LEVEL_COUNT; level++)
+        out->id[level] = HP_ID_UNKNOWN;
+    out->id[HP_LEVEL_NODE] = hp_machine_node_id();
+    return HP_OK;
+}

@@ -32,10 +32,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#ifdef HP_SIMULATED
+#include <simgrid/actor.h>
+#endif
 #include "noise/noise_calls.h"
 #include "noise/waitall_tree.h"
 
 enum { LIST_MAX = 16, CALLS_MAX = 2000, ROOT = 0 };
+
+typedef enum { SIDE_OURS, SIDE_HOST, SIDE_CONTROL, SIDE_COUNT } side_t;
+static const char *const side_names[] = {"ours", "host", "control"};
 
 static struct {
     bool wanted[HP_COLLECTIVE_COUNT];
@@ -45,8 +51,10 @@ static struct {
     int blocks, repeat;
     double block_seconds, delay_seconds;
     int delayed[LIST_MAX], delayed_count;
+    bool sides[SIDE_COUNT];
     bool unchecked;
 } options = {.wanted = {[HP_BCAST] = true, [HP_REDUCE] = true},
+             .sides = {true, true, true},
              .bytes = 4 << 20,
              .noise = {"off", "2%", "5%", "10%"},
              .noise_count = 4,
@@ -64,12 +72,10 @@ static const struct argp_option argp_options[] = {
     {"delayed", 'd', "RANKS", 0, "ranks to delay, one after the other (default: none)", 0},
     {"delay-ms", 'D', "MS", 0, "by how much (default 10)", 0},
     {"repeat", 'r', "N", 0, "repetitions with a delayed rank (default 20)", 0},
+    {"sides", 'S', "LIST", 0, "of ours, host, control (default: all three)", 0},
     {"unchecked", 'u', NULL, 0, "do not look at results (simulations that fold buffers)", 0},
     {0},
 };
-
-typedef enum { SIDE_OURS, SIDE_HOST, SIDE_CONTROL, SIDE_COUNT } side_t;
-static const char *const side_names[] = {"ours", "host", "control"};
 
 static int world_rank, world_size;
 static MPI_Comm comms[SIDE_COUNT];
@@ -98,6 +104,20 @@ static void parse_collectives(char *list, struct argp_state *state)
             options.wanted[HP_REDUCE] = true;
         else
             argp_error(state, "--collective %s: accepted are bcast and reduce", word);
+}
+
+static void parse_sides(char *list, struct argp_state *state)
+{
+    memset(options.sides, 0, sizeof options.sides);
+    for (char *word = strtok(list, ","); word; word = strtok(NULL, ",")) {
+        int side = 0;
+        while (side < SIDE_COUNT && strcmp(word, side_names[side]) != 0)
+            side++;
+        if (side == SIDE_COUNT)
+            argp_error(state, "--sides %s: accepted are ours, host, control", word);
+        else
+            options.sides[side] = true;
+    }
 }
 
 static error_t parse_option(int key, char *argument, struct argp_state *state)
@@ -134,6 +154,9 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         break;
     case 'r':
         options.repeat = (int)parse_number(argument, 1, 10000, "repeat", state);
+        break;
+    case 'S':
+        parse_sides(argument, state);
         break;
     case 'u':
         options.unchecked = true;
@@ -183,6 +206,42 @@ static void check(hp_collective_t collective, side_t side, int call)
     }
 }
 
+#ifdef HP_SIMULATED
+static void sleep_for(double seconds)
+{
+    sg_actor_sleep_for(seconds);
+}
+
+/* Buffers whose contents nobody looks at lie on top of each other: a thousand ranks would not fit. */
+static double *buffer_create(void)
+{
+    return options.unchecked ? SMPI_SHARED_MALLOC(options.bytes) : calloc(1, options.bytes);
+}
+
+static void buffer_destroy(double *buffer)
+{
+    if (options.unchecked)
+        SMPI_SHARED_FREE(buffer);
+    else
+        free(buffer);
+}
+#else
+static void sleep_for(double seconds)
+{
+    usleep((useconds_t)(1e6 * seconds));
+}
+
+static double *buffer_create(void)
+{
+    return calloc(1, options.bytes);
+}
+
+static void buffer_destroy(double *buffer)
+{
+    free(buffer);
+}
+#endif
+
 /* One call; this rank's time from the barrier on. late: seconds by which this rank enters it late. */
 static double once(hp_collective_t collective, side_t side, int call, double late)
 {
@@ -193,7 +252,7 @@ static double once(hp_collective_t collective, side_t side, int call, double lat
     MPI_Barrier(comms[SIDE_HOST]);
     const double start = MPI_Wtime();
     if (late > 0)
-        usleep((useconds_t)(1e6 * late));
+        sleep_for(late);
     if (side == SIDE_CONTROL && collective == HP_BCAST)
         waitall_tree_bcast(&tree, received, options.bytes);
     else if (side == SIDE_CONTROL)
@@ -255,13 +314,14 @@ static void slow_down(hp_collective_t collective)
     const int runs = SIDE_COUNT * options.noise_count;
 
     for (int side = 0; side < SIDE_COUNT; side++)
-        calls[side] = calls_of_a_block(collective, (side_t)side);
+        calls[side] = options.sides[side] ? calls_of_a_block(collective, (side_t)side) : 0;
     for (int block = 0; block < options.blocks; block++)
         for (int i = 0; i < runs; i++) {
             const int run =
                 (i + block * 5) % runs; /* neither a side nor a level always comes after the same */
             const side_t side = (side_t)(run % SIDE_COUNT);
-            run_block(collective, side, options.noise[run / SIDE_COUNT], block, calls[side]);
+            if (options.sides[side])
+                run_block(collective, side, options.noise[run / SIDE_COUNT], block, calls[side]);
         }
 }
 
@@ -272,6 +332,8 @@ static void finishing_times(hp_collective_t collective)
     for (int repetition = -1; repetition < options.repeat; repetition++) /* the first warms up */
         for (int which = -1; which < options.delayed_count; which++)
             for (int side = 0; side < SIDE_COUNT; side++) {
+                if (!options.sides[side])
+                    continue;
                 const int delayed = which < 0 ? -1 : options.delayed[which];
                 const double late = delayed == world_rank ? options.delay_seconds : 0;
                 const double mine = once(collective, (side_t)side, repetition + 1, late);
@@ -336,8 +398,8 @@ int main(int argc, char **argv)
     if (world_rank == 0)
         printf("info mpi %s\ninfo ranks %d\ninfo bytes %zu\ninfo delay_seconds %g\n", version, world_size,
                options.bytes, options.delay_seconds);
-    sent = calloc(1, options.bytes);
-    received = calloc(1, options.bytes);
+    sent = buffer_create();
+    received = buffer_create();
     make_comms();
     for (int collective = 0; collective < HP_COLLECTIVE_COUNT; collective++) {
         if (!options.wanted[collective])
@@ -352,8 +414,8 @@ int main(int argc, char **argv)
     }
     for (int side = 0; side < SIDE_COUNT; side++)
         MPI_Comm_free(&comms[side]);
-    free(sent);
-    free(received);
+    buffer_destroy(sent);
+    buffer_destroy(received);
     MPI_Finalize();
     return 0;
 }

@@ -37,9 +37,7 @@ static hp_locality_t locate(const hp_knobs_t *knobs, int world_rank)
     MPI_Get_processor_name(name, &length);
     for (int level = 0; level < HP_LEVEL_COUNT; level++)
         here.id[level] = HP_ID_UNKNOWN;
-    here.id[HP_LEVEL_NODE] = 14695981039346656037u; /* FNV-1a */
-    for (int i = 0; i < length; i++)
-        here.id[HP_LEVEL_NODE] = (here.id[HP_LEVEL_NODE] ^ (unsigned char)name[i]) * 1099511628211u;
+    here.id[HP_LEVEL_NODE] = hp_locality_id_of(name, (size_t)length);
 #else
     hp_locality_read(NULL, NULL, &here);
 #endif

@@ -130,24 +130,26 @@ static hp_status_t transport_poll(hp_transport_t *transport, void **done, uint32
     return status;
 }
 
-/* One completion at a time: the next call finds the others at once. All that is in flight has to be waited
- * for: what lies beyond a window may be what everything else waits for. */
+/* Waits for all that is in flight: what lies beyond a window may be what everything else waits for. Then
+ * takes what has completed besides. */
 static hp_status_t transport_wait(hp_transport_t *transport, void **done, uint32_t capacity, uint32_t *count)
 {
     hp_transport_mpi_t *t = self(transport);
+    uint32_t others = 0;
     int index;
 
-    (void)capacity; /* at least 1 */
     *count = 0;
     if (t->in_flight == 0)
         return HP_OK;
     hp_status_t status = check(t, P(Waitany)(t->in_flight, t->requests, &index, MPI_STATUS_IGNORE));
     if (status != HP_OK || index == MPI_UNDEFINED)
         return status;
-    done[(*count)++] = t->cookies[index];
+    done[0] = t->cookies[index];
     t->cookies[index] = NULL;
     compact(t, index);
-    return HP_OK;
+    status = transport_poll(transport, done + 1, capacity - 1, &others);
+    *count = 1 + others;
+    return status;
 }
 
 static void transport_cancel(hp_transport_t *transport)

@@ -1,0 +1,255 @@
+#!/usr/bin/env python3
+"""compare.py: the library's collectives against SimGrid's SMPI, on a simulated machine.
+
+    compare.py --programs build/tests/smpi --results star.json --table star.md
+
+Against SMPI's four selectors (they choose as Open MPI, MPICH, MVAPICH2 and Intel MPI do) and every algorithm that it can be made to
+run. Every finished point goes to --results at once; started again with the same file, the command measures only what is missing.
+What crashes or takes longer than --timeout is a point, too, and is listed under the table. Times are simulated, the same on every
+machine and in every run.
+"""
+import argparse
+import collections
+import concurrent.futures
+import json
+import math
+import os
+import sys
+import tempfile
+import threading
+from pathlib import Path
+
+import machine
+import smpirun
+
+COLLECTIVES = ("bcast", "reduce", "allreduce")
+SIDES = ("library", "selectors", "forced")
+LIBRARY = "hanpmpi"
+Job = collections.namedtuple("Job", "side collective program settings options")
+
+
+class Results:
+    """The points measured so far: {"conditions": {...}, "points": {"side/collective/bytes": {"us": 1.5} or {"failed": "..."}}}."""
+
+    def __init__(self, path, conditions):
+        self.path, self.lock = Path(path), threading.Lock()
+        self.data = {"conditions": conditions, "points": {}}
+        if self.path.exists():
+            old = json.loads(self.path.read_text())
+            if old["conditions"] != conditions:
+                different = [key for key in conditions if old["conditions"].get(key) != conditions[key]]
+                sys.exit(f"compare.py: {path} was measured under other conditions ({', '.join(different)} differ): name another file with --results")
+            self.data = old
+
+    def get(self, side, collective, size):
+        return self.data["points"].get(f"{side}/{collective}/{size}")
+
+    def put(self, side, collective, size, point):
+        with self.lock:
+            self.data["points"][f"{side}/{collective}/{size}"] = point
+            draft = self.path.with_suffix(".draft")
+            draft.write_text(json.dumps(self.data, indent=1, sort_keys=True) + "\n")
+            draft.replace(self.path)
+        shown = f"{point['us']:.1f} us" if "us" in point else point["failed"]
+        print(f"{side:32} {collective:10} {size:>10} B  {shown}", flush=True)
+
+
+def measure(job, sizes, options, stem, ranks, results):
+    """One simulation for all sizes that are missing; after a crash another one for the sizes behind it."""
+    missing = [size for size in sizes if not results.get(job.side, job.collective, size)]
+    if missing and job.side.startswith("forced ") and is_wrong(job):
+        for size in missing:
+            results.put(job.side, job.collective, size, {"failed": "wrong result"})
+        return
+    while missing:
+        arguments = ["--collective", job.collective, "--bytes", ",".join(map(str, missing)), "--fold"]
+        if options.reduce_bandwidth:
+            arguments += ["--reduce-bandwidth", str(options.reduce_bandwidth)]
+        status, output, _ = smpirun.run(job.program, arguments, stem, ranks, job.settings, job.options, options.timeout)
+        for line in output.splitlines():
+            if line.startswith("{"):
+                found = json.loads(line)
+                results.put(job.side, job.collective, found["bytes"], {"us": found["us"], "taken": found["taken"]})
+                missing.remove(found["bytes"])
+        if missing and status is None:
+            for size in missing:
+                results.put(job.side, job.collective, size, {"failed": f"not done within {options.timeout} s of real time"})
+            return
+        if missing:
+            results.put(job.side, job.collective, missing.pop(0), {"failed": f"SMPI ends with exit status {status}"})
+
+
+def is_wrong(job):
+    """Some of SMPI's algorithms are parts of others and do half of the work: tried on a small machine, with every element checked."""
+    small = machine.parse("--nodes", "4", "--ranks-per-node", "4")
+    with tempfile.TemporaryDirectory(prefix="hanpmpi-platform-") as directory:
+        ranks = machine.write(small, "star", Path(directory) / "star")
+        _, output, _ = smpirun.run(job.program, ["--collective", job.collective, "--bytes", "8192,262144", "--validate"],
+                                   Path(directory) / "star", ranks, job.settings, job.options, 60)
+    return any(json.loads(line)["wrong"] for line in output.splitlines() if line.startswith("{"))
+
+
+def validate(options, stem, ranks):
+    """Every element of every result, without folding."""
+    sizes = ",".join(map(str, options.validate_bytes))
+    status, output, errors = smpirun.run(options.programs / "simulated", ["--collective", ",".join(options.collectives), "--bytes", sizes,
+                                                                          "--validate"],
+                                         stem, ranks, library_settings(options), smpirun.CHEAP, options.timeout)
+    lines = [json.loads(line) for line in output.splitlines() if line.startswith("{")]
+    if status != 0 or len(lines) != len(options.collectives) * len(options.validate_bytes) or any(line["wrong"] for line in lines):
+        sys.exit(f"compare.py: validation failed (exit status {status}):\n{output}{errors}")
+    print(f"validated: {', '.join(options.collectives)} of {sizes} bytes", flush=True)
+
+
+def library_settings(options):
+    return {"HANPMPI_SETUP_CALLS": "1", **dict(item.split("=", 1) for item in options.setting)}
+
+
+def jobs(options, stem):
+    """All simulations, the library's and the selectors' first."""
+    native = options.programs / "simulated_native"
+    common = {"smpi/send-is-detached-thresh": options.eager_bytes}
+    below = {**smpirun.CHEAP, **common} if options.below == "cheap" else {"smpi/coll-selector": options.below, **common}
+    found = []
+    for collective in options.collectives:
+        if "library" in options.sides:
+            found.append(Job(LIBRARY, collective, options.programs / "simulated", library_settings(options), below))
+        if "selectors" in options.sides:
+            found += [Job(selector, collective, native, {}, {"smpi/coll-selector": selector, **common}) for selector in smpirun.SELECTORS]
+    for collective in options.collectives if "forced" in options.sides else ():
+        for name in smpirun.algorithms(collective, native, stem):
+            if name not in (*smpirun.SELECTORS, "default", "automatic"):
+                found.append(Job(f"forced {name}", collective, native, {}, {**smpirun.CHEAP, **common, f"smpi/{collective}": name}))
+    return found
+
+
+def bound(options, collective, size, ranks):
+    """No algorithm over these links is faster: see header()."""
+    inside = max(machine.slots(options))
+    nodes = options.nodes
+    latency = math.ceil(math.log2(ranks)) * min(2 * options.latency, options.copy_latency)
+    if collective == "allreduce":
+        link, bus = 2 * (nodes - 1) / nodes * size, 2 * inside * (ranks - 1) / ranks * size
+    else:
+        link, bus = size, inside * size
+    return 1e6 * max(latency, link / options.bandwidth, bus / (options.bandwidth + options.memory_bandwidth))
+
+
+def header(options, ranks):
+    reductions = f"{options.reduce_bandwidth:g} B/s for both" if options.reduce_bandwidth else "free for both"
+    return f"""Simulated (SimGrid SMPI): {ranks} ranks on {options.nodes} nodes, {options.network}, link {options.bandwidth:g} B/s a direction, latency
+{options.latency:g} s a link; in a node: bus {options.memory_bandwidth:g} B/s, one message {options.copy_bandwidth:g} B/s, {options.copy_latency:g} s.
+Time from a common start to the last rank's return, after one warm-up, us. Reductions: {reductions}. Sends below {options.eager_bytes} B do not
+wait for their receive. Where a cell of {LIBRARY} has a *, no rule took the call: it is SMPI's ({options.below}).
+bound: the largest of ceil(log2 ranks) shortest latencies; m bytes over a node's link (allreduce: 2(N-1)/N m); what the c ranks of a node must get
+over bus and link together (c m; allreduce: 2c(p-1)/p m). fraction: bound / {LIBRARY}. Ratios: how many times as fast {LIBRARY} is.
+Settings: {' '.join(options.setting) or 'none'}.
+"""
+
+
+def table(options, results, ranks):
+    sides = [LIBRARY, *smpirun.SELECTORS]
+    lines = [header(options, ranks),
+             "| collective | bytes | " + " | ".join(sides) + " | best forced | best selector / ours | best forced / ours | bound | fraction |",
+             "|---" * (len(sides) + 7) + "|"]
+    forced = sorted({key.split("/")[0] for key in results.data["points"] if key.startswith("forced ")})
+
+    def time(side, collective, size):
+        return (results.get(side, collective, size) or {}).get("us", math.inf)
+
+    def shown(value):
+        return f"{value:.4g}" if value < 1000 else f"{value:.0f}" if value < math.inf else "-"
+
+    for collective in options.collectives:
+        for size in options.bytes:
+            ours = time(LIBRARY, collective, size)
+            point = results.get(LIBRARY, collective, size) or {}
+            selector = min(time(side, collective, size) for side in smpirun.SELECTORS)
+            best, name = min(((time(side, collective, size), side[len("forced "):]) for side in forced), default=(math.inf, ""))
+            least = bound(options, collective, size, ranks)
+            cells = [shown(ours) + ("" if point.get("taken", True) else "*")]
+            cells += [shown(time(side, collective, size)) for side in smpirun.SELECTORS]
+            cells += [f"{shown(best)} {name}", f"{selector / ours:.2f}", f"{best / ours:.2f}", shown(least), f"{least / ours:.2f}"]
+            lines.append(f"| {collective} | {size} | " + " | ".join(cells) + " |")
+    failed = collections.defaultdict(list)
+    for key, point in results.data["points"].items():
+        side, collective, size = key.split("/")
+        if "failed" in point and collective in options.collectives:
+            failed[f"{collective} {side}: {point['failed']}"].append(int(size))
+    lines += ["", *(f"- {what}: {', '.join(map(str, sorted(sizes)))} B" for what, sizes in sorted(failed.items()))]
+    return "\n".join(lines) + "\n"
+
+
+def words(accepted):
+    def parse(text):
+        items = text.split(",")
+        for item in items:
+            if item not in accepted:
+                raise argparse.ArgumentTypeError(f"'{item}' is not accepted; accepted are {', '.join(accepted)}")
+        return items
+    return parse
+
+
+def sizes(text):
+    try:
+        found = sorted({int(item) for item in text.split(",")})
+    except ValueError:
+        found = [0]
+    if any(size <= 0 or size % 8 for size in found):
+        raise argparse.ArgumentTypeError(f"'{text}' is not accepted; accepted are multiples of 8, with commas between")
+    return found
+
+
+def setting(text):
+    if not text.startswith("HANPMPI_") or "=" not in text:
+        raise argparse.ArgumentTypeError(f"'{text}' is not accepted; accepted are HANPMPI_NAME=value")
+    return text
+
+
+def read_options():
+    parser = argparse.ArgumentParser(description="The library against SMPI's selectors and algorithms, simulated.")
+    parser.add_argument("--programs", type=Path, required=True, help="folder of the programs simulated and simulated_native")
+    parser.add_argument("--results", required=True, metavar="JSON", help="points measured so far; the run goes on from there")
+    parser.add_argument("--table", metavar="MARKDOWN", help="file for the table (standard output)")
+    parser.add_argument("--network", choices=machine.NETWORKS, default="star", help="(%(default)s)")
+    parser.add_argument("--collectives", type=words(COLLECTIVES), default=list(COLLECTIVES), help="(all)")
+    parser.add_argument("--bytes", type=sizes, default="8,64,512,4096,32768,262144,1048576,4194304,16777216", help="(%(default)s)")
+    parser.add_argument("--setting", type=setting, action="append", default=[], metavar="HANPMPI_NAME=VALUE", help="for the library; repeatable")
+    parser.add_argument("--below", choices=[*smpirun.SELECTORS, "cheap"], default="mpich", help="what runs the calls that no rule takes (%(default)s)")
+    parser.add_argument("--eager-bytes", type=int, default=65536, help="sends below do not wait for their receive (%(default)s, SMPI's own default)")
+    parser.add_argument("--reduce-bandwidth", type=float, default=0, metavar="BYTES/S", help="charge reductions, everybody's (0: free)")
+    parser.add_argument("--sides", type=words(SIDES), default=list(SIDES), help="what to measure (%s)" % ",".join(SIDES))
+    parser.add_argument("--validate-bytes", type=sizes, default="8,65536", help="sizes whose results are checked first (%(default)s)")
+    parser.add_argument("--no-validate", action="store_true")
+    parser.add_argument("--processes", type=int, default=2, help="simulations at a time (%(default)s)")
+    parser.add_argument("--timeout", type=int, default=900, metavar="SECONDS", help="of one simulation, real time (%(default)s)")
+    parser.add_argument("--table-only", action="store_true", help="measure nothing")
+    machine.add_options(parser)
+    return parser.parse_args()
+
+
+def main():
+    options = read_options()
+    os.nice(10)
+    names = ("network", "nodes", "ranks", "bandwidth", "latency", "memory_bandwidth", "copy_bandwidth", "copy_latency", "leaf", "routers",
+             "eager_bytes", "reduce_bandwidth", "setting", "below")
+    results = Results(options.results, {name: getattr(options, name) for name in names})
+    with tempfile.TemporaryDirectory(prefix="hanpmpi-platform-") as directory:
+        stem = Path(directory) / options.network
+        ranks = machine.write(options, options.network, stem)
+        if not options.table_only:
+            if "library" in options.sides and not options.no_validate:
+                validate(options, stem, ranks)
+            with concurrent.futures.ThreadPoolExecutor(options.processes) as pool:
+                running = [pool.submit(measure, job, options.bytes, options, stem, ranks, results) for job in jobs(options, stem)]
+                for job in concurrent.futures.as_completed(running):
+                    job.result()
+    text = table(options, results, ranks)
+    if options.table:
+        Path(options.table).write_text(text)
+    else:
+        print(text, end="")
+
+
+if __name__ == "__main__":
+    main()

@@ -48,7 +48,7 @@ static struct {
     size_t bytes;
     const char *noise[LIST_MAX];
     int noise_count;
-    int blocks, repeat;
+    int blocks, calls, repeat;
     double block_seconds, delay_seconds;
     int delayed[LIST_MAX], delayed_count;
     bool sides[SIDE_COUNT];
@@ -69,6 +69,7 @@ static const struct argp_option argp_options[] = {
     {"noise", 'n', "LIST", 0, "levels, as HANPMPI_NOISE takes them (default off,2%,5%,10%)", 0},
     {"blocks", 'k', "N", 0, "blocks of each side and level, 0: no slow-down (default 10)", 0},
     {"block-seconds", 's', "SECONDS", 0, "length of a block without noise (default 0.5)", 0},
+    {"calls", 'C', "N", 0, "calls of a block, instead of --block-seconds", 0},
     {"delayed", 'd', "RANKS", 0, "ranks to delay, one after the other (default: none)", 0},
     {"delay-ms", 'D', "MS", 0, "by how much (default 10)", 0},
     {"repeat", 'r', "N", 0, "repetitions with a delayed rank (default 20)", 0},
@@ -142,6 +143,9 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         break;
     case 's':
         options.block_seconds = parse_number(argument, 1e-6, 1000, "block-seconds", state);
+        break;
+    case 'C':
+        options.calls = (int)parse_number(argument, 1, CALLS_MAX, "calls", state);
         break;
     case 'd':
         for (char *word = strtok(argument, ","); word && options.delayed_count < LIST_MAX;
@@ -269,9 +273,12 @@ static double once(hp_collective_t collective, side_t side, int call, double lat
 /* How many calls of a side fill a block; also warms up. */
 static int calls_of_a_block(hp_collective_t collective, side_t side)
 {
+    const int warm_ups = options.calls ? 1 : 4;
     double mine = 0, slowest;
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < warm_ups; i++)
         mine = once(collective, side, i, 0);
+    if (options.calls)
+        return options.calls;
     MPI_Allreduce(&mine, &slowest, 1, MPI_DOUBLE, MPI_MAX, comms[SIDE_HOST]);
     return (int)fmin(fmax(ceil(options.block_seconds / slowest), 2), CALLS_MAX);
 }
@@ -312,6 +319,11 @@ static void slow_down(hp_collective_t collective)
 {
     int calls[SIDE_COUNT];
     const int runs = SIDE_COUNT * options.noise_count;
+#ifdef HP_SIMULATED
+    const bool calm_once = true; /* without noise a simulation always gives the same */
+#else
+    const bool calm_once = false;
+#endif
 
     for (int side = 0; side < SIDE_COUNT; side++)
         calls[side] = options.sides[side] ? calls_of_a_block(collective, (side_t)side) : 0;
@@ -320,8 +332,9 @@ static void slow_down(hp_collective_t collective)
             const int run =
                 (i + block * 5) % runs; /* neither a side nor a level always comes after the same */
             const side_t side = (side_t)(run % SIDE_COUNT);
-            if (options.sides[side])
-                run_block(collective, side, options.noise[run / SIDE_COUNT], block, calls[side]);
+            const char *level = options.noise[run / SIDE_COUNT];
+            if (options.sides[side] && !(calm_once && block > 0 && strcmp(level, "off") == 0))
+                run_block(collective, side, level, block, calls[side]);
         }
 }
 
@@ -329,7 +342,8 @@ static void finishing_times(hp_collective_t collective)
 {
     double *all = malloc((size_t)world_size * sizeof *all);
 
-    for (int repetition = -1; repetition < options.repeat; repetition++) /* the first warms up */
+    for (int repetition = options.blocks ? 0 : -1; repetition < options.repeat;
+         repetition++) /* -1 warms up */
         for (int which = -1; which < options.delayed_count; which++)
             for (int side = 0; side < SIDE_COUNT; side++) {
                 if (!options.sides[side])

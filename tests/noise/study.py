@@ -2,7 +2,7 @@
 """How much do collectives slow down when their ranks are interrupted? One command: runs, tables, pictures.
 
     study.py                     16 ranks on the virtual cluster (needs root), 6 minutes
-    study.py --simulated         1,024 simulated ranks (needs SimGrid), minutes
+    study.py --simulated         1,024 simulated ranks (needs SimGrid), an hour on two cores; --bytes 1M a quarter of it
     study.py --draw FILE.json    tables and pictures of figures taken before
 
 Three sides, interleaved inside one run: the library, the MPI's own, and a control that runs the library's tree with
@@ -53,13 +53,22 @@ def write(study, directory):
     draw(study, directory)
 
 
+def simulate(arguments):
+    import study_simulated
+    study = new_study("simulated", "Simulated machine", study_simulated.machine(arguments))
+    for collective in arguments.collective.split(","):
+        for output in study_simulated.run(arguments, collective, study):
+            study_figures.read_lines(output, study)
+        rates = ", ".join(f"{hz:.0f} a second ({name})" for name, hz in study["noise_hz"].items())
+        study["machine"] = f"{study_simulated.machine(arguments)}; interruptions: {rates}"
+        write(study, arguments.output) # what is there, should a later collective take too long
+
+
 def measure(arguments):
-    study = new_study("measured", "Virtual cluster", study_cluster.machine(arguments))
+    study = new_study("measured", "Virtual cluster", "; ".join([study_cluster.machine(arguments), *arguments.set]))
     for collective in arguments.collective.split(","):
         study_figures.read_lines(study_cluster.run(arguments, collective), study)
-    if arguments.set:
-        study["machine"] += "; " + " ".join(arguments.set)
-    return study
+        write(study, arguments.output)
 
 
 def parse():
@@ -83,7 +92,14 @@ def parse():
     cluster.add_argument("--hosts", type=int, default=4)
     cluster.add_argument("--ranks-per-host", type=int, default=4)
     cluster.add_argument("--rate", default="1gbit")
-    cluster.add_argument("--timeout", type=float, default=600, help="seconds for one collective (default 600)")
+    add("--timeout", type=float, default=7200, help="seconds for one run of slowdown (default 7200)")
+    simulated = parser.add_argument_group("simulation")
+    simulated.add_argument("--nodes", type=int, default=32)
+    simulated.add_argument("--ranks-per-node", type=int, default=32)
+    simulated.add_argument("--calls", type=int, default=3, help="calls of a block (default 3)")
+    simulated.add_argument("--eager", type=int, default=16384, help="bytes up to which a send does not wait for its receive (default 16384)")
+    simulated.add_argument("--forced", metavar="NAME", help="SMPI's algorithm to compare with (default: the best one known)")
+    simulated.add_argument("--jobs", type=int, default=os.cpu_count(), help="simulations at a time (default: the cores)")
     arguments = parser.parse_args()
     for setting in arguments.set:
         if not setting.startswith("HANPMPI_") or "=" not in setting:
@@ -102,7 +118,10 @@ def main():
         print(study_figures.tables(study))
         draw(study, arguments.output if os.path.isdir(arguments.output) else os.path.dirname(os.path.abspath(arguments.draw)))
         return 0
-    write(measure(arguments), arguments.output)
+    if arguments.simulated:
+        simulate(arguments)
+    else:
+        measure(arguments)
     return 0
 
 

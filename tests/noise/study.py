@@ -41,11 +41,17 @@ def new_study(kind, title, machine):
             "command": command.strip(), "commands": [command.strip()], "calls": {}, "noise": {}, "finish": {}, "trees": {}}
 
 
-def write(study, directory):
+def save(study, directory):
+    """-> the path without its suffix"""
     os.makedirs(directory, exist_ok=True)
     base = os.path.join(directory, f"noise_{study['kind']}")
     with open(base + ".json", "w") as file:
         json.dump(study, file)
+    return base
+
+
+def write(study, directory):
+    base = save(study, directory)
     text = study_figures.tables(study)
     with open(base + ".md", "w") as file:
         file.write(text + "\n")
@@ -59,9 +65,10 @@ def simulate(arguments):
     for collective in arguments.collective.split(","):
         for output in study_simulated.run(arguments, collective, study):
             study_figures.read_lines(output, study)
+            save(study, arguments.output) # an hour's work: what is there stays
         rates = ", ".join(f"{hz:.0f} a second ({name})" for name, hz in study["noise_hz"].items())
         study["machine"] = f"{study_simulated.machine(arguments)}; interruptions: {rates}"
-        write(study, arguments.output) # what is there, should a later collective take too long
+        write(study, arguments.output)
 
 
 def measure(arguments):

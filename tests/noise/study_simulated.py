@@ -55,7 +55,7 @@ def calm_seconds(arguments, collective, stem, ranks):
 
 
 def run(arguments, collective, study):
-    """All sides of a collective. -> the outputs of slowdown; notes the noise's rate in the study."""
+    """All sides of a collective. Yields the outputs of slowdown as they come; notes the noise's rate in the study."""
     options_of_machine = machines.parse("--nodes", str(arguments.nodes), "--ranks-per-node", str(arguments.ranks_per_node))
     forced = arguments.forced or FORCED[collective]
     sides = ["ours", "control", *smpirun.SELECTORS, f"forced {forced}"]
@@ -74,7 +74,8 @@ def run(arguments, collective, study):
             runs = [pool.submit(slowdown, arguments, collective, side, stem, ranks, hz,
                                 words + (late if side in ("ours", "control") or side.startswith("forced") else []))
                     for side in sides]
-            return [one.result() for one in runs]
+            for one in concurrent.futures.as_completed(runs):
+                yield one.result()
 
 
 def machine(arguments):

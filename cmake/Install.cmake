@@ -13,7 +13,7 @@ file(RELATIVE_PATH HP_PREFIX_FROM_PC ${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIB
 configure_file(cmake/hanpmpi.pc.in hanpmpi.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/hanpmpi.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
-install(FILES include/hanpmpi/hanpmpi.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/hanpmpi)
+install(FILES include/hanpmpi/hanpmpi.h include/hanpmpi/noise.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/hanpmpi)
 install(FILES LICENSE README.md ARCHITECTURE.md docs/KNOBS.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 # The manual page's list of variables comes from the same table as the library's.
@@ -22,4 +22,5 @@ add_custom_command(OUTPUT ${PROJECT_BINARY_DIR}/hanpmpi.7
                    DEPENDS hanpmpi_info docs/hanpmpi.7.head docs/hanpmpi.7.tail WORKING_DIRECTORY ${PROJECT_BINARY_DIR} VERBATIM)
 add_custom_target(hanpmpi_man ALL DEPENDS ${PROJECT_BINARY_DIR}/hanpmpi.7)
 install(FILES ${PROJECT_BINARY_DIR}/hanpmpi.7 DESTINATION ${CMAKE_INSTALL_MANDIR}/man7)
+install(FILES docs/hanpmpi-noise.7 DESTINATION ${CMAKE_INSTALL_MANDIR}/man7)
 install(FILES docs/hanpmpi_info.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)

@@ -236,6 +236,14 @@ void hp_knobs_defaults(hp_knobs_t *out)
         set_default(out, (hp_knob_id_t)id);
 }
 
+/* HANPMPI_NOISE and HANPMPI_NOISE_...: not ours, libhanpmpi-noise.so reads and checks them. */
+static bool is_of_noise(const char *entry)
+{
+    static const char name[] = "HANPMPI_NOISE";
+    return strncmp(entry, name, sizeof name - 1) == 0 &&
+           (entry[sizeof name - 1] == '=' || entry[sizeof name - 1] == '_');
+}
+
 void hp_knobs_read(hp_knobs_t *out, bool *set, hp_knob_problem_fn_t problem, void *context)
 {
     hp_knobs_defaults(out);
@@ -243,7 +251,7 @@ void hp_knobs_read(hp_knobs_t *out, bool *set, hp_knob_problem_fn_t problem, voi
         set[id] = false;
     for (char **entry = environ; entry && *entry; entry++) {
         const char *equals = strchr(*entry, '=');
-        if (!equals || strncmp(*entry, prefix, sizeof prefix - 1) != 0)
+        if (!equals || strncmp(*entry, prefix, sizeof prefix - 1) != 0 || is_of_noise(*entry))
             continue;
         char name[96], error[384], line[768];
         snprintf(name, sizeof name, "%.*s", (int)(equals - *entry), *entry);

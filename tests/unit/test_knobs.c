@@ -37,7 +37,8 @@ static void defaults_hold(void **state)
     (void)state;
     problems_t problems;
     bool set[HP_KNOB_COUNT];
-    hp_knobs_t knobs = read_from(ENTRIES("PATH=/bin", "HANPMP_VERBOSE=3", "XHANPMPI_VERBOSE=3"), set, &problems);
+    hp_knobs_t knobs =
+        read_from(ENTRIES("PATH=/bin", "HANPMP_VERBOSE=3", "XHANPMPI_VERBOSE=3"), set, &problems);
     assert_int_equal(problems.count, 0);
     for (unsigned id = 0; id < HP_KNOB_COUNT; id++) {
         const hp_knob_info_t *info = hp_knob_info((hp_knob_id_t)id);
@@ -87,10 +88,11 @@ static void values_are_read(void **state)
     (void)state;
     problems_t problems;
     bool set[HP_KNOB_COUNT];
-    hp_knobs_t knobs = read_from(ENTRIES("HANPMPI_SEGMENT_BYTES=64K", "HANPMPI_SETUP_BYTES=3m",
-                                         "HANPMPI_WINDOW_SEGMENTS=1", "HANPMPI_BCAST=tree", "HANPMPI_ENABLE=0",
-                                         "HANPMPI_TOPOLOGY=node:2 core:4", "HANPMPI_ALLREDUCE=native"),
-                                 set, &problems);
+    hp_knobs_t knobs =
+        read_from(ENTRIES("HANPMPI_SEGMENT_BYTES=64K", "HANPMPI_SETUP_BYTES=3m", "HANPMPI_WINDOW_SEGMENTS=1",
+                          "HANPMPI_BCAST=tree", "HANPMPI_ENABLE=0", "HANPMPI_TOPOLOGY=node:2 core:4",
+                          "HANPMPI_ALLREDUCE=native"),
+                  set, &problems);
     assert_int_equal(problems.count, 0);
     assert_int_equal(knobs.segment_bytes, 65536);
     assert_int_equal(knobs.setup_bytes, 3 << 20);
@@ -120,10 +122,20 @@ static void suffixes_and_ranges(void **state)
     static const struct {
         const char *text;
         int64_t value;
-    } good[] = {{"0", 0}, {"1k", 1024}, {"2K", 2048}, {"5M", 5 << 20}, {"5m", 5 << 20}, {"1G", 1 << 30},
-                {"1g", 1 << 30}, {"1073741824", 1 << 30}};
-    static const char *const bad[] = {"",    "K",    "1KB", "1.5K", "-1", "2G", "1073741825", "0x10", "12 ",
-                                      "one", "99999999999999999999", "9223372036854775807K"};
+    } good[] = {{"0", 0},        {"1k", 1024},    {"2K", 2048},    {"5M", 5 << 20},
+                {"5m", 5 << 20}, {"1G", 1 << 30}, {"1g", 1 << 30}, {"1073741824", 1 << 30}};
+    static const char *const bad[] = {"",
+                                      "K",
+                                      "1KB",
+                                      "1.5K",
+                                      "-1",
+                                      "2G",
+                                      "1073741825",
+                                      "0x10",
+                                      "12 ",
+                                      "one",
+                                      "99999999999999999999",
+                                      "9223372036854775807K"};
     for (size_t i = 0; i < ARRAY_LENGTH(good); i++) {
         int64_t value;
         assert_true(accepts(HP_KNOB_ID_segment_bytes, good[i].text, &value));
@@ -205,6 +217,16 @@ static void unknown_variables_get_the_nearest_name(void **state)
     assert_non_null(strstr(problems.lines[1], "did you mean HANPMPI_ALLREDUCE?"));
 }
 
+/* libhanpmpi-noise.so checks its own. */
+static void variables_of_the_noise_are_left_alone(void **state)
+{
+    (void)state;
+    problems_t problems;
+    read_from(ENTRIES("HANPMPI_NOISE=5%", "HANPMPI_NOISE_HZ=x", "HANPMPI_NOISEHZ=1"), NULL, &problems);
+    assert_int_equal(problems.count, 1);
+    assert_non_null(strstr(problems.lines[0], "HANPMPI_NOISEHZ"));
+}
+
 /* Any value of any knob survives format and parse. */
 static void format_and_parse_round_trip(void **state)
 {
@@ -252,8 +274,8 @@ static void adopt_takes_what_the_job_shares(void **state)
     problems_t problems;
     hp_knobs_t mine = read_from(ENTRIES("HANPMPI_VERBOSE=0", "HANPMPI_SEGMENT_BYTES=1K"), NULL, &problems);
     hp_knobs_t theirs =
-        read_from(ENTRIES("HANPMPI_VERBOSE=3", "HANPMPI_SEGMENT_BYTES=2K", "HANPMPI_SHAPES=node:binary"), NULL,
-                  &problems);
+        read_from(ENTRIES("HANPMPI_VERBOSE=3", "HANPMPI_SEGMENT_BYTES=2K", "HANPMPI_SHAPES=node:binary"),
+                  NULL, &problems);
     assert_int_equal(hp_knobs_difference(&mine, &theirs), HP_KNOB_ID_shapes);
     hp_knobs_adopt(&mine, &theirs);
     assert_int_equal(mine.segment_bytes, 2048);
@@ -272,6 +294,7 @@ int main(void)
         cmocka_unit_test(bad_values_keep_the_default),
         cmocka_unit_test(long_values_are_refused),
         cmocka_unit_test(unknown_variables_get_the_nearest_name),
+        cmocka_unit_test(variables_of_the_noise_are_left_alone),
         cmocka_unit_test(format_and_parse_round_trip),
         cmocka_unit_test(adopt_takes_what_the_job_shares),
     };

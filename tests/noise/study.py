@@ -105,7 +105,7 @@ def parse():
     simulated.add_argument("--ranks-per-node", type=int, default=32)
     simulated.add_argument("--calls", type=int, default=3, help="calls of a block (default 3)")
     simulated.add_argument("--eager", type=int, default=16384, help="bytes up to which a send does not wait for its receive (default 16384)")
-    simulated.add_argument("--forced", metavar="NAME", help="SMPI's algorithm to compare with (default: the best one known)")
+    simulated.add_argument("--forced", metavar="NAME", help="SMPI's algorithm to compare with (default: scatter_LR_allgather for bcast, scatter_gather for reduce)")
     simulated.add_argument("--jobs", type=int, default=os.cpu_count(), help="simulations at a time (default: the cores)")
     arguments = parser.parse_args()
     for setting in arguments.set:

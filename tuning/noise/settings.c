@@ -205,7 +205,7 @@ bool noise_settings_read(noise_settings_t *out, char *error, size_t room)
 
     *out = (noise_settings_t){.hz = 10};
     snprintf(signals, sizeof signals, "%d to %d", SIGRTMIN, SIGRTMAX);
-    if (!read_number("HANPMPI_NOISE_HZ", 0.001, 10000, &out->hz, "0.001 to 10000", error, room) ||
+    if (!read_number("HANPMPI_NOISE_HZ", 0.001, 1e6, &out->hz, "0.001 to 1000000", error, room) ||
         !read_number("HANPMPI_NOISE_SEED", 0, 9e15, &seed, "0 to 9e15", error, room) ||
         !read_number("HANPMPI_NOISE_DELAY_SECONDS", 0, 1e6, &out->delay_seconds, "0 to 1000000", error,
                      room) ||

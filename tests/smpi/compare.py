@@ -82,7 +82,7 @@ def measure(job, sizes, options, stem, ranks, results):
                 results.put(job.side, job.collective, size, {"failed": f"not done within {options.timeout} s of real time"})
             return
         if missing:
-            results.put(job.side, job.collective, missing.pop(0), {"failed": f"SMPI ends with exit status {status}"})
+            results.put(job.side, job.collective, missing.pop(0), {"failed": f"SMPI ends with exit status {status} before it is done"})
 
 
 def is_wrong(job):

@@ -1,26 +1,26 @@
-/* fold_memory: preloaded into the simulator, makes all large allocations share one piece of memory.
+/* fold_memory: preloaded into the simulator, makes all large temporary buffers share one piece of memory.
  *
- * SMPI's own algorithms allocate temporary buffers as large as the message on every rank: a reduction of 16
- * MiB on 1,024 ranks takes more than 16 GiB. Where the data is garbage anyway (simulated --fold) they may as
- * well be the same pages. From FOLD_BYTES up an allocation is taken for a message: nothing that the simulator
- * keeps for itself is that large.
+ * SMPI's own algorithms allocate buffers as large as the message on every rank: a reduction of 16 MiB on
+ * 1,024 ranks takes more than 16 GiB. Where the data is garbage anyway (simulated --fold) they may as well be
+ * the same pages. They are told from what the simulator keeps for itself by being made with C++'s new[],
+ * which its containers do not use: folding every large malloc breaks it.
  *
- * Threads: one, as the simulator. Ownership: a table of the folded allocations, static. */
+ * Threads: one, as the simulator. Ownership: a table of the folded buffers, static. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #define EXPORT __attribute__((visibility("default")))
 
-void *__libc_malloc(size_t bytes);
-void *__libc_realloc(void *memory, size_t bytes);
-void __libc_free(void *memory);
+/* operator new[] and delete[], by their names in the C++ ABI. */
+void *_Znam(size_t bytes);
+void _ZdaPv(void *memory);
+void _ZdaPvm(void *memory, size_t bytes);
 
-enum { FOLD_BYTES = 4 << 20, FOLDED_MAX = 1 << 16, PAGE_BYTES = 4096 };
+enum { FOLD_BYTES = 1 << 20, FOLDED_MAX = 1 << 16, PAGE_BYTES = 4096 };
 
 /* Open addressing by page number; a slot that was given back keeps REMOVED, so that searches go on past it.
  */
@@ -62,7 +62,7 @@ static void *fold(size_t bytes)
     return NULL;
 }
 
-/* The slot of a folded allocation, or -1. */
+/* The slot of a folded buffer, or -1. */
 static ptrdiff_t find(const void *memory)
 {
     if (!memory || (uintptr_t)memory % PAGE_BYTES != 0)
@@ -74,32 +74,29 @@ static ptrdiff_t find(const void *memory)
     return -1;
 }
 
-EXPORT void *malloc(size_t bytes)
+EXPORT void *_Znam(size_t bytes)
 {
     void *memory = bytes >= FOLD_BYTES ? fold(bytes) : NULL;
-    return memory ? memory : __libc_malloc(bytes);
+    if (!memory)
+        memory = malloc(bytes ? bytes : 1);
+    if (!memory)
+        abort(); /* nobody here catches std::bad_alloc */
+    return memory;
 }
 
-EXPORT void free(void *memory)
+EXPORT void _ZdaPv(void *memory)
 {
     const ptrdiff_t i = find(memory);
     if (i < 0) {
-        __libc_free(memory);
+        free(memory);
         return;
     }
     munmap(memory, folded[i].bytes);
     folded[i].memory = &removed;
 }
 
-EXPORT void *realloc(void *memory, size_t bytes)
+EXPORT void _ZdaPvm(void *memory, size_t bytes)
 {
-    const ptrdiff_t i = find(memory);
-    if (i < 0)
-        return __libc_realloc(memory, bytes);
-    void *moved = malloc(bytes);
-    if (moved) {
-        memmove(moved, memory, bytes < folded[i].bytes ? bytes : folded[i].bytes);
-        free(memory);
-    }
-    return moved;
+    (void)bytes;
+    _ZdaPv(memory);
 }

@@ -86,7 +86,7 @@ def against_size(document, directory, name, title, caption):
 
 
 def simulated_against_size(cells, directory, name, title, caption):
-    """cells: {collective: {bytes: {"ours": us, "selectors": {name: us}, "best": us, "bound": us}}}"""
+    """cells: {collective: {bytes: {"ours": us, "selectors": {name: us}, "best": us or None}}}"""
     names = [collective for collective in TITLES if collective in cells]
     figure, axes = plt.subplots(1, len(names), figsize=(4.6 * len(names), 4.4), squeeze=False)
     palette = ["#c1440e", "#b59f00", "#7b3f8c", "#3b5b92"]
@@ -97,10 +97,10 @@ def simulated_against_size(cells, directory, name, title, caption):
         for selector, color in zip(rows[0]["selectors"], palette):
             plot.plot(sizes, [row["selectors"].get(selector) or float("nan") for row in rows], marker=".", color=color, linewidth=1,
                       label=f"{selector} selector")
-        plot.plot(sizes, [row["best"] or float("nan") for row in rows], color="#888888", linestyle="--", marker="s", markersize=3,
-                  label="best of all forced algorithms")
+        if any(row["best"] for row in rows):
+            plot.plot(sizes, [row["best"] or float("nan") for row in rows], color="#888888", linestyle="--", marker="s", markersize=3,
+                      label="best of all forced algorithms")
         plot.plot(sizes, [row["ours"] for row in rows], marker="o", markersize=4, color=OURS, linewidth=2, label="hanpmpi")
-        plot.plot(sizes, [row["bound"] for row in rows], color=BOUND, linestyle=":", label="lower bound")
         plot.set_yscale("log")
         plot.set_title(TITLES[collective], fontsize=10)
         plot.set_ylabel("simulated time of the slowest rank (us)")

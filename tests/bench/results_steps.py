@@ -53,6 +53,15 @@ class Run:
         if done.returncode:
             raise Failed(f"{shlex.join(command[:4])} ... ended with {done.returncode}")
 
+    def simulated(self, name, *options):
+        """The library against SMPI's selectors (and forced algorithms) on a simulated machine: a JSON file and its table."""
+        programs = os.path.join(self.build, "tests", "smpi")
+        if not os.path.exists(os.path.join(programs, "simulated")):
+            raise Skipped("the simulator is missing: apt-get install libsimgrid-dev, and build again")
+        path = self.json(name)
+        self.command([sys.executable, "tests/smpi/compare.py", "--programs", programs, "--results", path, "--table", path[:-4] + "md",
+                      *options], timeout=24 * 3600)
+
     def on_cluster(self, mpi, program, hosts="4", ranks="4", library=True, launcher_options=()):
         """A program and its arguments on virtual hosts with 1 Gbit/s links; ranks: of each host, a number or a list."""
         if subprocess.run([VCLUSTER, "check"], stdout=subprocess.DEVNULL).returncode:
@@ -126,10 +135,28 @@ def forced(run):
 def noise(run):
     """Slow-down under noise on the virtual cluster."""
     run.command([sys.executable, "tests/noise/study.py", "--build", run.build, "--output", run.output,
-                 *([] if run.full else ["--blocks", "5", "--repeat", "10"])])
+                 *(["--blocks", "12", "--block-seconds", "3"] if run.full else ["--blocks", "6", "--block-seconds", "0.8"])])
+
+
+@step
+def simulated(run):
+    """A simulated machine: the library against SMPI's selectors and every algorithm it can be forced to."""
+    if run.full:
+        run.simulated("simulated_32x32")
+    else:
+        run.simulated("simulated_8x8", "--nodes", "8", "--ranks-per-node", "8", "--bytes", "8,4096,262144,4194304", "--timeout", "60")
+
+
+@step
+def scaling(run):
+    """Time against the number of ranks, simulated: 16 a node, 1 MiB."""
+    for nodes in (4, 8, 16, 32, 64, 128) if run.full else (4, 8, 16):
+        run.simulated(f"scaling_{nodes}", "--nodes", str(nodes), "--ranks-per-node", "16", "--bytes", "1048576", "--sides",
+                      "library,selectors", "--validate-bytes", "8")
 
 
 @step
 def noise_simulated(run):
-    """Slow-down under noise at 1,024 simulated ranks."""
-    run.command([sys.executable, "tests/noise/study.py", "--simulated", "--build", run.build, "--output", run.output])
+    """Slow-down under noise in simulation: 16 ranks, with --full 1,024."""
+    run.command([sys.executable, "tests/noise/study.py", "--simulated", "--build", run.build, "--output", run.output,
+                 *([] if run.full else ["--nodes", "4", "--ranks-per-node", "4"])], timeout=24 * 3600)

@@ -170,7 +170,69 @@ def section_noise(directory):
             "tests/noise/README.md tells the method.", "", *lines] if lines else []
 
 
-SECTIONS = [section_cluster, section_layouts, section_arrival, section_forced, section_node, section_noise]
+def simulated_title(conditions):
+    ranks = conditions["nodes"] * conditions["ranks"][0] if len(conditions["ranks"]) == 1 else sum(conditions["ranks"])
+    return (f"{ranks:,} ranks on {conditions['nodes']} nodes, {conditions['network']}, {8e-9 * conditions['bandwidth']:g} Gbit/s, "
+            f"{1e6 * conditions['latency']:g} us, memory bus {1e-9 * conditions['memory_bandwidth']:g} GB/s")
+
+
+def cells_of(document):
+    """{collective: {bytes: {side: us}}} of the points that were measured."""
+    cells = {}
+    for key, point in document["points"].items():
+        side, collective, size = key.rsplit("/", 2)
+        if "us" in point:
+            cells.setdefault(collective, {}).setdefault(int(size), {})[side] = point["us"]
+    return cells
+
+
+SELECTORS = ("ompi", "mpich", "mvapich2", "impi")
+
+
+def section_simulated(directory):
+    lines = []
+    for name in sorted(os.listdir(directory)):
+        document = load(directory, name[:-5]) if name.startswith("simulated_") and name.endswith(".json") else None
+        if not document:
+            continue
+        title = simulated_title(document["conditions"])
+        cells = {collective: {size: {"ours": sides["hanpmpi"], "selectors": {selector: sides.get(selector) for selector in SELECTORS},
+                                     "best": min((us for side, us in sides.items() if side.startswith("forced ")), default=None)}
+                              for size, sides in sizes.items() if "hanpmpi" in sides} for collective, sizes in cells_of(document).items()}
+        path = pictures.simulated_against_size(cells, directory, name[:-5], f"Simulated: {title}",
+                                               f"Simulated with SimGrid's SMPI: {title}. Step simulated of tests/bench/reproduce.")
+        lines += [f"### {title}", "", *picture(path, "simulated time against size")]
+        table = os.path.join(directory, name[:-4] + "md")
+        if os.path.exists(table):
+            with open(table) as file:
+                lines += [file.read().rstrip(), ""]
+    ranks = {}
+    for name in os.listdir(directory):
+        document = load(directory, name[:-5]) if name.startswith("scaling_") and name.endswith(".json") else None
+        if document:
+            count = document["conditions"]["nodes"] * document["conditions"]["ranks"][0]
+            for collective, sizes in cells_of(document).items():
+                for sides in sizes.values():
+                    found = [sides[selector] for selector in SELECTORS if selector in sides]
+                    if found and "hanpmpi" in sides:
+                        ranks.setdefault(collective, {})[count] = {"hanpmpi": sides["hanpmpi"], "best of four selectors": min(found)}
+            conditions = document["conditions"]
+    if ranks:
+        path = pictures.against_ranks(ranks, directory, "scaling", "Simulated: 1 MiB, time against ranks",
+                                      f"Simulated with SimGrid's SMPI: {conditions['ranks'][0]} ranks a node, {conditions['network']}, "
+                                      f"{8e-9 * conditions['bandwidth']:g} Gbit/s, {1e6 * conditions['latency']:g} us. Step scaling.")
+        lines += ["### Scaling", "", "1 MiB, 16 ranks a node; microseconds, and how many times as fast the library is as SMPI's best selector.", "",
+                  *picture(path, "simulated time against ranks"), "| collective | ranks | library | best selector | ratio |", "|---|---|---|---|---|"]
+        for collective in TITLES:
+            for count in sorted(ranks.get(collective, {})):
+                ours, best = ranks[collective][count].values()
+                lines.append(f"| {TITLES[collective]} | {count:,} | {ours:,.0f} | {best:,.0f} | {best / ours:.2f} |")
+        lines.append("")
+    return ["## Simulated machines", "", "SimGrid's SMPI runs the library's own code on a simulated machine. tests/smpi/README.md tells what is fair about the "
+            "comparison, and what is not.", "", *lines] if lines else []
+
+
+SECTIONS = [section_cluster, section_layouts, section_arrival, section_forced, section_node, section_simulated, section_noise]
 
 
 def version():

@@ -98,11 +98,11 @@ def node(run):
 @step
 def cluster(run):
     """16 ranks on 4 virtual hosts: the library against the MPI's own, and their lower bound."""
-    sizes = ["--bytes", "8:16M" if run.full else "8:4M", "--factor", "2" if run.full else "4", "--seconds", "2" if run.full else "0.7"]
+    sizes = ["--bytes", "4:16M" if run.full else "4:4M", "--factor", "2" if run.full else "4", "--seconds", "2" if run.full else "0.7"]
     run.on_cluster("openmpi", [run.bench("openmpi"), *sizes, "--json", run.json("cluster_openmpi")])
     large = ["--bytes", "64K:4M", "--factor", "4", "--seconds", "1"]
-    run.on_cluster("openmpi", [run.bench("openmpi"), *large[:1], "4M", *large[4:], "--arrival", "none,ascending,late,random",
-                               "--json", run.json("arrival_openmpi")])
+    run.on_cluster("openmpi", [run.bench("openmpi"), "--bytes", "4M", "--seconds", "1", "--arrival", "none,ascending,late,random",
+                               "--skew", "0.5,1" if run.full else "1", "--json", run.json("arrival_openmpi")])
     if not run.full:
         return
     run.on_cluster("openmpi", [run.bench("openmpi"), *large, "--buffers", "cold", "--json", run.json("cold_openmpi")])

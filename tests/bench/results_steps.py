@@ -98,7 +98,7 @@ def node(run):
 @step
 def cluster(run):
     """16 ranks on 4 virtual hosts: the library against the MPI's own, and their lower bound."""
-    sizes = ["--bytes", "4:16M" if run.full else "4:4M", "--factor", "2" if run.full else "4", "--seconds", "2" if run.full else "0.7"]
+    sizes = ["--bytes", "8:16M" if run.full else "16:4M", "--factor", "2" if run.full else "4", "--seconds", "2" if run.full else "0.7"]
     run.on_cluster("openmpi", [run.bench("openmpi"), *sizes, "--json", run.json("cluster_openmpi")])
     large = ["--bytes", "64K:4M", "--factor", "4", "--seconds", "1"]
     run.on_cluster("openmpi", [run.bench("openmpi"), "--bytes", "4M", "--seconds", "1", "--arrival", "none,ascending,late,random",

@@ -105,12 +105,16 @@ def parse():
     simulated.add_argument("--ranks-per-node", type=int, default=32)
     simulated.add_argument("--calls", type=int, default=3, help="calls of a block (default 3)")
     simulated.add_argument("--eager", type=int, default=16384, help="bytes up to which a send does not wait for its receive (default 16384)")
-    simulated.add_argument("--forced", metavar="NAME", help="SMPI's algorithm to compare with (default: scatter_LR_allgather for bcast, scatter_gather for reduce)")
+    simulated.add_argument("--forced", metavar="NAME", help="SMPI's algorithm to compare with, or none (default: scatter_LR_allgather for bcast, scatter_gather for reduce)")
+    simulated.add_argument("--selectors", default="ompi,mpich,mvapich2,impi", help="of SMPI, to compare with (default: all four; none)")
     simulated.add_argument("--jobs", type=int, default=os.cpu_count(), help="simulations at a time (default: the cores)")
     arguments = parser.parse_args()
     for setting in arguments.set:
         if not setting.startswith("HANPMPI_") or "=" not in setting:
             parser.error(f"--set {setting}: accepted is HANPMPI_NAME=VALUE")
+    for selector in arguments.selectors.split(","):
+        if selector not in ("ompi", "mpich", "mvapich2", "impi", "none"):
+            parser.error(f"--selectors {selector}: accepted are ompi, mpich, mvapich2, impi, or none")
     for collective in arguments.collective.split(","):
         if collective not in ("bcast", "reduce"):
             parser.error(f"--collective {collective}: accepted are bcast and reduce")

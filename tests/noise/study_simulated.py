@@ -58,7 +58,9 @@ def run(arguments, collective, study):
     """All sides of a collective. Yields the outputs of slowdown as they come; notes the noise's rate in the study."""
     options_of_machine = machines.parse("--nodes", str(arguments.nodes), "--ranks-per-node", str(arguments.ranks_per_node))
     forced = arguments.forced or FORCED[collective]
-    sides = ["ours", "control", *smpirun.SELECTORS, f"forced {forced}"]
+    sides = ["ours", "control", *(name for name in arguments.selectors.split(",") if name != "none")]
+    if forced != "none":
+        sides.append(f"forced {forced}")
     with tempfile.TemporaryDirectory(prefix="hanpmpi-noise-") as directory:
         stem = os.path.join(directory, "star")
         ranks = machines.write(options_of_machine, "star", stem)

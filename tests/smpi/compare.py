@@ -189,7 +189,7 @@ def table(options, results, ranks):
             ours = time(LIBRARY, collective, size)
             point = results.get(LIBRARY, collective, size) or {}
             selector = min(time(side, collective, size) for side in smpirun.SELECTORS)
-            best, name = min(((time(side, collective, size), side[len("forced "):]) for side in forced), default=(math.inf, ""))
+            best, name = min([(math.inf, "")] + [(time(side, collective, size), side[len("forced "):]) for side in forced])
             least = bound(options, collective, size, ranks)
             cells = [shown(ours) + ("" if point.get("taken", True) else "*")]
             cells += [shown(time(side, collective, size)) + mark(side, collective, size) for side in smpirun.SELECTORS]

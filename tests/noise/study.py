@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """How much do collectives slow down when their ranks are interrupted? One command: runs, tables, pictures.
 
-    study.py                     16 ranks on the virtual cluster (needs root), 6 minutes
-    study.py --simulated         1,024 simulated ranks (needs SimGrid), an hour on two cores; --bytes 1M a quarter of it
+    study.py                     16 ranks on the virtual cluster (needs root), some minutes
+    study.py --simulated         1,024 simulated ranks (needs SimGrid), hours on two cores
     study.py --draw FILE.json    tables and pictures of figures taken before
 
 Three sides, interleaved inside one run: the library, the MPI's own, and a control that runs the library's tree with
@@ -65,7 +65,7 @@ def simulate(arguments):
     for collective in arguments.collective.split(","):
         for output in study_simulated.run(arguments, collective, study):
             study_figures.read_lines(output, study)
-            save(study, arguments.output) # an hour's work: what is there stays
+            save(study, arguments.output) # long work: what is there stays
         rates = ", ".join(f"{hz:.0f} a second ({name})" for name, hz in study["noise_hz"].items())
         study["machine"] = f"{study_simulated.machine(arguments)}; interruptions: {rates}"
         write(study, arguments.output)

@@ -155,15 +155,15 @@ def section_noise(directory):
     sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "noise"))
     import study_figures
     lines = []
-    for kind in ("measured", "simulated"):
-        study = load(directory, f"noise_{kind}")
+    for folder, kind in ((directory, "measured"), (directory, "simulated"), (os.path.join(directory, "1024_ranks"), "simulated")):
+        study = load(folder, f"noise_{kind}")
         if not study:
             continue
         text = study_figures.tables(study).splitlines()
         text = ["#" + line if line.startswith("#") else line for line in text]
         lines += text + [""]
         for name in [f"noise_{kind}_slowdown"] + [f"noise_{kind}_delayed_{collective}" for collective in study["finish"]]:
-            path = os.path.join(directory, name + ".svg")
+            path = os.path.join(folder, name + ".svg")
             if os.path.exists(path):
                 lines += picture(path, name.replace("_", " "))
     return ["## Noise", "", "The library, the MPI's own, and a control that runs the library's tree with MPI_Waitall for each segment. "

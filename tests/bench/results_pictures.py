@@ -86,7 +86,7 @@ def against_size(document, directory, name, title, caption):
 
 
 def simulated_against_size(cells, directory, name, title, caption):
-    """cells: {collective: {bytes: {"ours": us, "selectors": {name: us}, "best": us or None}}}"""
+    """cells: {collective: {bytes: {"ours": us, "taken": bool, "selectors": {name: us}, "best": us or None}}}"""
     names = [collective for collective in TITLES if collective in cells]
     figure, axes = plt.subplots(1, len(names), figsize=(4.6 * len(names), 4.4), squeeze=False)
     palette = ["#c1440e", "#b59f00", "#7b3f8c", "#3b5b92"]
@@ -99,8 +99,11 @@ def simulated_against_size(cells, directory, name, title, caption):
                       label=f"{selector} selector")
         if any(row["best"] for row in rows):
             plot.plot(sizes, [row["best"] or float("nan") for row in rows], color="#888888", linestyle="--", marker="s", markersize=3,
-                      label="best of all forced algorithms")
-        plot.plot(sizes, [row["ours"] for row in rows], marker="o", markersize=4, color=OURS, linewidth=2, label="hanpmpi")
+                      label="best forced algorithm measured")
+        plot.plot(sizes, [row["ours"] if row["taken"] else float("nan") for row in rows], marker="o", markersize=4, color=OURS, linewidth=2,
+                  label="hanpmpi")
+        plot.plot(sizes, [float("nan") if row["taken"] else row["ours"] for row in rows], "o", markersize=4, markerfacecolor="white", color=OURS,
+                  linestyle="none", label="hanpmpi, passed through to SMPI")
         plot.set_yscale("log")
         plot.set_title(TITLES[collective], fontsize=10)
         plot.set_ylabel("simulated time of the slowest rank (us)")

@@ -101,8 +101,8 @@ def cluster(run):
     sizes = ["--bytes", "8:16M" if run.full else "16:4M", "--factor", "2" if run.full else "4", "--seconds", "2" if run.full else "0.7"]
     run.on_cluster("openmpi", [run.bench("openmpi"), *sizes, "--json", run.json("cluster_openmpi")])
     large = ["--bytes", "64K:4M", "--factor", "4", "--seconds", "1"]
-    run.on_cluster("openmpi", [run.bench("openmpi"), "--bytes", "4M", "--seconds", "1", "--arrival",
-                               "none,ascending,late,random" if run.full else "none,late", "--skew", "0.5,1" if run.full else "1", "--json", run.json("arrival_openmpi")])
+    patterns = ["--arrival", "none,ascending,late,random", "--skew", "0.5,1"] if run.full else ["--arrival", "none,late", "--skew", "1"]
+    run.on_cluster("openmpi", [run.bench("openmpi"), "--bytes", "4M", "--seconds", "1", *patterns, "--json", run.json("arrival_openmpi")])
     if not run.full:
         return
     run.on_cluster("openmpi", [run.bench("openmpi"), *large, "--buffers", "cold", "--json", run.json("cold_openmpi")])
@@ -136,7 +136,7 @@ def forced(run):
 @step
 def noise(run):
     """Slow-down under noise on the virtual cluster."""
-    run.command([sys.executable, "tests/noise/study.py", "--build", run.build, "--output", run.output,
+    run.command(["/usr/bin/python3", "tests/noise/study.py", "--build", run.build, "--output", run.output,
                  *(["--blocks", "12", "--block-seconds", "3"] if run.full else ["--blocks", "6", "--block-seconds", "0.8"])])
 
 
@@ -160,7 +160,7 @@ def scaling(run):
 @step
 def noise_simulated(run):
     """Slow-down under noise in simulation: 16 ranks, with --full also 1,024."""
-    study = [sys.executable, "tests/noise/study.py", "--simulated", "--build", run.build, "--output"]
+    study = ["/usr/bin/python3", "tests/noise/study.py", "--simulated", "--build", run.build, "--output"]
     run.command([*study, run.output, "--nodes", "4", "--ranks-per-node", "4"])
     if run.full:
         run.command([*study, os.path.join(run.output, "1024_ranks"), "--bytes", "1M", "--delayed", "37,32"], timeout=24 * 3600)

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """How much do collectives slow down when their ranks are interrupted? One command: runs, tables, pictures.
 
     study.py                     16 ranks on the virtual cluster (needs root), some minutes

@@ -56,8 +56,8 @@ def read_info(key, words, study):
         study["mpi"] = " ".join(words).split(". Copyright")[0]
     elif key in ("ranks", "bytes"):
         study[key] = int(words[0])
-    elif key == "delay_seconds":
-        study[key] = float(words[0])
+    elif key == "delay_seconds": # a simulated study knows it; its runs without a delayed rank say something else
+        study.setdefault(key, float(words[0]))
 
 
 def is_off(noise):

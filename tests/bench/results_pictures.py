@@ -124,8 +124,10 @@ def against_ranks(cells, directory, name, title, caption):
             plot.plot(ranks, [cells[collective][count].get(label) or float("nan") for count in ranks], marker="o", markersize=4,
                       color=color, label=label)
         plot.set_xscale("log", base=2)
-        plot.set_yscale("log")
+        plot.set_ylim(bottom=0)
         plot.set_xticks(ranks)
+        if len(ranks) == 1:
+            plot.set_xlim(ranks[0] / 2, ranks[0] * 2)
         plot.set_xticklabels([f"{count:,}" for count in ranks], fontsize=8)
         plot.minorticks_off()
         plot.set_xlabel("ranks")

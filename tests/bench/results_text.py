@@ -229,16 +229,17 @@ def section_simulated(directory):
         if document:
             count = document["conditions"]["nodes"] * document["conditions"]["ranks"][0]
             for collective, sizes in cells_of(document).items():
-                for sides in sizes.values():
+                for size, sides in sizes.items():
                     found = [sides[selector] for selector in SELECTORS if selector in sides]
-                    if found and "hanpmpi" in sides:
+                    if found and "hanpmpi" in sides and document["points"][f"hanpmpi/{collective}/{size}"].get("taken", True):
                         ranks.setdefault(collective, {})[count] = {"hanpmpi": sides["hanpmpi"], "best of four selectors": min(found)}
             conditions = document["conditions"]
     if ranks:
         path = pictures.against_ranks(ranks, directory, "scaling", "Simulated: 1 MiB, time against ranks",
                                       f"Simulated with SimGrid's SMPI: {conditions['ranks'][0]} ranks a node, {conditions['network']}, "
                                       f"{8e-9 * conditions['bandwidth']:g} Gbit/s, {1e6 * conditions['latency']:g} us. Step scaling.")
-        lines += ["### Scaling", "", "1 MiB, 16 ranks a node; microseconds, and how many times as fast the library is as SMPI's best selector.", "",
+        lines += ["### Scaling", "", "1 MiB, 16 ranks a node; microseconds, and how many times as fast the library is as SMPI's best selector. An allreduce is passed "
+                  "through on more than 4 nodes; the rule for 4 comes from a slower network, where it is faster than the MPI's own.", "",
                   *picture(path, "simulated time against ranks"), "| collective | ranks | library | best selector | ratio |", "|---|---|---|---|---|"]
         for collective in TITLES:
             for count in sorted(ranks.get(collective, {})):

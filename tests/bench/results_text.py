@@ -4,15 +4,14 @@ Every section is a function of the folder; it returns its lines, or nothing when
 and no figure is written by hand."""
 import json
 import os
-import platform
-import subprocess
+import sys
 
 import results_pictures as pictures
 from results_pictures import TITLES, bytes_text, columns
 
 HEAD = """# Results
 
-Written by `tests/bench/reproduce` from the figures in `docs/results/`; do not edit. {command}
+Written by `tests/bench/reproduce` from the figures in `docs/results/`; do not edit.
 
 - **time**: of the slowest rank, median over the repetitions, in microseconds, unless a table says otherwise.
 - **ratio**: the MPI's own by the library, both measured inside one run, in turns; above 1 the library is faster. Behind it the quartiles
@@ -151,7 +150,6 @@ def section_node(directory):
 
 
 def section_noise(directory):
-    import sys
     sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "noise"))
     import study_figures
     lines = []
@@ -253,14 +251,9 @@ def section_simulated(directory):
 SECTIONS = [section_cluster, section_layouts, section_arrival, section_forced, section_node, section_simulated, section_noise]
 
 
-def version():
-    done = subprocess.run(["git", "describe", "--always", "--dirty"], capture_output=True, text=True)
-    return done.stdout.strip() or "unknown"
-
-
 def write(directory, text):
     """Writes the text; returns the paths of what was written."""
-    lines = HEAD.format(command=f"Machine of the last run: {platform.machine()}, Linux {platform.release()}.").splitlines() + [""]
+    lines = HEAD.splitlines() + [""]
     for section in SECTIONS:
         lines += section(directory)
     with open(text, "w") as file:

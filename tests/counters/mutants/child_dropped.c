@@ -1,10 +1,5 @@
 /* Mutant: the root of a tree forgets its last child, which goes on waiting for it. */
-#include "topo_tree/tree.h"
-
-hp_status_t __real_hp_neighbors_init(hp_neighbors_t *, const hp_hierarchy_t *, const hp_shapes_t *, uint32_t,
-                                     uint32_t);
-hp_status_t __wrap_hp_neighbors_init(hp_neighbors_t *, const hp_hierarchy_t *, const hp_shapes_t *, uint32_t,
-                                     uint32_t);
+#include "neighbors.h"
 
 hp_status_t __wrap_hp_neighbors_init(hp_neighbors_t *out, const hp_hierarchy_t *h, const hp_shapes_t *shapes,
                                      uint32_t root, uint32_t rank)

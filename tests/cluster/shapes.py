@@ -3,7 +3,6 @@
 
 Exit code: 0, 1 on a failure, 77 when no virtual cluster can be made here.
 """
-import os
 import subprocess
 import sys
 import tempfile

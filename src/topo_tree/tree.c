@@ -14,62 +14,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include "topo_tree/items.h"
-
-/* The sub-groups of one group as a shape sees them: position 0 is the one that holds the root, if one does;
- * the others follow in a ring. */
-typedef struct {
-    uint32_t first; /* number of the first sub-group */
-    uint32_t count;
-    uint32_t start; /* which of them, counted from first, is at position 0 */
-} ring_t;
-
-static ring_t ring_of(const hp_hierarchy_t *h, uint32_t root, uint32_t depth, uint32_t rank)
-{
-    ring_t ring = {.start = 0};
-    uint32_t group = hp_hierarchy_group_of(h, depth, rank);
-    ring.first = hp_hierarchy_subgroups(h, depth, group, &ring.count);
-    if (hp_hierarchy_group_of(h, depth, root) == group)
-        ring.start = hp_hierarchy_group_of(h, depth + 1, root) - ring.first;
-    return ring;
-}
-
-static uint32_t ring_position(const ring_t *ring, uint32_t subgroup)
-{
-    return (subgroup - ring->first + ring->count - ring->start) % ring->count;
-}
-
-static uint32_t ring_subgroup(const ring_t *ring, uint32_t position)
-{
-    return ring->first + (ring->start + position) % ring->count;
-}
-
-static uint32_t lead_of(const hp_hierarchy_t *h, uint32_t root, uint32_t depth, uint32_t group)
-{
-    uint32_t count;
-    if (hp_hierarchy_group_of(h, depth, root) == group)
-        return root;
-    return hp_hierarchy_members(h, depth, group, &count)[0];
-}
-
-/* The depth of the outermost group that rank leads. */
-static uint32_t top_depth(const hp_hierarchy_t *h, uint32_t root, uint32_t rank)
-{
-    uint32_t depth = hp_hierarchy_level_count(h);
-    while (depth > 0 && lead_of(h, root, depth - 1, hp_hierarchy_group_of(h, depth - 1, rank)) == rank)
-        depth--;
-    return depth;
-}
+#include "topo_tree/team.h"
 
 /* Adds the children that rank has in its group of that depth: appends them to *out, or only counts them when
  * there is no array yet. room: how many more the array takes. */
 static void add_children(hp_neighbors_t *out, const hp_hierarchy_t *h, const hp_shapes_t *shapes,
-                         uint32_t root, uint32_t rank, uint32_t depth, uint32_t room)
+                         const hp_leads_t *leads, uint32_t rank, uint32_t depth, uint32_t room)
 {
-    hp_level_t level = hp_hierarchy_level(h, depth);
-    ring_t ring = ring_of(h, root, depth, rank);
-    uint32_t position = ring_position(&ring, hp_hierarchy_group_of(h, depth + 1, rank));
+    const hp_team_t team = hp_team_of(h, leads, depth, rank);
     uint32_t *children = room ? out->children + out->child_count : NULL;
-    uint32_t count = hp_shape_children(shapes->shape[level], ring.count, position, children, room);
+    uint32_t count =
+        hp_shape_children(shapes->shape[team.level], team.count, team.position, children, room);
     if (room) {
         for (uint32_t low = 0, high = count; low + 1 < high; low++) { /* ascending to descending */
             uint32_t swapped = children[--high];
@@ -77,8 +32,8 @@ static void add_children(hp_neighbors_t *out, const hp_hierarchy_t *h, const hp_
             children[low] = swapped;
         }
         for (uint32_t i = 0; i < count; i++)
-            children[i] = lead_of(h, root, depth + 1, ring_subgroup(&ring, children[i]));
-        memset(out->child_level + out->child_count, level, count);
+            children[i] = hp_team_rank(&team, children[i]);
+        memset(out->child_level + out->child_count, team.level, count);
     }
     out->child_count += count;
 }
@@ -86,6 +41,8 @@ static void add_children(hp_neighbors_t *out, const hp_hierarchy_t *h, const hp_
 hp_status_t hp_neighbors_init(hp_neighbors_t *out, const hp_hierarchy_t *h, const hp_shapes_t *shapes,
                               uint32_t root, uint32_t rank)
 {
+    const hp_leads_t leads = {.root = root};
+
     *out = (hp_neighbors_t){.parent = -1, .parent_level = HP_LEVEL_COUNT};
     if (root >= hp_hierarchy_rank_count(h) || rank >= hp_hierarchy_rank_count(h))
         return HP_ERR_ARG;
@@ -95,19 +52,17 @@ hp_status_t hp_neighbors_init(hp_neighbors_t *out, const hp_hierarchy_t *h, cons
             return HP_ERR_ARG;
     }
 
-    uint32_t top = top_depth(h, root, rank);
+    uint32_t top = hp_leads_top(h, &leads, rank);
     uint32_t outermost = top > 0 ? top - 1 : 0; /* the outermost group in which rank has a position */
     if (top > 0) {
-        hp_level_t level = hp_hierarchy_level(h, outermost);
-        ring_t ring = ring_of(h, root, outermost, rank);
-        uint32_t position = ring_position(&ring, hp_hierarchy_group_of(h, top, rank));
-        uint32_t above = (uint32_t)hp_shape_parent(shapes->shape[level], ring.count, position);
-        out->parent = (int32_t)lead_of(h, root, top, ring_subgroup(&ring, above));
-        out->parent_level = (uint8_t)level;
+        const hp_team_t team = hp_team_of(h, &leads, outermost, rank);
+        uint32_t above = (uint32_t)hp_shape_parent(shapes->shape[team.level], team.count, team.position);
+        out->parent = (int32_t)hp_team_rank(&team, above);
+        out->parent_level = (uint8_t)team.level;
     }
 
     for (uint32_t depth = outermost; depth < level_count; depth++)
-        add_children(out, h, shapes, root, rank, depth, 0);
+        add_children(out, h, shapes, &leads, rank, depth, 0);
     uint32_t total = out->child_count;
     if (total == 0)
         return HP_OK;
@@ -119,7 +74,7 @@ hp_status_t hp_neighbors_init(hp_neighbors_t *out, const hp_hierarchy_t *h, cons
         return HP_ERR_NO_MEM;
     }
     for (uint32_t depth = outermost; depth < level_count && out->child_count < total; depth++)
-        add_children(out, h, shapes, root, rank, depth, total - out->child_count);
+        add_children(out, h, shapes, &leads, rank, depth, total - out->child_count);
     return HP_OK;
 }
 

@@ -4,10 +4,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef enum { TASK_SEND, TASK_RECV, TASK_REDUCE, TASK_COPY } task_kind_t;
+typedef enum {
+    TASK_SEND,
+    TASK_RECV,
+    TASK_REDUCE,
+    TASK_REDUCE_TO,
+    TASK_COPY,
+    TASK_PULL,
+    TASK_WAIT,
+    TASK_SET,
+    TASK_NATIVE
+} task_kind_t;
 
 struct hp_task {
     uint8_t kind;      /* task_kind_t */
+    uint8_t label;     /* hp_label_t */
+    uint8_t native;    /* hp_native_t */
     bool scratch;      /* the buffer comes from the pool, */
     bool scratch_held; /* and does now */
     int32_t lane;
@@ -19,6 +31,15 @@ struct hp_task {
     char *buffer; /* what the task reads from or fills; set when the task starts, for scratch and operands */
     hp_operand_t in, out;
     size_t count;
+    union {
+        hp_operand_t right; /* REDUCE_TO: its other operand */
+        uint64_t value;     /* WAIT, SET */
+        uint32_t root;      /* NATIVE */
+        struct {
+            void *const *address; /* PULL: where the member says what it has is */
+            uint32_t member;
+        };
+    };
 };
 
 typedef struct {
@@ -30,6 +51,7 @@ struct hp_segment {
     hp_request_t *request;
     uint32_t task_count, edge_count;
     uint32_t unfinished;
+    hp_label_t label; /* of the tasks to come */
     hp_task_t *tasks;
     edge_t *edges;
 };
@@ -38,9 +60,20 @@ typedef struct {
     hp_task_t *first, *last;
 } queue_t;
 
+typedef enum {
+    LANE_SEND = HP_LANE_SEND,
+    LANE_RECV = HP_LANE_RECV,
+    LANE_WAIT,
+    LANE_SET,
+    LANE_NATIVE
+} lane_kind_t;
+
 typedef struct {
-    hp_direction_t direction;
+    lane_kind_t kind;
     uint32_t peer, tag;
+    hp_counter_t *counter; /* WAIT, SET */
+    hp_handle_t comm;      /* NATIVE */
+    int32_t next_wait;     /* WAIT: the next such lane, -1 at the end */
     uint32_t limit, in_flight;
     queue_t waiting; /* emitted and not posted yet, in segment order */
 } lane_t;
@@ -54,13 +87,14 @@ struct hp_request {
     size_t plan_bytes;
     lane_t *lanes;
     uint32_t lane_count, lane_capacity;
+    int32_t first_wait;     /* list of the lanes that wait for counters */
     hp_segment_t *segments; /* the window */
     void *task_memory;
     size_t segment_capacity, task_memory_bytes;
 
     uint64_t next_segment; /* the next one to emit */
     uint64_t done_segments;
-    queue_t ready; /* reductions and copies whose turn has come */
+    queue_t ready; /* what needs no message and whose turn has come */
     hp_status_t error;
     uint32_t scratch_held;
     hp_request_counters_t counters;
@@ -103,6 +137,7 @@ hp_status_t hp_request_create(hp_transport_t *transport, hp_pool_t *pool, hp_req
         return HP_ERR_NO_MEM;
     request->transport = transport;
     request->pool = pool;
+    request->first_wait = -1;
     *out = request;
     return HP_OK;
 }
@@ -123,6 +158,7 @@ void *hp_request_plan(hp_request_t *request, size_t plan_bytes)
 {
     assert(hp_request_done(request));
     request->lane_count = 0;
+    request->first_wait = -1;
     if (plan_bytes > request->plan_bytes) {
         void *plan = realloc(request->plan, plan_bytes);
         if (!plan)
@@ -133,8 +169,7 @@ void *hp_request_plan(hp_request_t *request, size_t plan_bytes)
     return request->plan;
 }
 
-int32_t hp_request_new_lane(hp_request_t *request, hp_direction_t direction, uint32_t peer, uint32_t tag,
-                            uint32_t limit)
+static int32_t add_lane(hp_request_t *request, const lane_t *lane)
 {
     if (request->lane_count == request->lane_capacity) {
         uint32_t capacity = request->lane_capacity ? 2 * request->lane_capacity : 16;
@@ -144,9 +179,16 @@ int32_t hp_request_new_lane(hp_request_t *request, hp_direction_t direction, uin
         request->lanes = lanes;
         request->lane_capacity = capacity;
     }
-    request->lanes[request->lane_count] =
-        (lane_t){.direction = direction, .peer = peer, .tag = tag, .limit = limit ? limit : 1};
+    request->lanes[request->lane_count] = *lane;
     return (int32_t)request->lane_count++;
+}
+
+int32_t hp_request_new_lane(hp_request_t *request, hp_direction_t direction, uint32_t peer, uint32_t tag,
+                            uint32_t limit)
+{
+    return add_lane(
+        request,
+        &(lane_t){.kind = (lane_kind_t)direction, .peer = peer, .tag = tag, .limit = limit ? limit : 1});
 }
 
 int32_t hp_request_lane(hp_request_t *request, hp_direction_t direction, uint32_t peer, uint32_t tag,
@@ -154,10 +196,43 @@ int32_t hp_request_lane(hp_request_t *request, hp_direction_t direction, uint32_
 {
     for (uint32_t i = 0; i < request->lane_count; i++) {
         const lane_t *lane = &request->lanes[i];
-        if (lane->peer == peer && lane->direction == direction && lane->tag == tag)
+        if (lane->peer == peer && lane->kind == (lane_kind_t)direction && lane->tag == tag)
             return (int32_t)i;
     }
     return hp_request_new_lane(request, direction, peer, tag, limit);
+}
+
+/* There are as many of these as a rank has peers on its node. */
+static int32_t find_counter_lane(const hp_request_t *request, lane_kind_t kind, const hp_counter_t *counter)
+{
+    for (uint32_t i = 0; i < request->lane_count; i++)
+        if (request->lanes[i].kind == kind && request->lanes[i].counter == counter)
+            return (int32_t)i;
+    return -1;
+}
+
+int32_t hp_request_wait_lane(hp_request_t *request, const hp_counter_t *counter)
+{
+    int32_t lane = find_counter_lane(request, LANE_WAIT, counter);
+    if (lane >= 0)
+        return lane;
+    lane = add_lane(
+        request,
+        &(lane_t){.kind = LANE_WAIT, .counter = (hp_counter_t *)counter, .next_wait = request->first_wait});
+    if (lane >= 0)
+        request->first_wait = lane;
+    return lane;
+}
+
+int32_t hp_request_set_lane(hp_request_t *request, hp_counter_t *counter)
+{
+    const int32_t lane = find_counter_lane(request, LANE_SET, counter);
+    return lane >= 0 ? lane : add_lane(request, &(lane_t){.kind = LANE_SET, .counter = counter, .limit = 1});
+}
+
+int32_t hp_request_native_lane(hp_request_t *request, hp_handle_t comm)
+{
+    return add_lane(request, &(lane_t){.kind = LANE_NATIVE, .comm = comm, .limit = 1});
 }
 
 /* ---- emitting ---- */
@@ -166,7 +241,11 @@ static hp_task_t *emit(hp_segment_t *segment, task_kind_t kind, size_t count)
 {
     assert(segment->task_count < segment->request->pipeline.tasks_per_segment);
     hp_task_t *task = &segment->tasks[segment->task_count++];
-    *task = (hp_task_t){.kind = (uint8_t)kind, .lane = -1, .segment = segment, .count = count};
+    *task = (hp_task_t){.kind = (uint8_t)kind,
+                        .label = (uint8_t)segment->label,
+                        .lane = -1,
+                        .segment = segment,
+                        .count = count};
     return task;
 }
 
@@ -201,6 +280,62 @@ hp_task_t *hp_emit_reduce(hp_segment_t *segment, hp_operand_t in, hp_operand_t i
     return task;
 }
 
+hp_task_t *hp_emit_reduce_to(hp_segment_t *segment, hp_operand_t left, hp_operand_t right, void *result,
+                             size_t count)
+{
+    hp_task_t *task = emit(segment, TASK_REDUCE_TO, count);
+    task->in = left;
+    task->right = right;
+    task->out = hp_at(result);
+    task->scratch = !result;
+    return task;
+}
+
+hp_task_t *hp_emit_pull(hp_segment_t *segment, uint32_t member, void *const *address, size_t offset, void *to,
+                        size_t count)
+{
+    hp_task_t *task = emit(segment, TASK_PULL, count);
+    task->member = member;
+    task->address = address;
+    task->in.offset = offset;
+    task->out = hp_at(to);
+    task->scratch = !to;
+    return task;
+}
+
+hp_task_t *hp_emit_wait(hp_segment_t *segment, int32_t lane, uint64_t value)
+{
+    hp_task_t *task = emit(segment, TASK_WAIT, 0);
+    task->lane = lane;
+    task->value = value;
+    return task;
+}
+
+hp_task_t *hp_emit_set(hp_segment_t *segment, int32_t lane, uint64_t value)
+{
+    hp_task_t *task = emit(segment, TASK_SET, 0);
+    task->lane = lane;
+    task->value = value;
+    return task;
+}
+
+hp_task_t *hp_emit_native(hp_segment_t *segment, int32_t lane, hp_native_t what, hp_operand_t from, void *to,
+                          size_t count, uint32_t root)
+{
+    hp_task_t *task = emit(segment, TASK_NATIVE, count);
+    task->lane = lane;
+    task->native = (uint8_t)what;
+    task->in = from;
+    task->out = hp_at(to);
+    task->root = root;
+    return task;
+}
+
+void hp_segment_label(hp_segment_t *segment, hp_label_t label)
+{
+    segment->label = label;
+}
+
 hp_task_t *hp_emit_copy(hp_segment_t *segment, void *to, hp_operand_t from, size_t count)
 {
     hp_task_t *task = emit(segment, TASK_COPY, count);
@@ -225,33 +360,60 @@ void hp_emit_after(hp_task_t *task, hp_task_t *before)
 
 static char *operand_address(hp_operand_t operand)
 {
-    return operand.task ? operand.task->buffer : operand.address;
+    char *base = operand.task ? operand.task->buffer : operand.address;
+    return operand.offset ? base + operand.offset : base;
+}
+
+/* The task's buffer comes from the pool from now on, until its segment is complete. */
+static hp_status_t take_scratch(hp_request_t *request, hp_task_t *task)
+{
+    char *raw = hp_pool_get(request->pool, request->pipeline.scratch_bytes);
+    if (!raw)
+        return HP_ERR_NO_MEM;
+    task->buffer = raw + request->pipeline.scratch_shift;
+    task->scratch_held = true;
+    if (++request->scratch_held > request->counters.scratch_peak)
+        request->counters.scratch_peak = request->scratch_held;
+    return HP_OK;
+}
+
+static hp_status_t post_message(hp_request_t *request, const lane_t *lane, hp_task_t *task)
+{
+    const hp_transport_ops_t *ops = request->transport->ops;
+    const hp_pipeline_t *p = &request->pipeline;
+    hp_status_t status = HP_OK;
+
+    switch ((task_kind_t)task->kind) {
+    case TASK_SEND:
+        task->buffer = operand_address(task->in);
+        request->counters.sends++;
+        return ops->isend(request->transport, task->buffer, task->count, &p->type, lane->peer, lane->tag,
+                          task);
+    case TASK_RECV:
+        if (task->scratch)
+            status = take_scratch(request, task);
+        if (status != HP_OK)
+            return status;
+        request->counters.recvs++;
+        return ops->irecv(request->transport, task->buffer, task->count, &p->type, lane->peer, lane->tag,
+                          task);
+    default:
+        task->buffer = operand_address(task->out);
+        request->counters.natives++;
+        return ops->icollective(request->transport, (hp_native_t)task->native, lane->comm,
+                                operand_address(task->in), task->buffer, task->count, &p->type, p->op,
+                                task->root, task);
+    }
 }
 
 static hp_status_t post(hp_request_t *request, lane_t *lane, hp_task_t *task)
 {
-    const hp_transport_ops_t *ops = request->transport->ops;
-    hp_status_t status;
-
-    if (task->kind == TASK_SEND) {
-        task->buffer = operand_address(task->in);
-        status = ops->isend(request->transport, task->buffer, task->count, &request->pipeline.type,
-                            lane->peer, lane->tag, task);
-        request->counters.sends++;
-    } else {
-        if (task->scratch) {
-            char *raw = hp_pool_get(request->pool, request->pipeline.scratch_bytes);
-            if (!raw)
-                return HP_ERR_NO_MEM;
-            task->buffer = raw + request->pipeline.scratch_shift;
-            task->scratch_held = true;
-            if (++request->scratch_held > request->counters.scratch_peak)
-                request->counters.scratch_peak = request->scratch_held;
-        }
-        status = ops->irecv(request->transport, task->buffer, task->count, &request->pipeline.type,
-                            lane->peer, lane->tag, task);
-        request->counters.recvs++;
+    if (lane->kind == LANE_SET) {
+        lane->in_flight++;
+        queue_push(&request->ready, task);
+        return HP_OK;
     }
+    hp_status_t status = post_message(request, lane, task);
     if (status == HP_OK) {
         lane->in_flight++;
         request->counters.in_flight++;
@@ -259,7 +421,8 @@ static hp_status_t post(hp_request_t *request, lane_t *lane, hp_task_t *task)
     return status;
 }
 
-/* Posts from the head of a lane as long as the head is free to go and the lane has room. */
+/* Posts from the head of a lane as long as the head is free to go and the lane has room. A lane of waits has
+ * none: its counter is looked at in take_flags. */
 static void lane_pump(hp_request_t *request, lane_t *lane)
 {
     while (request->error == HP_OK && lane->waiting.first && lane->waiting.first->waits == 0 &&
@@ -291,6 +454,7 @@ static void segment_emit(hp_request_t *request, hp_segment_t *segment)
 {
     segment->task_count = 0;
     segment->edge_count = 0;
+    segment->label = HP_LABEL_OTHER;
     request->pipeline.emit(request->plan, segment, request->next_segment++);
     segment->unfinished = segment->task_count;
     /* A lane holds its tasks in segment order from the moment they are emitted, whenever they become ready.
@@ -323,10 +487,10 @@ static void task_complete(hp_request_t *request, hp_task_t *task)
         if (--waiter->waits == 0)
             task_released(request, waiter);
     }
-    if (task->lane >= 0) {
+    if (task->lane >= 0 && task->kind != TASK_WAIT) {
         lane_t *lane = &request->lanes[task->lane];
         lane->in_flight--;
-        request->counters.in_flight--;
+        request->counters.in_flight -= lane->kind != LANE_SET;
         lane_pump(request, lane);
     }
     if (--segment->unfinished == 0) {
@@ -336,24 +500,88 @@ static void task_complete(hp_request_t *request, hp_task_t *task)
     }
 }
 
+/* inout = in (op) inout */
+static hp_status_t reduce(hp_request_t *request, const char *in, char *inout, size_t count)
+{
+    const hp_pipeline_t *p = &request->pipeline;
+    if (p->kernel) {
+        p->kernel(in, inout, inout, count);
+        return HP_OK;
+    }
+    return request->transport->ops->reduce(request->transport, in, inout, count, &p->type, p->op);
+}
+
+static hp_status_t copy(hp_request_t *request, char *to, const char *from, size_t count)
+{
+    return request->transport->ops->copy(request->transport, to, from, count, &request->pipeline.type);
+}
+
+/* The MPI's own reduction has two buffers. The order of operands is kept: what is in the way of the result
+ * moves. */
+static hp_status_t reduce_to(hp_request_t *request, const char *left, char *right, char *result, size_t count)
+{
+    const hp_pipeline_t *p = &request->pipeline;
+    hp_status_t status;
+
+    if (p->kernel) {
+        p->kernel(left, right, result, count);
+        return HP_OK;
+    }
+    if (result == right)
+        return reduce(request, left, right, count);
+    if (result == left && p->commutative)
+        return reduce(request, right, result, count);
+    if (result != left) {
+        status = copy(request, result, right, count);
+        return status == HP_OK ? reduce(request, left, result, count) : status;
+    }
+    char *raw = hp_pool_get(request->pool, p->scratch_bytes);
+    if (!raw)
+        return HP_ERR_NO_MEM;
+    char *aside = raw + p->scratch_shift;
+    status = copy(request, aside, right, count);
+    if (status == HP_OK)
+        status = reduce(request, left, aside, count);
+    if (status == HP_OK)
+        status = copy(request, result, aside, count);
+    hp_pool_put(request->pool, raw);
+    return status;
+}
+
+static hp_status_t run_task(hp_request_t *request, hp_task_t *task)
+{
+    if (task->scratch) {
+        const hp_status_t status = take_scratch(request, task);
+        if (status != HP_OK)
+            return status;
+    } else {
+        task->buffer = operand_address(task->out);
+    }
+    switch ((task_kind_t)task->kind) {
+    case TASK_REDUCE:
+        request->counters.reductions++;
+        return reduce(request, operand_address(task->in), task->buffer, task->count);
+    case TASK_REDUCE_TO:
+        request->counters.reductions++;
+        return reduce_to(request, operand_address(task->in), operand_address(task->right), task->buffer,
+                         task->count);
+    case TASK_COPY:
+        request->counters.copies++;
+        return copy(request, task->buffer, operand_address(task->in), task->count);
+    case TASK_PULL:
+        request->counters.pulls++;
+        return hp_node_pull(request->pipeline.node, task->member, (char *)*task->address + task->in.offset,
+                            task->buffer, task->count * request->pipeline.type.bytes);
+    default: /* TASK_SET */
+        request->counters.sets++;
+        atomic_store_explicit(request->lanes[task->lane].counter, task->value, memory_order_release);
+        return HP_OK;
+    }
+}
+
 static void run_local(hp_request_t *request, hp_task_t *task)
 {
-    const hp_transport_ops_t *ops = request->transport->ops;
-
-    task->buffer = operand_address(task->out);
-    if (task->kind == TASK_REDUCE) {
-        const char *in = operand_address(task->in);
-        if (request->pipeline.kernel)
-            request->pipeline.kernel(in, task->buffer, task->buffer, task->count);
-        else
-            request->error = ops->reduce(request->transport, in, task->buffer, task->count,
-                                         &request->pipeline.type, request->pipeline.op);
-        request->counters.reductions++;
-    } else {
-        request->error = ops->copy(request->transport, task->buffer, operand_address(task->in), task->count,
-                                   &request->pipeline.type);
-        request->counters.copies++;
-    }
+    request->error = run_task(request, task);
     if (request->error == HP_OK)
         task_complete(request, task);
 }
@@ -363,6 +591,25 @@ static void run_ready(hp_request_t *request)
     hp_task_t *task;
     while (request->error == HP_OK && (task = queue_pop(&request->ready)))
         run_local(request, task);
+}
+
+/* Completes the waits whose counter has come. Returns whether there were any. */
+static bool take_flags(hp_request_t *request)
+{
+    bool moved = false;
+
+    for (int32_t i = request->first_wait; i >= 0; i = request->lanes[i].next_wait) {
+        lane_t *lane = &request->lanes[i];
+        if (!lane->waiting.first || lane->waiting.first->waits)
+            continue;
+        const uint64_t value = atomic_load_explicit(lane->counter, memory_order_acquire);
+        while (lane->waiting.first && !lane->waiting.first->waits && lane->waiting.first->value <= value &&
+               request->error == HP_OK) {
+            task_complete(request, queue_pop(&lane->waiting));
+            moved = true;
+        }
+    }
+    return moved;
 }
 
 /* After an error: nothing may touch a buffer any more, then the scratch buffers go back. */
@@ -452,13 +699,19 @@ static hp_status_t progress(hp_request_t *request, take_fn_t take, bool *moved)
     void *done[POLL_BATCH];
     uint32_t count = 0;
 
-    hp_status_t status = take(request->transport, done, POLL_BATCH, &count);
+    hp_status_t status = HP_OK;
+    if (request->counters.in_flight)
+        status = take(request->transport, done, POLL_BATCH, &count);
     *moved = count > 0;
     for (uint32_t i = 0; i < count && request->error == HP_OK; i++)
         task_complete(request, done[i]);
     if (request->error == HP_OK)
         request->error = status;
     run_ready(request);
+    while (request->error == HP_OK && take_flags(request)) {
+        *moved = true;
+        run_ready(request);
+    }
     if (request->error != HP_OK)
         give_up(request, request->counters.window_segments);
     return request->error;

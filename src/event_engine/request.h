@@ -1,11 +1,12 @@
 /* request: a collective in execution: a pipeline of segments, each a small graph of tasks.
  *
  * Vocabulary
- *   task     one send, receive, reduction or copy of one segment
- *   segment  the tasks of one piece of the message; an algorithm emits them with their dependencies
+ *   task     one send, receive, reduction, copy, look at a flag or collective of the MPI below, of one
+ * segment segment  the tasks of one piece of the message; an algorithm emits them with their dependencies
  *   lane     all sends to one peer, or all receives from it, with one tag: a queue in segment order. At most
- *            `limit` of them are in flight (N sends per child, M receives per parent).
- *   window   the number of segments that have tasks at a time: bounds the memory whatever the message size
+ *            `limit` of them are in flight (N sends per child, M receives per parent). Likewise: all waits
+ * for one counter in shared memory, all settings of one, all collectives on one communicator. window   the
+ * number of segments that have tasks at a time: bounds the memory whatever the message size
  *
  * Design (X. Luo 2020, section 3.3, ADAPT): the completion of a task is an event. It releases the tasks that
  * depend on it and nothing else; there is no wait for "all" anywhere. Children and segments are independent
@@ -25,8 +26,24 @@
 #include <stdint.h>
 #include "base/pool.h"
 #include "base/status.h"
+#include "event_engine/mem/node_memory.h"
 #include "event_engine/op/op.h"
 #include "event_engine/transport.h"
+
+/* Which task of the hierarchical pipeline (HAN) something belongs to: on the node level or inside nodes, on
+ * the way up (a reduction) or down. */
+#define HP_LABEL_TABLE(X)                                                                                    \
+    X(OTHER, other)                                                                                          \
+    X(SR, sr)                                                                                                \
+    X(IR, ir)                                                                                                \
+    X(IB, ib)                                                                                                \
+    X(SB, sb)
+typedef enum {
+#define X(id, name) HP_LABEL_##id,
+    HP_LABEL_TABLE(X)
+#undef X
+        HP_LABEL_COUNT
+} hp_label_t;
 
 typedef struct hp_request hp_request_t;
 typedef struct hp_segment hp_segment_t;
@@ -46,7 +63,9 @@ typedef struct {
     ptrdiff_t scratch_shift;      /* added to a scratch buffer's address before use: -true_lb of the type */
     hp_type_t type;
     hp_handle_t op;
-    hp_kernel_fn_t kernel; /* does the reductions; NULL: the transport does */
+    bool commutative;             /* the operation */
+    hp_kernel_fn_t kernel;        /* does the reductions; NULL: the transport does */
+    const hp_node_memory_t *node; /* what tasks read from peers; NULL: there are no such tasks */
     hp_emit_fn_t emit;
 } hp_pipeline_t;
 
@@ -68,6 +87,13 @@ int32_t hp_request_lane(hp_request_t *request, hp_direction_t direction, uint32_
 int32_t hp_request_new_lane(hp_request_t *request, hp_direction_t direction, uint32_t peer, uint32_t tag,
                             uint32_t limit);
 
+/* A lane of waits for a counter, or of settings of one's own. They are in segment order, so their values must
+ * grow. */
+int32_t hp_request_wait_lane(hp_request_t *request, const hp_counter_t *counter);
+int32_t hp_request_set_lane(hp_request_t *request, hp_counter_t *counter);
+/* A lane of collectives on a communicator (transport.h): one at a time, in segment order. */
+int32_t hp_request_native_lane(hp_request_t *request, hp_handle_t comm);
+
 /* Emits the first window of segments and posts what is ready. On an error nothing is in flight. */
 hp_status_t hp_request_start(hp_request_t *request, const hp_pipeline_t *pipeline);
 
@@ -79,18 +105,25 @@ hp_status_t hp_request_progress(hp_request_t *request, bool *moved);
 hp_status_t hp_request_wait(hp_request_t *request, bool *moved);
 bool hp_request_done(const hp_request_t *request);
 
-/* Emitting. An operand is an address, or the buffer that an earlier task of the same segment filled. */
+/* Emitting. An operand is an address, or the buffer that an earlier task of the same segment filled; offset
+ * bytes into it. */
 typedef struct {
     char *address;
     const hp_task_t *task;
+    size_t offset;
 } hp_operand_t;
 static inline hp_operand_t hp_at(const void *address)
 {
-    return (hp_operand_t){(char *)address, NULL};
+    return (hp_operand_t){(char *)address, NULL, 0};
 }
 static inline hp_operand_t hp_of(const hp_task_t *task)
 {
-    return (hp_operand_t){NULL, task};
+    return (hp_operand_t){NULL, task, 0};
+}
+static inline hp_operand_t hp_within(hp_operand_t operand, size_t offset)
+{
+    operand.offset += offset;
+    return operand;
 }
 
 /* Every emitted task starts as soon as all tasks it depends on are complete. */
@@ -101,13 +134,32 @@ hp_task_t *hp_emit_recv(hp_segment_t *segment, int32_t lane, void *to, size_t co
 hp_task_t *hp_emit_recv_scratch(hp_segment_t *segment, int32_t lane, size_t count);
 /* inout = in (op) inout; hp_of() the new task is inout. */
 hp_task_t *hp_emit_reduce(hp_segment_t *segment, hp_operand_t in, hp_operand_t inout, size_t count);
+/* result = left (op) right. result may be left or right; NULL: a scratch buffer, kept until the segment is
+ * complete. */
+hp_task_t *hp_emit_reduce_to(hp_segment_t *segment, hp_operand_t left, hp_operand_t right, void *result,
+                             size_t count);
 hp_task_t *hp_emit_copy(hp_segment_t *segment, void *to, hp_operand_t from, size_t count);
+/* Copies from the memory of a member of the node: from *address there, read when the task starts, plus offset
+ * bytes. to: NULL: into a scratch buffer. The type must be dense. */
+hp_task_t *hp_emit_pull(hp_segment_t *segment, uint32_t member, void *const *address, size_t offset, void *to,
+                        size_t count);
+/* Complete when the lane's counter is at least value. */
+hp_task_t *hp_emit_wait(hp_segment_t *segment, int32_t lane, uint64_t value);
+/* Sets the lane's counter to value. */
+hp_task_t *hp_emit_set(hp_segment_t *segment, int32_t lane, uint64_t value);
+/* A collective of the MPI below on the lane's communicator: root is a rank there. Bcast: in place in `to`.
+ * Reduce: from -> to, significant at the root. */
+hp_task_t *hp_emit_native(hp_segment_t *segment, int32_t lane, hp_native_t what, hp_operand_t from, void *to,
+                          size_t count, uint32_t root);
+/* Tasks emitted from now on belong to this part of the pipeline: for the trace. */
+void hp_segment_label(hp_segment_t *segment, hp_label_t label);
 /* task waits for before; before = NULL is allowed and means nothing to wait for. */
 void hp_emit_after(hp_task_t *task, hp_task_t *before);
 
 /* Counters of the request since its last start, for tests and statistics. */
 typedef struct {
     uint64_t sends, recvs, reductions, copies;
+    uint64_t pulls, sets, natives;
     uint32_t window_segments; /* the window that was used */
     uint32_t scratch_peak;    /* scratch buffers held at the same time, at most */
     uint32_t in_flight;       /* sends and receives posted and not complete */

@@ -35,6 +35,9 @@ static inline bool hp_type_is_dense(const hp_type_t *type)
     return type->bytes == type->extent && type->bytes == type->true_extent && type->true_lb == 0;
 }
 
+/* Collectives of the MPI below. */
+typedef enum { HP_NATIVE_BCAST, HP_NATIVE_REDUCE } hp_native_t;
+
 typedef struct {
     /* Start sending count elements to peer, or receiving at most count elements from it. cookie comes back
      * from poll when the operation is complete (the buffer may then be reused, or has been filled). On an
@@ -59,6 +62,14 @@ typedef struct {
     /* inout = in (op) inout, element by element, in that order of operands. */
     hp_status_t (*reduce)(hp_transport_t *transport, const void *in, void *inout, size_t count,
                           const hp_type_t *type, hp_handle_t op);
+    /* Starts a non-blocking collective of the MPI below on the communicator comm. Bcast: of `to`. NULL: not
+     * offered. */
+    hp_status_t (*icollective)(hp_transport_t *transport, hp_native_t what, hp_handle_t comm,
+                               const void *from, void *to, size_t count, const hp_type_t *type,
+                               hp_handle_t op, uint32_t root, void *cookie);
+    /* Lets the MPI below move its own messages on: for a caller that waits for something else. NULL: not
+     * needed. */
+    void (*nudge)(hp_transport_t *transport);
     /* Copies count elements; the gaps of the type are left as they are. */
     hp_status_t (*copy)(hp_transport_t *transport, void *to, const void *from, size_t count,
                         const hp_type_t *type);

@@ -36,7 +36,8 @@ hp_team_t hp_team_of(const hp_hierarchy_t *h, const hp_leads_t *leads, uint32_t 
     team.first = hp_hierarchy_subgroups(h, depth, group, &team.count);
     const uint32_t lead = hp_leads_of(h, leads, depth, group);
     team.start = hp_hierarchy_group_of(h, depth + 1, lead) - team.first;
-    team.position = (hp_hierarchy_group_of(h, depth + 1, rank) - team.first + team.count - team.start) % team.count;
+    team.position =
+        (hp_hierarchy_group_of(h, depth + 1, rank) - team.first + team.count - team.start) % team.count;
     return team;
 }
 

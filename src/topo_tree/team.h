@@ -1,10 +1,10 @@
 /* team: the ranks that take part in a collective on one level of the hierarchy, one for each sub-group.
  *
- * In a collective with a given root every group has a lead that stands for it on the level above: the root in the
- * groups that hold it, the chosen leader of the node in the other nodes' groups, the lowest rank elsewhere. A team
- * is the leads of all sub-groups of one group; position 0 is the lead of the group itself, the others follow in a
- * ring (X. Luo 2020, section 4.2.2; the paper swaps two groups where we rotate: neighbours of a chain stay neighbours for
- * every root).
+ * In a collective with a given root every group has a lead that stands for it on the level above: the root in
+ * the groups that hold it, the chosen leader of the node in the other nodes' groups, the lowest rank
+ * elsewhere. A team is the leads of all sub-groups of one group; position 0 is the lead of the group itself,
+ * the others follow in a ring (X. Luo 2020, section 4.2.2; the paper swaps two groups where we rotate:
+ * neighbours of a chain stay neighbours for every root).
  *
  * Threads: pure. Ownership: plain data that borrows the hierarchy. */
 #ifndef HP_TOPO_TREE_TEAM_H
@@ -14,8 +14,8 @@
 #include <stdint.h>
 #include "topo_tree/hierarchy.h"
 
-/* Who leads. leader: which rank of each node that does not hold the root leads it, counted through the node's ranks
- * and around: several leaders a node share the work, segment by segment. */
+/* Who leads. leader: which rank of each node that does not hold the root leads it, counted through the node's
+ * ranks and around: several leaders a node share the work, segment by segment. */
 typedef struct {
     uint32_t root;
     uint32_t leader;
@@ -35,8 +35,8 @@ typedef struct {
 /* The lead of a group. */
 uint32_t hp_leads_of(const hp_hierarchy_t *h, const hp_leads_t *leads, uint32_t depth, uint32_t group);
 
-/* The team of rank's group of that depth, < level_count. position is rank's only if it is a member: if it leads its
- * group of depth + 1. */
+/* The team of rank's group of that depth, < level_count. position is rank's only if it is a member: if it
+ * leads its group of depth + 1. */
 hp_team_t hp_team_of(const hp_hierarchy_t *h, const hp_leads_t *leads, uint32_t depth, uint32_t rank);
 /* The rank at a position. */
 uint32_t hp_team_rank(const hp_team_t *team, uint32_t position);

@@ -23,8 +23,7 @@ static void add_children(hp_neighbors_t *out, const hp_hierarchy_t *h, const hp_
 {
     const hp_team_t team = hp_team_of(h, leads, depth, rank);
     uint32_t *children = room ? out->children + out->child_count : NULL;
-    uint32_t count =
-        hp_shape_children(shapes->shape[team.level], team.count, team.position, children, room);
+    uint32_t count = hp_shape_children(shapes->shape[team.level], team.count, team.position, children, room);
     if (room) {
         for (uint32_t low = 0, high = count; low + 1 < high; low++) { /* ascending to descending */
             uint32_t swapped = children[--high];

@@ -1,0 +1,97 @@
+/* node_memory: memory that the ranks of one communicator on one node share, and each other's own memory.
+ *
+ * What is in it, for every member (a rank of the node, numbered 0 .. members - 1):
+ *   counters   one for each lane of a level, UP (what I contribute is there) and DOWN (what I hand on is
+ * there), and one for DONE (I have read everything of the steps before). Each has one writer, its owner, and
+ * only grows. They count in steps: every segment of every collective that uses this memory is one step, on
+ * all ranks of the communicator alike. slots      bounce buffers: a ring of `slots` for each counter UP and
+ * DOWN; step s uses slot s mod `slots`. addresses  where my buffers of the collective in execution are, for
+ * peers that read them (single copy) cells      a ring of small slots with their flag inside, for messages
+ * that fit: collectives/flags.h
+ *
+ * Barriers: a writer fills slot or address, then stores the counter with release; a reader loads the counter
+ * with acquire, then reads. A slot is filled again after the reader's DONE has passed its step: the reader
+ * stores DONE with release after its last load, the writer loads it with acquire before the first store.
+ *
+ * The memory is anonymous (memfd): it has no name in any file system, so nothing of it stays behind however
+ * the processes end, and the size of /dev/shm does not matter. Peers open it through /proc, which the kernel
+ * allows for processes of one user in one PID namespace. Pages exist once they are touched.
+ *
+ * Threads: as the communicator. Ownership: create and attach map it, destroy unmaps it; the last one to do so
+ * frees it. */
+#ifndef HP_EVENT_ENGINE_MEM_NODE_MEMORY_H
+#define HP_EVENT_ENGINE_MEM_NODE_MEMORY_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include "base/status.h"
+
+typedef _Atomic uint64_t hp_counter_t;
+
+typedef enum { HP_WAY_UP, HP_WAY_DOWN, HP_WAY_COUNT } hp_way_t;
+
+/* Shape of the memory: the same on all members. */
+typedef struct {
+    uint32_t members;
+    uint32_t levels; /* of the hierarchy inside the node, >= 1 */
+    uint32_t slots;
+    size_t slot_bytes; /* a multiple of 64 */
+} hp_node_shape_t;
+
+/* Small slots: so many a ring, with so many bytes of payload behind the flag. The payload of a cell whose
+ * flag is s + 1 is that of step s. Size: up to it a copy in and a copy out are faster than anything with more
+ * parts. */
+enum { HP_CELLS = 8, HP_CELL_BYTES = 8192 };
+typedef struct {
+    _Alignas(64) hp_counter_t flag;
+    char payload[HP_CELL_BYTES - sizeof(hp_counter_t)];
+} hp_cell_t;
+
+typedef struct {
+    hp_node_shape_t shape;
+    uint32_t own;     /* this rank's number */
+    pid_t *pids;      /* of the members; 0: in this process */
+    char *base;       /* of the mapping */
+    size_t bytes;     /* mapped; 0: the memory is not ours to unmap */
+    uint64_t step;    /* the next one; the same on all ranks of the communicator */
+    uint64_t cleared; /* all members' DONE was seen at this or beyond */
+} hp_node_memory_t;
+
+/* Bytes of the memory of that shape. */
+size_t hp_node_memory_bytes(const hp_node_shape_t *shape);
+
+/* A zeroed file of so many bytes without a name. HP_OK and *fd, HP_ERR_NO_MEM. */
+hp_status_t hp_node_memory_file(size_t bytes, int *fd);
+/* The file fd of the process pid. HP_OK and *own_fd, HP_ERR_NOT_FOUND. */
+hp_status_t hp_node_memory_open(pid_t pid, int fd, int *own_fd);
+
+/* Maps fd (borrowed) or, fd < 0, uses the zeroed memory at base (tests: members in one process). pids: of the
+ * members, copied. *out is valid when HP_OK comes back; else HP_ERR_NO_MEM. */
+hp_status_t hp_node_memory_init(hp_node_memory_t *out, const hp_node_shape_t *shape, uint32_t own,
+                                const pid_t *pids, int fd, void *base);
+void hp_node_memory_fini(hp_node_memory_t *memory);
+
+/* level: 0 is the outermost inside the node. */
+hp_counter_t *hp_node_counter(const hp_node_memory_t *memory, uint32_t member, uint32_t level, hp_way_t way);
+hp_counter_t *hp_node_done(const hp_node_memory_t *memory, uint32_t member);
+char *hp_node_slot(const hp_node_memory_t *memory, uint32_t member, uint32_t level, hp_way_t way,
+                   uint64_t step);
+hp_cell_t *hp_node_cell(const hp_node_memory_t *memory, uint32_t member, hp_way_t way, uint64_t step);
+/* Where the member's buffer for that way is; read it after one of its counters has said so. */
+void **hp_node_address(const hp_node_memory_t *memory, uint32_t member, hp_way_t way);
+
+/* Copies bytes from the memory of a member at its address `from`. HP_OK, HP_ERR_PEER. */
+hp_status_t hp_node_pull(const hp_node_memory_t *memory, uint32_t member, const void *from, void *to,
+                         size_t bytes);
+/* May this process read that one's memory? expected: what lies at address there. */
+bool hp_node_can_pull(pid_t pid, const uint64_t *address, uint64_t expected);
+/* Lets other processes of this user read this one's memory where the kernel asks for it (Yama). */
+void hp_node_allow_pull(void);
+
+/* Have all members finished reading everything of the steps before `step`? A look, no waiting. */
+bool hp_node_is_clear(hp_node_memory_t *memory, uint64_t step);
+
+#endif

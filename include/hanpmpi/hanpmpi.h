@@ -17,11 +17,13 @@ extern "C" {
 /* Per-communicator hints: info keys for MPI_Comm_set_info and MPI_Comm_dup_with_info. Rank 0's values hold
  * for the whole communicator.
  *   hanpmpi                "off": every call passes through; "on": as the rules and the other hints say
- *   hanpmpi_bcast, hanpmpi_reduce, hanpmpi_allreduce
+ *   hanpmpi_bcast, hanpmpi_reduce, hanpmpi_allreduce, hanpmpi_barrier
  *                          an algorithm, as in HANPMPI_BCAST and so on: "auto", "native", or a name that
  *                          `hanpmpi_info --algorithms` lists
  *   hanpmpi_segment_bytes  bytes of a segment, as in HANPMPI_SEGMENT_BYTES ("32K")
  *   hanpmpi_shapes         tree shape per level, as in HANPMPI_SHAPES ("node:chain core:linear")
+ *   hanpmpi_modules        module per level, as in HANPMPI_MODULES ("node:p2p core:shm")
+ *   hanpmpi_leaders        leaders of each node, as in HANPMPI_LEADERS
  */
 #define HANPMPI_HINT_ENABLE        "hanpmpi"
 #define HANPMPI_HINT_BCAST         "hanpmpi_bcast"
@@ -29,6 +31,9 @@ extern "C" {
 #define HANPMPI_HINT_ALLREDUCE     "hanpmpi_allreduce"
 #define HANPMPI_HINT_SEGMENT_BYTES "hanpmpi_segment_bytes"
 #define HANPMPI_HINT_SHAPES        "hanpmpi_shapes"
+#define HANPMPI_HINT_BARRIER       "hanpmpi_barrier"
+#define HANPMPI_HINT_MODULES       "hanpmpi_modules"
+#define HANPMPI_HINT_LEADERS       "hanpmpi_leaders"
 
 /* The library's version, "0.1.0". */
 const char *hanpmpi_version(void);
@@ -43,7 +48,7 @@ typedef struct {
     uint64_t bytes; /* sum over the taken calls of count times type size, in bytes */
 } hanpmpi_collective_stats_t;
 
-/* Fills *out for one collective: "bcast", "reduce", "allreduce". Returns 0; -1 when the name is not one of
+/* Fills *out for one collective: "bcast", "reduce", "allreduce", "barrier". Returns 0; -1 when the name is not one of
  * these. Figures are zero while the library is not active. */
 int hanpmpi_get_stats(const char *collective, hanpmpi_collective_stats_t *out);
 

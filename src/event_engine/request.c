@@ -202,21 +202,9 @@ int32_t hp_request_lane(hp_request_t *request, hp_direction_t direction, uint32_
     return hp_request_new_lane(request, direction, peer, tag, limit);
 }
 
-/* There are as many of these as a rank has peers on its node. */
-static int32_t find_counter_lane(const hp_request_t *request, lane_kind_t kind, const hp_counter_t *counter)
-{
-    for (uint32_t i = 0; i < request->lane_count; i++)
-        if (request->lanes[i].kind == kind && request->lanes[i].counter == counter)
-            return (int32_t)i;
-    return -1;
-}
-
 int32_t hp_request_wait_lane(hp_request_t *request, const hp_counter_t *counter)
 {
-    int32_t lane = find_counter_lane(request, LANE_WAIT, counter);
-    if (lane >= 0)
-        return lane;
-    lane = add_lane(
+    const int32_t lane = add_lane(
         request,
         &(lane_t){.kind = LANE_WAIT, .counter = (hp_counter_t *)counter, .next_wait = request->first_wait});
     if (lane >= 0)
@@ -226,8 +214,7 @@ int32_t hp_request_wait_lane(hp_request_t *request, const hp_counter_t *counter)
 
 int32_t hp_request_set_lane(hp_request_t *request, hp_counter_t *counter)
 {
-    const int32_t lane = find_counter_lane(request, LANE_SET, counter);
-    return lane >= 0 ? lane : add_lane(request, &(lane_t){.kind = LANE_SET, .counter = counter, .limit = 1});
+    return add_lane(request, &(lane_t){.kind = LANE_SET, .counter = counter, .limit = 1});
 }
 
 int32_t hp_request_native_lane(hp_request_t *request, hp_handle_t comm)
@@ -280,26 +267,30 @@ hp_task_t *hp_emit_reduce(hp_segment_t *segment, hp_operand_t in, hp_operand_t i
     return task;
 }
 
-hp_task_t *hp_emit_reduce_to(hp_segment_t *segment, hp_operand_t left, hp_operand_t right, void *result,
-                             size_t count)
+static void place(hp_task_t *task, hp_operand_t out)
+{
+    task->out = out;
+    task->scratch = !out.task && !out.address;
+}
+
+hp_task_t *hp_emit_reduce_to(hp_segment_t *segment, hp_operand_t left, hp_operand_t right,
+                             hp_operand_t result, size_t count)
 {
     hp_task_t *task = emit(segment, TASK_REDUCE_TO, count);
     task->in = left;
     task->right = right;
-    task->out = hp_at(result);
-    task->scratch = !result;
+    place(task, result);
     return task;
 }
 
-hp_task_t *hp_emit_pull(hp_segment_t *segment, uint32_t member, void *const *address, size_t offset, void *to,
-                        size_t count)
+hp_task_t *hp_emit_pull(hp_segment_t *segment, uint32_t member, void *const *address, size_t offset,
+                        hp_operand_t to, size_t count)
 {
     hp_task_t *task = emit(segment, TASK_PULL, count);
     task->member = member;
     task->address = address;
     task->in.offset = offset;
-    task->out = hp_at(to);
-    task->scratch = !to;
+    place(task, to);
     return task;
 }
 
@@ -319,14 +310,14 @@ hp_task_t *hp_emit_set(hp_segment_t *segment, int32_t lane, uint64_t value)
     return task;
 }
 
-hp_task_t *hp_emit_native(hp_segment_t *segment, int32_t lane, hp_native_t what, hp_operand_t from, void *to,
-                          size_t count, uint32_t root)
+hp_task_t *hp_emit_native(hp_segment_t *segment, int32_t lane, hp_native_t what, hp_operand_t from,
+                          hp_operand_t to, size_t count, uint32_t root)
 {
     hp_task_t *task = emit(segment, TASK_NATIVE, count);
     task->lane = lane;
     task->native = (uint8_t)what;
     task->in = from;
-    task->out = hp_at(to);
+    place(task, to);
     task->root = root;
     return task;
 }
@@ -397,8 +388,13 @@ static hp_status_t post_message(hp_request_t *request, const lane_t *lane, hp_ta
         request->counters.recvs++;
         return ops->irecv(request->transport, task->buffer, task->count, &p->type, lane->peer, lane->tag,
                           task);
-    default:
-        task->buffer = operand_address(task->out);
+    default: /* TASK_NATIVE */
+        if (task->scratch)
+            status = take_scratch(request, task);
+        else
+            task->buffer = operand_address(task->out);
+        if (status != HP_OK)
+            return status;
         request->counters.natives++;
         return ops->icollective(request->transport, (hp_native_t)task->native, lane->comm,
                                 operand_address(task->in), task->buffer, task->count, &p->type, p->op,
@@ -504,6 +500,8 @@ static void task_complete(hp_request_t *request, hp_task_t *task)
 static hp_status_t reduce(hp_request_t *request, const char *in, char *inout, size_t count)
 {
     const hp_pipeline_t *p = &request->pipeline;
+    if (count == 0) /* a barrier */
+        return HP_OK;
     if (p->kernel) {
         p->kernel(in, inout, inout, count);
         return HP_OK;
@@ -586,10 +584,16 @@ static void run_local(hp_request_t *request, hp_task_t *task)
         task_complete(request, task);
 }
 
+/* While messages are in flight only a few at a time: what they make possible is not to wait for a window of
+ * copies. */
+enum { LOCAL_TASKS_AT_A_TIME = 4 };
+
 static void run_ready(hp_request_t *request)
 {
     hp_task_t *task;
-    while (request->error == HP_OK && (task = queue_pop(&request->ready)))
+    for (int i = 0; request->error == HP_OK && (i < LOCAL_TASKS_AT_A_TIME || !request->counters.in_flight) &&
+                    (task = queue_pop(&request->ready));
+         i++)
         run_local(request, task);
 }
 
@@ -708,10 +712,11 @@ static hp_status_t progress(hp_request_t *request, take_fn_t take, bool *moved)
     if (request->error == HP_OK)
         request->error = status;
     run_ready(request);
-    while (request->error == HP_OK && take_flags(request)) {
+    if (request->error == HP_OK && take_flags(request)) {
         *moved = true;
         run_ready(request);
     }
+    *moved = *moved || request->ready.first;
     if (request->error != HP_OK)
         give_up(request, request->counters.window_segments);
     return request->error;
@@ -725,7 +730,7 @@ hp_status_t hp_request_progress(hp_request_t *request, bool *moved)
 hp_status_t hp_request_wait(hp_request_t *request, bool *moved)
 {
     const hp_transport_ops_t *ops = request->transport->ops;
-    return progress(request, ops->wait ? ops->wait : ops->poll, moved);
+    return progress(request, ops->wait && !request->ready.first ? ops->wait : ops->poll, moved);
 }
 
 bool hp_request_done(const hp_request_t *request)

@@ -87,8 +87,8 @@ int32_t hp_request_lane(hp_request_t *request, hp_direction_t direction, uint32_
 int32_t hp_request_new_lane(hp_request_t *request, hp_direction_t direction, uint32_t peer, uint32_t tag,
                             uint32_t limit);
 
-/* A lane of waits for a counter, or of settings of one's own. They are in segment order, so their values must
- * grow. */
+/* A lane of waits for a counter, or of settings of one's own. They are in segment order, so their values
+ * must grow; for the same reason a counter that is set has one lane. */
 int32_t hp_request_wait_lane(hp_request_t *request, const hp_counter_t *counter);
 int32_t hp_request_set_lane(hp_request_t *request, hp_counter_t *counter);
 /* A lane of collectives on a communicator (transport.h): one at a time, in segment order. */
@@ -134,23 +134,27 @@ hp_task_t *hp_emit_recv(hp_segment_t *segment, int32_t lane, void *to, size_t co
 hp_task_t *hp_emit_recv_scratch(hp_segment_t *segment, int32_t lane, size_t count);
 /* inout = in (op) inout; hp_of() the new task is inout. */
 hp_task_t *hp_emit_reduce(hp_segment_t *segment, hp_operand_t in, hp_operand_t inout, size_t count);
-/* result = left (op) right. result may be left or right; NULL: a scratch buffer, kept until the segment is
- * complete. */
-hp_task_t *hp_emit_reduce_to(hp_segment_t *segment, hp_operand_t left, hp_operand_t right, void *result,
-                             size_t count);
+/* No place of its own: a scratch buffer, taken when the task starts, kept until the segment is complete. */
+static inline hp_operand_t hp_scratch(void)
+{
+    return (hp_operand_t){NULL, NULL, 0};
+}
+/* result = left (op) right. result may be left or right, or hp_scratch(). */
+hp_task_t *hp_emit_reduce_to(hp_segment_t *segment, hp_operand_t left, hp_operand_t right,
+                             hp_operand_t result, size_t count);
 hp_task_t *hp_emit_copy(hp_segment_t *segment, void *to, hp_operand_t from, size_t count);
 /* Copies from the memory of a member of the node: from *address there, read when the task starts, plus offset
- * bytes. to: NULL: into a scratch buffer. The type must be dense. */
-hp_task_t *hp_emit_pull(hp_segment_t *segment, uint32_t member, void *const *address, size_t offset, void *to,
-                        size_t count);
+ * bytes. to: also hp_scratch(). The type must be dense. */
+hp_task_t *hp_emit_pull(hp_segment_t *segment, uint32_t member, void *const *address, size_t offset,
+                        hp_operand_t to, size_t count);
 /* Complete when the lane's counter is at least value. */
 hp_task_t *hp_emit_wait(hp_segment_t *segment, int32_t lane, uint64_t value);
 /* Sets the lane's counter to value. */
 hp_task_t *hp_emit_set(hp_segment_t *segment, int32_t lane, uint64_t value);
-/* A collective of the MPI below on the lane's communicator: root is a rank there. Bcast: in place in `to`.
- * Reduce: from -> to, significant at the root. */
-hp_task_t *hp_emit_native(hp_segment_t *segment, int32_t lane, hp_native_t what, hp_operand_t from, void *to,
-                          size_t count, uint32_t root);
+/* A collective of the MPI below on the lane's communicator: root is a rank there. Bcast: of `to`. Reduce:
+ * from -> to, significant at the root; to may be hp_scratch(). */
+hp_task_t *hp_emit_native(hp_segment_t *segment, int32_t lane, hp_native_t what, hp_operand_t from,
+                          hp_operand_t to, size_t count, uint32_t root);
 /* Tasks emitted from now on belong to this part of the pipeline: for the trace. */
 void hp_segment_label(hp_segment_t *segment, hp_label_t label);
 /* task waits for before; before = NULL is allowed and means nothing to wait for. */

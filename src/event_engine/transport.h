@@ -36,7 +36,7 @@ static inline bool hp_type_is_dense(const hp_type_t *type)
 }
 
 /* Collectives of the MPI below. */
-typedef enum { HP_NATIVE_BCAST, HP_NATIVE_REDUCE } hp_native_t;
+typedef enum { HP_NATIVE_BCAST, HP_NATIVE_REDUCE, HP_NATIVE_ALLREDUCE, HP_NATIVE_BARRIER } hp_native_t;
 
 typedef struct {
     /* Start sending count elements to peer, or receiving at most count elements from it. cookie comes back
@@ -62,6 +62,10 @@ typedef struct {
     /* inout = in (op) inout, element by element, in that order of operands. */
     hp_status_t (*reduce)(hp_transport_t *transport, const void *in, void *inout, size_t count,
                           const hp_type_t *type, hp_handle_t op);
+    /* A communicator of these ranks, in their order; collective among them, in the same collective. number:
+     * tells it from others that are made at that time. It lives as long as the transport. */
+    hp_status_t (*team_comm)(hp_transport_t *transport, const uint32_t *ranks, uint32_t count,
+                             uint32_t number, hp_handle_t *comm);
     /* Starts a non-blocking collective of the MPI below on the communicator comm. Bcast: of `to`. NULL: not
      * offered. */
     hp_status_t (*icollective)(hp_transport_t *transport, hp_native_t what, hp_handle_t comm,

@@ -13,7 +13,8 @@
 #define HP_COLLECTIVE_TABLE(X)                                                                               \
     X(BCAST, bcast)                                                                                          \
     X(REDUCE, reduce)                                                                                        \
-    X(ALLREDUCE, allreduce)
+    X(ALLREDUCE, allreduce)                                                                                  \
+    X(BARRIER, barrier)
 
 typedef enum {
 #define X(id, name) HP_##id,

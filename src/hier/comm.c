@@ -21,6 +21,67 @@ static uint64_t sleep_after_ns(const hp_comm_t *comm)
     return neighbors > sysconf(_SC_NPROCESSORS_ONLN) ? crowded_ns : roomy_ns;
 }
 
+/* The hierarchy for operations that do not commute: with those levels whose groups are ranges of ranks. */
+static hp_status_t create_rank_order(hp_comm_t *comm, const hp_locality_t *table, uint32_t levels)
+{
+    for (unsigned inner = HP_LEVEL_CORE;
+         inner-- > 0;) { /* without the innermost levels, one after the other */
+        const uint32_t kept = levels & ((1u << inner) - 1);
+        if (!(levels & (1u << inner)) || !kept)
+            continue;
+        const hp_status_t status = hp_hierarchy_create(comm->size, table, kept, false, &comm->rank_order);
+        if (status != HP_OK || hp_hierarchy_is_contiguous(comm->rank_order))
+            return status;
+        hp_hierarchy_destroy(comm->rank_order);
+        comm->rank_order = NULL;
+    }
+    return hp_hierarchy_create(comm->size, table, levels, true, &comm->rank_order);
+}
+
+static uint32_t place_of(const hp_hierarchy_t *h, uint32_t rank)
+{
+    return hp_hierarchy_group_of(h, hp_hierarchy_level_count(h), rank);
+}
+
+const uint32_t *hp_comm_node_ranks(const hp_comm_t *comm, uint32_t *count)
+{
+    const hp_hierarchy_t *h = comm->hierarchy;
+    const uint32_t depth = hp_hierarchy_level(h, 0) == HP_LEVEL_NODE ? 1 : 0;
+    return hp_hierarchy_members(h, depth, hp_hierarchy_group_of(h, depth, comm->rank), count);
+}
+
+uint32_t hp_comm_node_member(const hp_comm_t *comm, uint32_t rank)
+{
+    return place_of(comm->hierarchy, rank) - comm->first_place;
+}
+
+bool hp_comm_may_share(const hp_comm_t *comm)
+{
+    const hp_hierarchy_t *h = comm->hierarchy;
+    uint32_t least, most;
+
+    hp_hierarchy_node_sizes(h, &least, &most);
+    return most > 1 && (hp_hierarchy_node_count(h) == 1 || hp_hierarchy_level(h, 0) == HP_LEVEL_NODE);
+}
+
+hp_node_shape_t hp_comm_node_shape(const hp_comm_t *comm)
+{
+    const hp_hierarchy_t *h = comm->hierarchy;
+    const uint32_t levels = hp_hierarchy_level_count(h);
+    hp_node_shape_t shape = {.slots = (uint32_t)comm->knobs.slots,
+                             .slot_bytes = (size_t)comm->knobs.slot_bytes};
+
+    hp_comm_node_ranks(comm, &shape.members);
+    shape.levels = hp_hierarchy_level(h, 0) == HP_LEVEL_NODE && levels > 1 ? levels - 1 : levels;
+    return shape;
+}
+
+void hp_comm_set_node_memory(hp_comm_t *comm, const hp_node_memory_t *memory)
+{
+    comm->node_memory = *memory;
+    comm->has_node_memory = true;
+}
+
 hp_status_t hp_comm_create(uint32_t rank, uint32_t size, const hp_locality_t *table, const hp_knobs_t *knobs,
                            hp_transport_t *transport, hp_comm_t **out)
 {
@@ -33,12 +94,14 @@ hp_status_t hp_comm_create(uint32_t rank, uint32_t size, const hp_locality_t *ta
     comm->rank = rank;
     comm->size = size;
     comm->knobs = *knobs;
+    comm->transport = transport;
     hp_pool_init(&comm->pool);
+    hp_arena_init(&comm->arena);
     hp_status_t status = hp_levels_parse(knobs->levels, &levels, error, sizeof error);
     if (status == HP_OK)
         status = hp_hierarchy_create(size, table, levels, false, &comm->hierarchy);
     if (status == HP_OK && !hp_hierarchy_is_contiguous(comm->hierarchy))
-        status = hp_hierarchy_create(size, table, levels, true, &comm->rank_order);
+        status = create_rank_order(comm, table, levels);
     if (status == HP_OK)
         status = hp_request_create(transport, &comm->pool, &comm->request);
     if (status != HP_OK) {
@@ -46,6 +109,9 @@ hp_status_t hp_comm_create(uint32_t rank, uint32_t size, const hp_locality_t *ta
         return status;
     }
     comm->sleep_after_ns = sleep_after_ns(comm);
+    uint32_t members;
+    const uint32_t *ranks = hp_comm_node_ranks(comm, &members);
+    comm->first_place = place_of(comm->hierarchy, ranks[0]);
     *out = comm;
     return HP_OK;
 }
@@ -57,7 +123,10 @@ void hp_comm_destroy(hp_comm_t *comm)
     for (unsigned i = 0; i < HP_TREE_CACHE; i++)
         if (comm->trees[i].valid)
             hp_neighbors_fini(&comm->trees[i].neighbors);
+    if (comm->has_node_memory)
+        hp_node_memory_fini(&comm->node_memory);
     hp_request_destroy(comm->request);
+    hp_arena_fini(&comm->arena);
     hp_pool_fini(&comm->pool);
     hp_hierarchy_destroy(comm->rank_order);
     hp_hierarchy_destroy(comm->hierarchy);
@@ -109,10 +178,15 @@ hp_status_t hp_comm_wait(hp_comm_t *comm)
     while (status == HP_OK && !hp_request_done(comm->request)) {
         bool moved;
         status = hp_request_wait(comm->request, &moved);
-        if (moved)
+        if (moved) {
             hp_wait_reset(&wait);
-        else
+        } else {
+            /* A peer that we wait for may itself wait for a message that the program sent before this
+             * collective. */
+            if (wait.empty_polls >= policy.spin_polls && comm->transport->ops->nudge)
+                comm->transport->ops->nudge(comm->transport);
             hp_wait_idle(&wait, &policy);
+        }
     }
     return status;
 }

@@ -9,8 +9,10 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include "base/arena.h"
 #include "base/knobs.h"
 #include "base/pool.h"
+#include "event_engine/mem/node_memory.h"
 #include "event_engine/request.h"
 #include "event_engine/wait.h"
 #include "topo_tree/tree.h"
@@ -33,7 +35,18 @@ typedef struct {
     hp_hierarchy_t
         *rank_order; /* flat, for non-commutative reductions; NULL when hierarchy keeps rank order itself */
     hp_pool_t pool;
+    hp_arena_t arena; /* what the collective in execution keeps of its stages */
+    hp_transport_t *transport;
     hp_request_t *request;
+    /* Memory shared with the ranks of the own node. shares_memory, reads_peers: on all nodes of the
+     * communicator, so the same on all ranks; a rank that is alone on its node has no memory all the same. */
+    bool shares_memory, reads_peers;
+    bool has_node_memory;
+    hp_node_memory_t node_memory;
+    uint32_t first_place; /* of the node's ranks in the order of the hierarchy */
+    /* Communicators of the MPI below for the levels' teams, made when first used. */
+    bool native_made[HP_LEVEL_COUNT][HP_WAY_COUNT];
+    hp_handle_t native_comms[HP_LEVEL_COUNT][HP_WAY_COUNT];
     uint64_t sleep_after_ns; /* when waiting; by how crowded the node is */
     uint32_t sequence;       /* collectives started, for tags; the same on all ranks */
     hp_cached_tree_t trees[HP_TREE_CACHE];
@@ -49,6 +62,17 @@ void hp_comm_destroy(hp_comm_t *comm); /* NULL is allowed; no collective may be 
  * 0). Cached. NULL when out of memory. Valid until HP_FOREST_MAX other trees have been asked for. */
 const hp_neighbors_t *hp_comm_tree(hp_comm_t *comm, const hp_shapes_t *shapes, uint32_t root,
                                    bool in_rank_order);
+
+/* Hands the memory over that the ranks of this node share: numbered in the order of hp_comm_node_member. */
+void hp_comm_set_node_memory(hp_comm_t *comm, const hp_node_memory_t *memory);
+/* The ranks of this rank's node, in that order; *count says how many. The array belongs to the hierarchy. */
+const uint32_t *hp_comm_node_ranks(const hp_comm_t *comm, uint32_t *count);
+/* The number of a rank of this node in the node's memory. */
+uint32_t hp_comm_node_member(const hp_comm_t *comm, uint32_t rank);
+/* Do the levels tell which ranks share a node, and are there ranks that do? The same answer on all ranks. */
+bool hp_comm_may_share(const hp_comm_t *comm);
+/* The shape of that memory: by the hierarchy and the knobs. */
+hp_node_shape_t hp_comm_node_shape(const hp_comm_t *comm);
 
 /* The tag of a message of the current collective. channel: 0..7, separates the streams one collective has
  * between two ranks. Fits the 32767 that MPI guarantees for tags. */

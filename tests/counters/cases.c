@@ -76,7 +76,7 @@ static void visit_shapes(void (*visit)(const case_t *))
     };
     static const char *const used[] = {"4x4", "8x1", "5+3+1"};
     enum { FOUR_SEGMENTS = 100000 };
-    for (unsigned collective = 0; collective < HP_COLLECTIVE_COUNT; collective++)
+    for (unsigned collective = 0; collective < HP_BARRIER; collective++)
         for (size_t p = 0; p < LENGTH(pairs); p++)
             for (size_t i = 0; i < LENGTH(layouts); i++)
                 for (size_t u = 0; u < LENGTH(used); u++)
@@ -94,7 +94,7 @@ static void visit_shapes(void (*visit)(const case_t *))
 static void visit_rules(void (*visit)(const case_t *))
 {
     static const size_t sizes[] = {0, 8, 4 * KIB, SMALL_BYTES, MIB, 16 * MIB};
-    for (unsigned collective = 0; collective < HP_COLLECTIVE_COUNT; collective++)
+    for (unsigned collective = 0; collective < HP_BARRIER; collective++)
         for (size_t i = 0; i < LENGTH(layouts); i++)
             for (size_t s = 0; s < LENGTH(sizes) && sizes[s] <= layouts[i].bytes_max; s++)
                 if (!is_large(&layouts[i]) || sizes[s] >= 4 * KIB)

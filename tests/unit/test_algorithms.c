@@ -3,7 +3,7 @@
 #include "hier/collectives/algorithm.h"
 
 static const hp_knob_id_t knobs_of[HP_COLLECTIVE_COUNT] = {HP_KNOB_ID_bcast, HP_KNOB_ID_reduce,
-                                                           HP_KNOB_ID_allreduce};
+                                                           HP_KNOB_ID_allreduce, HP_KNOB_ID_barrier};
 
 static void names_are_unique_and_found(void **state)
 {
@@ -36,9 +36,10 @@ static void knob_words_follow_the_table(void **state)
         const hp_knob_word_fn_t word = hp_knob_info(knobs_of[c])->word;
         unsigned i = 0;
         assert_string_equal(hp_knob_info(knobs_of[c])->variable + strlen("HANPMPI_"),
-                            c == HP_BCAST    ? "BCAST"
-                            : c == HP_REDUCE ? "REDUCE"
-                                             : "ALLREDUCE");
+                            c == HP_BCAST       ? "BCAST"
+                            : c == HP_REDUCE    ? "REDUCE"
+                            : c == HP_ALLREDUCE ? "ALLREDUCE"
+                                                : "BARRIER");
         assert_string_equal(word(HP_WORD_AUTO), "auto");
         assert_string_equal(word(HP_WORD_NATIVE), "native");
         for (; hp_algorithm((hp_collective_t)c, i); i++)

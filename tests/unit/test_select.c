@@ -10,14 +10,15 @@ typedef struct {
     const char *algorithm;
     size_t segment_bytes;
     hp_shape_t between_nodes, inside_node;
-    uint32_t trees;
+    hp_module_id_t module;
+    uint32_t trees, leaders;
 } row_t;
 
 static const row_t rows[] = {
 #define HP_RULE(collective, nodes_from, nodes_to, bytes_from, bytes_to, algorithm, segment, between, inside, \
-                trees)                                                                                       \
-    {HP_##collective, nodes_from, nodes_to,           bytes_from,        bytes_to,                           \
-     #algorithm,      segment,    HP_SHAPE_##between, HP_SHAPE_##inside, trees},
+                module, trees, leaders)                                                                      \
+    {HP_##collective, nodes_from,         nodes_to,          bytes_from,         bytes_to, #algorithm,       \
+     segment,         HP_SHAPE_##between, HP_SHAPE_##inside, HP_MODULE_##module, trees,    leaders},
 #include "../../tuning/default_rules.def"
 #undef HP_RULE
 };
@@ -73,7 +74,7 @@ static void pitfall_32_rules_are_sound(void **state)
         if (!algorithm)
             fail_msg("rule %zu names %s, which is no algorithm of %s", i, row->algorithm,
                      hp_collective_name(row->collective));
-        assert_true(row->nodes_from >= 2 && row->nodes_from <= row->nodes_to);
+        assert_true(row->nodes_from >= 1 && row->nodes_from <= row->nodes_to);
         assert_true(row->bytes_from <= row->bytes_to);
         assert_true(row->segment_bytes > 0);
         assert_true(row->trees >= 1 && row->trees <= HP_FOREST_MAX);
@@ -99,6 +100,8 @@ static void pitfall_33_rules_are_used(void **state)
         assert_string_equal(algorithm->name, row->algorithm);
         assert_int_equal(setting.segment_bytes, row->segment_bytes);
         assert_int_equal(setting.trees, row->trees);
+        assert_int_equal(setting.leaders, row->leaders);
+        assert_int_equal(setting.modules.module[HP_LEVEL_CORE], row->module);
         for (unsigned level = 0; level < HP_LEVEL_COUNT; level++)
             assert_int_equal(setting.shapes.shape[level],
                              level == HP_LEVEL_NODE ? row->between_nodes : row->inside_node);

@@ -10,13 +10,16 @@
 
 #include "hier/collective.h"
 #include "hier/comm.h"
+#include "hier/modules/module.h"
 
 /* How to run: what the selection decides besides the algorithm. The same on all ranks. */
-typedef struct {
+struct hp_setting {
     size_t segment_bytes; /* wanted size of a segment; at least one element is taken */
     hp_shapes_t shapes;
     uint32_t trees; /* roots that take turns, segment by segment, where the algorithm has a choice; >= 1 */
-} hp_setting_t;
+    hp_modules_t modules;
+    uint32_t leaders; /* ranks of each node that take turns to lead it; >= 1 */
+};
 
 /* Starts call on comm->request. HP_OK, or an error with nothing in flight. */
 typedef hp_status_t (*hp_algorithm_start_fn_t)(hp_comm_t *comm, const hp_call_t *call,

@@ -30,7 +30,7 @@ static void emit(const void *plan, hp_segment_t *segment, uint64_t i)
     const turn_t *turn = &p->turns[i % p->turn_count];
     const size_t offset = hp_cut_offset(&p->cut, i), count = hp_cut_count(&p->cut, i);
     const bool root = turn->up.parent < 0, in_place = p->own == p->recv;
-    const hp_contribution_t contribution = {.own = p->own + offset,
+    const hp_contribution_t contribution = {.own = hp_at(p->own + offset),
                                             .has_result = root,
                                             .result = p->recv + offset,
                                             .count = count,

@@ -20,7 +20,7 @@ static void emit(const void *plan, hp_segment_t *segment, uint64_t i)
 {
     const plan_t *p = plan;
     const size_t offset = hp_cut_offset(&p->cut, i), count = hp_cut_count(&p->cut, i);
-    const hp_contribution_t contribution = {.own = p->own + offset,
+    const hp_contribution_t contribution = {.own = hp_at(p->own + offset),
                                             .has_result = p->result_here,
                                             .result = p->result_here ? p->recv + offset : NULL,
                                             .count = count,

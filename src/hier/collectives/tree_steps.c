@@ -35,6 +35,7 @@ hp_pipeline_t hp_cut_pipeline(const hp_cut_t *cut, const hp_comm_t *comm, const 
         .scratch_shift = -call->type.true_lb,
         .type = call->type,
         .op = call->op,
+        .commutative = call->commutative,
         .kernel = call->kernel,
     };
 }
@@ -73,8 +74,8 @@ hp_status_t hp_tree_lanes_make(hp_tree_lanes_t *out, int32_t *children, hp_comm_
 hp_operand_t hp_tree_emit_fold(hp_segment_t *segment, const hp_tree_lanes_t *lanes,
                                const hp_contribution_t *c, hp_task_t **done, hp_task_t **own_read)
 {
-    const bool in_place = c->has_result && c->result == c->own;
-    hp_operand_t folded = hp_at(c->own);
+    const bool in_place = c->has_result && !c->own.task && c->result == c->own.address;
+    hp_operand_t folded = c->own;
 
     *done = NULL;
     *own_read = NULL;
@@ -84,17 +85,22 @@ hp_operand_t hp_tree_emit_fold(hp_segment_t *segment, const hp_tree_lanes_t *lan
         hp_task_t *child = into_result ? hp_emit_recv(segment, lanes->children[left], c->result, c->count)
                                        : hp_emit_recv_scratch(segment, lanes->children[left], c->count);
         hp_task_t *fold = in_place && c->commutative
-                              ? hp_emit_reduce(segment, hp_of(child), hp_at(c->own), c->count)
+                              ? hp_emit_reduce(segment, hp_of(child), c->own, c->count)
                               : hp_emit_reduce(segment, folded, hp_of(child), c->count);
         hp_emit_after(fold, child);
-        hp_emit_after(fold, *done);
+        hp_emit_after(fold, *done ? *done : c->ready);
+        if (into_result)
+            hp_emit_after(child, c->result_free);
         if (!*own_read)
             *own_read = fold;
         folded = hp_of(fold);
         *done = fold;
     }
     if (c->has_result && !*done && !in_place) { /* no children: the own contribution is the result */
-        *done = hp_emit_copy(segment, c->result, hp_at(c->own), c->count);
+        *done = hp_emit_copy(segment, c->result, c->own, c->count);
+        hp_emit_after(*done, c->ready);
+        hp_emit_after(*done, c->result_free);
+        folded = hp_of(*done);
         *own_read = *done;
     } else if (*done && in_place && !c->commutative) {
         hp_task_t *copy = hp_emit_copy(segment, c->result, folded, c->count);
@@ -105,16 +111,19 @@ hp_operand_t hp_tree_emit_fold(hp_segment_t *segment, const hp_tree_lanes_t *lan
     return folded;
 }
 
-void hp_tree_emit_down(hp_segment_t *segment, const hp_tree_lanes_t *lanes, char *address, size_t count,
-                       hp_task_t *before)
+hp_task_t *hp_tree_emit_down(hp_segment_t *segment, const hp_tree_lanes_t *lanes, char *address, size_t count,
+                             hp_task_t *before)
 {
+    hp_task_t *recv = NULL;
+
     if (lanes->parent >= 0) {
-        hp_task_t *recv = hp_emit_recv(segment, lanes->parent, address, count);
+        recv = hp_emit_recv(segment, lanes->parent, address, count);
         hp_emit_after(recv, before);
         before = recv;
     }
     for (uint32_t i = 0; i < lanes->neighbors->child_count; i++)
         hp_emit_after(hp_emit_send(segment, lanes->children[i], hp_at(address), count), before);
+    return recv;
 }
 
 uint32_t hp_tree_fold_tasks(const hp_neighbors_t *neighbors)
@@ -124,7 +133,7 @@ uint32_t hp_tree_fold_tasks(const hp_neighbors_t *neighbors)
 
 uint32_t hp_tree_fold_edges(const hp_neighbors_t *neighbors)
 {
-    return 2 * neighbors->child_count + 1;
+    return 3 * neighbors->child_count + 2;
 }
 
 uint32_t hp_tree_down_tasks(const hp_neighbors_t *neighbors)

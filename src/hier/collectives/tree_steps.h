@@ -44,9 +44,11 @@ hp_status_t hp_tree_lanes_make(hp_tree_lanes_t *out, int32_t *children, hp_comm_
 
 /* What a rank contributes to one segment of a reduction, and where it wants the result. */
 typedef struct {
-    char *own;       /* contribution; never written unless it is also result */
-    bool has_result; /* the subtree's result must end up in result, else anywhere */
+    hp_operand_t own; /* contribution; never written unless it is also result */
+    hp_task_t *ready; /* made it; NULL: it was there from the start */
+    bool has_result;  /* the subtree's result must end up in result, else anywhere */
     char *result;
+    hp_task_t *result_free; /* result may not be written before; NULL: it may */
     size_t count;
     bool commutative;
 } hp_contribution_t;
@@ -54,14 +56,14 @@ typedef struct {
 /* Emits one segment's way up: receives from all children, folds them onto the own contribution in tree order.
  * *own_read: the task after which own may be overwritten (NULL: own is not read by any task emitted here).
  * Returns the operand that holds the subtree's result, and in *done the task that made it (NULL at a leaf:
- * the result is own). */
+ * the result is own, as it came). */
 hp_operand_t hp_tree_emit_fold(hp_segment_t *segment, const hp_tree_lanes_t *lanes,
                                const hp_contribution_t *contribution, hp_task_t **done, hp_task_t **own_read);
 
 /* Emits one segment's way down: receives it from the parent into address (after the task `before`), sends it
- * to all children. At the root: sends after `before`. */
-void hp_tree_emit_down(hp_segment_t *segment, const hp_tree_lanes_t *lanes, char *address, size_t count,
-                       hp_task_t *before);
+ * to all children. At the root: sends after `before`. Returns the receive, NULL at the root. */
+hp_task_t *hp_tree_emit_down(hp_segment_t *segment, const hp_tree_lanes_t *lanes, char *address, size_t count,
+                             hp_task_t *before);
 
 /* Tasks and edges that the two emit for one segment at most. */
 uint32_t hp_tree_fold_tasks(const hp_neighbors_t *neighbors);

@@ -9,14 +9,15 @@ typedef struct {
     const char *algorithm;
     size_t segment_bytes;
     hp_shape_t between_nodes, inside_node;
-    uint32_t trees;
+    hp_module_id_t module; /* inside a node */
+    uint32_t trees, leaders;
 } rule_t;
 
 static const rule_t rules[] = {
 #define HP_RULE(collective, nodes_from, nodes_to, bytes_from, bytes_to, algorithm, segment, between, inside, \
-                trees)                                                                                       \
-    {HP_##collective, nodes_from, nodes_to,           bytes_from,        bytes_to,                           \
-     #algorithm,      segment,    HP_SHAPE_##between, HP_SHAPE_##inside, trees},
+                module, trees, leaders)                                                                      \
+    {HP_##collective, nodes_from,         nodes_to,          bytes_from,         bytes_to, #algorithm,       \
+     segment,         HP_SHAPE_##between, HP_SHAPE_##inside, HP_MODULE_##module, trees,    leaders},
 #include "../../../tuning/default_rules.def"
 #undef HP_RULE
 };
@@ -25,7 +26,9 @@ static const rule_t rules[] = {
 static const rule_t forced_default = {.segment_bytes = 32768,
                                       .between_nodes = HP_SHAPE_CHAIN,
                                       .inside_node = HP_SHAPE_LINEAR,
-                                      .trees = HP_FOREST_MAX};
+                                      .module = HP_MODULE_SINGLE_COPY,
+                                      .trees = HP_FOREST_MAX,
+                                      .leaders = 1};
 
 static const rule_t *find_rule(hp_collective_t collective, uint64_t nodes, uint64_t bytes)
 {
@@ -61,12 +64,21 @@ hp_outcome_t hp_select_possible(const hp_knobs_t *knobs, hp_collective_t collect
         return HP_OUTCOME_HINT;
     if (word != HP_WORD_AUTO)
         return HP_OUTCOME_TAKEN;
-    if (one_node)
-        return HP_OUTCOME_ONE_NODE;
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
-        if (rules[i].collective == collective && bytes >= rules[i].bytes_from && bytes <= rules[i].bytes_to)
+        if (rules[i].collective == collective && bytes >= rules[i].bytes_from && bytes <= rules[i].bytes_to &&
+            (!one_node || rules[i].nodes_from <= 1))
             return HP_OUTCOME_TAKEN;
-    return HP_OUTCOME_RULE;
+    return one_node ? HP_OUTCOME_ONE_NODE : HP_OUTCOME_RULE;
+}
+
+bool hp_select_never(const hp_knobs_t *knobs, hp_collective_t collective, bool one_node)
+{
+    if (!one_node || !knobs->enable || knob_word(knobs, collective) != HP_WORD_AUTO)
+        return false;
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+        if (rules[i].collective == collective && rules[i].nodes_from <= 1)
+            return false;
+    return true;
 }
 
 /* What the rule says, and the knobs over it. */
@@ -74,8 +86,16 @@ static void fill_setting(const rule_t *rule, const hp_knobs_t *knobs, hp_setting
 {
     setting->segment_bytes = knobs->segment_bytes ? (size_t)knobs->segment_bytes : rule->segment_bytes;
     setting->trees = rule->trees;
+    setting->leaders = knobs->leaders ? (uint32_t)knobs->leaders : rule->leaders;
     for (unsigned level = 0; level < HP_LEVEL_COUNT; level++)
         setting->shapes.shape[level] = level == HP_LEVEL_NODE ? rule->between_nodes : rule->inside_node;
+    for (unsigned level = 0; level < HP_LEVEL_COUNT; level++)
+        setting->modules.module[level] = (uint8_t)(level == HP_LEVEL_NODE ? HP_MODULE_P2P : rule->module);
+    if (knobs->modules[0]) {
+        char error[HP_KNOB_TEXT_BYTES];
+        hp_modules_parse(knobs->modules, &setting->modules, error,
+                         sizeof error); /* checked when it was set */
+    }
     if (knobs->shapes[0]) {
         char error[HP_KNOB_TEXT_BYTES];
         hp_shapes_parse(knobs->shapes, &setting->shapes, error, sizeof error); /* checked when it was set */
@@ -98,8 +118,10 @@ hp_outcome_t hp_select(const hp_comm_t *comm, hp_collective_t collective, uint64
     else if (rule)
         *algorithm = hp_algorithm_find(collective, rule->algorithm);
     else
-        return HP_OUTCOME_RULE;
+        return nodes == 1 ? HP_OUTCOME_ONE_NODE : HP_OUTCOME_RULE;
     assert(*algorithm);
+    if (nodes == 1 && word == HP_WORD_AUTO && !comm->shares_memory)
+        return HP_OUTCOME_ONE_NODE; /* over the MPI's own messages nothing is to be gained there */
     if (bytes > (*algorithm)->bytes_max)
         return HP_OUTCOME_RULE;
     fill_setting(rule ? rule : &forced_default, knobs, setting);

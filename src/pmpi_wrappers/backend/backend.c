@@ -99,6 +99,7 @@ static const hp_backend_t backend = {
     .wrapped = {[HP_WRAPPED_Bcast] = (hp_function_t)hp_mpi_bcast,
                 [HP_WRAPPED_Reduce] = (hp_function_t)hp_mpi_reduce,
                 [HP_WRAPPED_Allreduce] = (hp_function_t)hp_mpi_allreduce,
+                [HP_WRAPPED_Barrier] = (hp_function_t)hp_mpi_barrier,
 #if HP_HAS_LARGE_COUNT
                 [HP_WRAPPED_Bcast_c] = (hp_function_t)hp_mpi_bcast_c,
                 [HP_WRAPPED_Reduce_c] = (hp_function_t)hp_mpi_reduce_c,

@@ -27,11 +27,9 @@ typedef struct {
     hp_setting_t setting;
 } ticket_t;
 
-/* Everything but the buffers and the reduction: takes the communicator's side of the decision. */
-static hp_outcome_t decide(ticket_t *ticket, int64_t count, MPI_Datatype datatype, int root, MPI_Comm comm)
+/* The communicator, as far as nothing but local facts is needed. */
+static hp_outcome_t decide_comm(ticket_t *ticket, MPI_Comm comm)
 {
-    MPI_Count type_bytes;
-
     ticket->bin = HP_STATS_BIN_UNKNOWN;
     if (!hp_job.active)
         return HP_OUTCOME_INACTIVE;
@@ -42,8 +40,35 @@ static hp_outcome_t decide(ticket_t *ticket, int64_t count, MPI_Datatype datatyp
         return HP_OUTCOME_INVALID;
     if (state->always == HP_OUTCOME_FAILED)
         P(Comm_call_errhandler)(comm, ticket->error = MPI_ERR_NO_MEM);
-    if (state->always != HP_OUTCOME_TAKEN)
-        return state->always;
+    return state->always;
+}
+
+/* The size is known: may the call be taken? Sets the communicator up when it is time. */
+static hp_outcome_t decide_size(ticket_t *ticket, MPI_Comm comm)
+{
+    hp_comm_state_t *state = ticket->state;
+    const hp_knobs_t *knobs = hp_comm_state_knobs(state);
+    hp_outcome_t outcome = hp_select_possible(knobs, ticket->collective, ticket->bytes, hp_job.one_node);
+    if (outcome != HP_OUTCOME_TAKEN || state->is_set_up)
+        return outcome;
+    if (++state->eligible_calls < (uint64_t)knobs->setup_calls &&
+        ticket->bytes < (uint64_t)knobs->setup_bytes)
+        return HP_OUTCOME_WARM_UP;
+    ticket->error = hp_comm_state_set_up(state, comm);
+    if (ticket->error != MPI_SUCCESS)
+        return HP_OUTCOME_FAILED;
+    return state->always;
+}
+
+/* Everything but the buffers and the reduction: takes the communicator's side of the decision. */
+static hp_outcome_t decide(ticket_t *ticket, int64_t count, MPI_Datatype datatype, int root, MPI_Comm comm)
+{
+    MPI_Count type_bytes;
+
+    hp_outcome_t outcome = decide_comm(ticket, comm);
+    if (outcome != HP_OUTCOME_TAKEN)
+        return outcome;
+    hp_comm_state_t *state = ticket->state;
     if (count < 0 || datatype == MPI_DATATYPE_NULL || root < 0 || root >= state->size ||
         P(Type_size_x)(datatype, &type_bytes) != MPI_SUCCESS || type_bytes < 0 ||
         __builtin_mul_overflow((uint64_t)count, (uint64_t)type_bytes, &ticket->bytes))
@@ -51,20 +76,9 @@ static hp_outcome_t decide(ticket_t *ticket, int64_t count, MPI_Datatype datatyp
     ticket->bin = hp_stats_bin(ticket->bytes);
     if (ticket->bytes == 0)
         return HP_OUTCOME_EMPTY;
-    const hp_knobs_t *knobs = hp_comm_state_knobs(state);
-    hp_outcome_t outcome = hp_select_possible(knobs, ticket->collective, ticket->bytes, hp_job.one_node);
+    outcome = decide_size(ticket, comm);
     if (outcome != HP_OUTCOME_TAKEN)
         return outcome;
-    if (!state->is_set_up) {
-        if (++state->eligible_calls < (uint64_t)knobs->setup_calls &&
-            ticket->bytes < (uint64_t)knobs->setup_bytes)
-            return HP_OUTCOME_WARM_UP;
-        ticket->error = hp_comm_state_set_up(state, comm);
-        if (ticket->error != MPI_SUCCESS)
-            return HP_OUTCOME_FAILED;
-        if (!state->is_set_up)
-            return state->always;
-    }
     if (!hp_datatype_is_committed(datatype, state->private_comm))
         return HP_OUTCOME_INVALID;
     return hp_select(state->comm, ticket->collective, ticket->bytes, &ticket->algorithm, &ticket->setting);
@@ -179,6 +193,30 @@ static hp_outcome_t decide_reduction(ticket_t *ticket, hp_call_t *call, const vo
     return ticket->outcome = outcome;
 }
 
+/* ---- barrier ---- */
+
+static hp_outcome_t decide_barrier(ticket_t *ticket, MPI_Comm comm)
+{
+    ticket->collective = HP_BARRIER;
+    hp_outcome_t outcome = decide_comm(ticket, comm);
+    if (outcome == HP_OUTCOME_TAKEN) {
+        ticket->bin = hp_stats_bin(0);
+        outcome = decide_size(ticket, comm);
+    }
+    if (outcome == HP_OUTCOME_TAKEN)
+        outcome = hp_select(ticket->state->comm, HP_BARRIER, 0, &ticket->algorithm, &ticket->setting);
+    return ticket->outcome = outcome;
+}
+
+static int run_barrier(ticket_t *ticket, MPI_Comm comm)
+{
+    const hp_call_t call = {
+        .collective = HP_BARRIER,
+        .type = {.handle = HP_HANDLE(MPI_BYTE), .bytes = 1, .extent = 1, .true_lb = 0, .true_extent = 1},
+        .commutative = true};
+    return run(ticket, &call, comm);
+}
+
 /* ---- the wrapped functions ---- */
 
 /* Passes at once where the whole job passes; else runs `taken` when the decision says so, returns what
@@ -221,6 +259,13 @@ int hp_mpi_allreduce(const void *send, void *recv, int count, MPI_Datatype datat
     RUN_OR_PASS(ticket, HP_ALLREDUCE,
                 decide_reduction(&ticket, &call, send, recv, count, datatype, op, 0, comm),
                 run(&ticket, &call, comm), P(Allreduce)(send, recv, count, datatype, op, comm));
+}
+
+int hp_mpi_barrier(MPI_Comm comm)
+{
+    ticket_t ticket = {0};
+    RUN_OR_PASS(ticket, HP_BARRIER, decide_barrier(&ticket, comm), run_barrier(&ticket, comm),
+                P(Barrier)(comm));
 }
 
 #if HP_HAS_LARGE_COUNT

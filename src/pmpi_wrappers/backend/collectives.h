@@ -12,6 +12,7 @@ int hp_mpi_reduce(const void *send, void *recv, int count, MPI_Datatype datatype
                   MPI_Comm comm);
 int hp_mpi_allreduce(const void *send, void *recv, int count, MPI_Datatype datatype, MPI_Op op,
                      MPI_Comm comm);
+int hp_mpi_barrier(MPI_Comm comm);
 #if HP_HAS_LARGE_COUNT
 int hp_mpi_bcast_c(void *buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm);
 int hp_mpi_reduce_c(const void *send, void *recv, MPI_Count count, MPI_Datatype datatype, MPI_Op op, int root,

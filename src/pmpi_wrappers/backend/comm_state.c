@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include "base/log.h"
 #include "pmpi_wrappers/backend/job.h"
+#include "pmpi_wrappers/backend/node_setup.h"
 
 /* Lookup: a direct-mapped table in front of the attribute. An entry that belongs to another communicator
  * costs one MPI_Comm_get_attr, nothing more. */
@@ -30,6 +31,7 @@ typedef struct {
     hp_locality_t locality;
     uint64_t may_duplicate;
     uint64_t gpu;
+    hp_process_t process;
 } introduction_t;
 
 static unsigned slot_of(hp_handle_t key)
@@ -326,6 +328,7 @@ static int exchange(MPI_Comm comm, introduction_t *all)
     introduction_t mine = {.gpu = gpu_runtime_is_loaded()};
 
     hp_job_locality(&mine.locality);
+    hp_node_setup_introduce(&mine.process);
     pthread_mutex_lock(&lock);
     mine.may_duplicate = duplicates < hp_job.knobs.max_comms;
     pthread_mutex_unlock(&lock);
@@ -356,6 +359,9 @@ static int set_up_together(hp_comm_state_t *state, MPI_Comm comm, bool *ready)
                    hp_comm_create((uint32_t)state->rank, (uint32_t)size, needs.table,
                                   hp_comm_state_knobs(state), &state->transport.base, &state->comm) == HP_OK;
             code = agree(comm, made, ready);
+            if (*ready)
+                code =
+                    hp_node_setup(state->comm, state->private_comm, &needs.all[0].process, sizeof *needs.all);
         }
     }
     needs_fini(&needs);

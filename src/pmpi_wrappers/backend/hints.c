@@ -12,7 +12,8 @@ typedef struct {
 static const hint_t hints[] = {
     {HANPMPI_HINT_BCAST, HP_KNOB_ID_bcast},         {HANPMPI_HINT_REDUCE, HP_KNOB_ID_reduce},
     {HANPMPI_HINT_ALLREDUCE, HP_KNOB_ID_allreduce}, {HANPMPI_HINT_SEGMENT_BYTES, HP_KNOB_ID_segment_bytes},
-    {HANPMPI_HINT_SHAPES, HP_KNOB_ID_shapes},
+    {HANPMPI_HINT_SHAPES, HP_KNOB_ID_shapes},       {HANPMPI_HINT_BARRIER, HP_KNOB_ID_barrier},
+    {HANPMPI_HINT_MODULES, HP_KNOB_ID_modules},     {HANPMPI_HINT_LEADERS, HP_KNOB_ID_leaders},
 };
 
 /* What rank 0 tells the others. */

@@ -37,9 +37,8 @@ void hp_job_start(void)
     int level = MPI_THREAD_SINGLE;
     hp_stats_threads = P(Query_thread)(&level) != MPI_SUCCESS || level == MPI_THREAD_MULTIPLE;
     for (unsigned c = 0; c < HP_COLLECTIVE_COUNT; c++)
-        hp_job.passes_at_once[c] =
-            hp_job.active && !hp_job.knobs.stats &&
-            hp_select_possible(&hp_job.knobs, (hp_collective_t)c, 1, hp_job.one_node) == HP_OUTCOME_ONE_NODE;
+        hp_job.passes_at_once[c] = hp_job.active && !hp_job.knobs.stats &&
+                                   hp_select_never(&hp_job.knobs, (hp_collective_t)c, hp_job.one_node);
     if (hp_job.rank == 0 && hp_job.active)
         hp_info("version " HANPMPI_VERSION ", %d ranks%s", hp_job.size,
                 hp_job.one_node ? " on one node: collectives pass through unless an algorithm is named" : "");

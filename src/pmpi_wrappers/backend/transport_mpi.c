@@ -10,6 +10,10 @@
 enum { TEST_MAX = 64 };
 /* Tag of a rank's message to itself, above the tags of hp_comm_tag. */
 enum { SELF_TAG = 32767 };
+/* Tags with which communicators of teams are made. */
+enum { TEAM_TAG = 32600 };
+/* What is in flight. A collective can be neither cancelled nor freed. */
+enum { SEND, RECV, COLLECTIVE };
 /* How long cancel waits for sends that the MPI below will not cancel, before it lets go of them. */
 static const uint64_t cancel_wait_ns = 1000000000u;
 
@@ -38,19 +42,19 @@ static hp_status_t reserve(hp_transport_mpi_t *t)
     void **cookies = realloc(t->cookies, (size_t)capacity * sizeof *cookies);
     if (cookies)
         t->cookies = cookies;
-    unsigned char *is_recv = realloc(t->is_recv, (size_t)capacity);
-    if (is_recv)
-        t->is_recv = is_recv;
-    if (!requests || !cookies || !is_recv)
+    unsigned char *kind = realloc(t->kind, (size_t)capacity);
+    if (kind)
+        t->kind = kind;
+    if (!requests || !cookies || !kind)
         return HP_ERR_NO_MEM;
     t->capacity = capacity;
     return HP_OK;
 }
 
-static void started(hp_transport_mpi_t *t, void *cookie, bool is_recv)
+static void started(hp_transport_mpi_t *t, void *cookie, unsigned char kind)
 {
     t->cookies[t->in_flight] = cookie;
-    t->is_recv[t->in_flight] = is_recv;
+    t->kind[t->in_flight] = kind;
     t->in_flight++;
 }
 
@@ -63,7 +67,7 @@ static hp_status_t transport_isend(hp_transport_t *transport, const void *buffer
         status = check(t, P(Isend)(buffer, (int)count, HP_UNHANDLE(MPI_Datatype, type->handle), (int)peer,
                                    (int)tag, t->comm, &t->requests[t->in_flight]));
     if (status == HP_OK)
-        started(t, cookie, false);
+        started(t, cookie, SEND);
     return status;
 }
 
@@ -76,7 +80,7 @@ static hp_status_t transport_irecv(hp_transport_t *transport, void *buffer, size
         status = check(t, P(Irecv)(buffer, (int)count, HP_UNHANDLE(MPI_Datatype, type->handle), (int)peer,
                                    (int)tag, t->comm, &t->requests[t->in_flight]));
     if (status == HP_OK)
-        started(t, cookie, true);
+        started(t, cookie, RECV);
     return status;
 }
 
@@ -89,7 +93,7 @@ static void compact(hp_transport_mpi_t *t, int from)
             continue;
         t->requests[kept] = t->requests[i];
         t->cookies[kept] = t->cookies[i];
-        t->is_recv[kept] = t->is_recv[i];
+        t->kind[kept] = t->kind[i];
         kept++;
     }
     t->in_flight = kept;
@@ -162,21 +166,91 @@ static void transport_cancel(hp_transport_t *transport)
     const uint64_t deadline = hp_clock_ns() + (hp_ranks_take_turns ? 0 : cancel_wait_ns);
 
     for (int i = t->in_flight - 1; i >= 0; i--)
-        if (t->is_recv[i]) {
+        if (t->kind[i] == RECV) {
             P(Cancel)(&t->requests[i]);
             P(Wait)(&t->requests[i], MPI_STATUS_IGNORE);
         }
     for (int i = 0; i < t->in_flight; i++) {
         int complete = 0;
-        if (t->is_recv[i])
+        if (t->kind[i] == RECV)
             continue;
         do
             P(Test)(&t->requests[i], &complete, MPI_STATUS_IGNORE);
         while (!complete && hp_clock_ns() < deadline);
-        if (!complete)
+        if (!complete && t->kind[i] == SEND)
             P(Request_free)(&t->requests[i]);
     }
     t->in_flight = 0;
+}
+
+static void transport_nudge(hp_transport_t *transport)
+{
+    int found;
+    P(Iprobe)(MPI_ANY_SOURCE, MPI_ANY_TAG, self(transport)->comm, &found, MPI_STATUS_IGNORE);
+}
+
+static hp_status_t transport_team_comm(hp_transport_t *transport, const uint32_t *ranks, uint32_t count,
+                                       uint32_t number, hp_handle_t *comm)
+{
+    hp_transport_mpi_t *t = self(transport);
+    MPI_Group all, team;
+    MPI_Comm made = MPI_COMM_NULL;
+
+    MPI_Comm *teams = realloc(t->teams, ((size_t)t->team_count + 1) * sizeof *teams);
+    if (!teams)
+        return HP_ERR_NO_MEM;
+    t->teams = teams;
+    hp_status_t status = check(t, P(Comm_group)(t->comm, &all));
+    if (status != HP_OK)
+        return status;
+    status = check(t, P(Group_incl)(all, (int)count, (const int *)ranks, &team));
+    if (status == HP_OK) {
+        status = check(t, P(Comm_create_group)(t->comm, team, (int)(TEAM_TAG + number), &made));
+        P(Group_free)(&team);
+    }
+    P(Group_free)(&all);
+    if (status != HP_OK)
+        return status;
+    P(Comm_set_errhandler)(made, MPI_ERRORS_RETURN);
+    t->teams[t->team_count++] = made;
+    *comm = HP_HANDLE(made);
+    return HP_OK;
+}
+
+static hp_status_t transport_icollective(hp_transport_t *transport, hp_native_t what, hp_handle_t handle,
+                                         const void *from, void *to, size_t count, const hp_type_t *type,
+                                         hp_handle_t op, uint32_t root, void *cookie)
+{
+    hp_transport_mpi_t *t = self(transport);
+    const MPI_Comm comm = HP_UNHANDLE(MPI_Comm, handle);
+    const MPI_Datatype datatype = HP_UNHANDLE(MPI_Datatype, type->handle);
+    hp_status_t status = reserve(t);
+    if (status != HP_OK)
+        return status;
+    MPI_Request *request = &t->requests[t->in_flight];
+    int rank = 0, code = MPI_SUCCESS;
+    switch (what) {
+    case HP_NATIVE_BCAST:
+        code = P(Ibcast)(to, (int)count, datatype, (int)root, comm, request);
+        break;
+    case HP_NATIVE_REDUCE:
+        P(Comm_rank)(comm, &rank);
+        if (rank == (int)root && from == to)
+            from = MPI_IN_PLACE;
+        code = P(Ireduce)(from, to, (int)count, datatype, HP_UNHANDLE(MPI_Op, op), (int)root, comm, request);
+        break;
+    case HP_NATIVE_ALLREDUCE:
+        code = P(Iallreduce)(from == to ? MPI_IN_PLACE : from, to, (int)count, datatype,
+                             HP_UNHANDLE(MPI_Op, op), comm, request);
+        break;
+    case HP_NATIVE_BARRIER:
+        code = P(Ibarrier)(comm, request);
+        break;
+    }
+    status = check(t, code);
+    if (status == HP_OK)
+        started(t, cookie, COLLECTIVE);
+    return status;
 }
 
 static hp_status_t transport_reduce(hp_transport_t *transport, const void *in, void *inout, size_t count,
@@ -203,7 +277,8 @@ static hp_status_t transport_copy(hp_transport_t *transport, void *to, const voi
 #define OPS(blocking_wait)                                                                                   \
     {                                                                                                        \
         .isend = transport_isend, .irecv = transport_irecv, .poll = transport_poll, .wait = (blocking_wait), \
-        .cancel = transport_cancel, .reduce = transport_reduce, .copy = transport_copy,                      \
+        .cancel = transport_cancel, .team_comm = transport_team_comm, .icollective = transport_icollective,  \
+        .nudge = transport_nudge, .reduce = transport_reduce, .copy = transport_copy,                        \
     }
 static const hp_transport_ops_t polling_ops = OPS(NULL), blocking_ops = OPS(transport_wait);
 
@@ -219,5 +294,8 @@ void hp_transport_mpi_fini(hp_transport_mpi_t *transport)
 {
     free(transport->requests);
     free(transport->cookies);
-    free(transport->is_recv);
+    free(transport->kind);
+    for (int i = 0; i < transport->team_count; i++)
+        P(Comm_free)(&transport->teams[i]);
+    free(transport->teams);
 }

@@ -16,7 +16,9 @@ typedef struct {
     int next_window; /* where the next poll begins when more is in flight than one poll tests */
     MPI_Request *requests;
     void **cookies;
-    unsigned char *is_recv;
+    unsigned char *kind; /* of what is in flight */
+    MPI_Comm *teams;     /* made for the module native */
+    int team_count;
     int mpi_error; /* the first MPI error code seen, MPI_SUCCESS if none */
 } hp_transport_mpi_t;
 

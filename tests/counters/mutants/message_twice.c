@@ -9,8 +9,8 @@ uint32_t __real_hp_tree_down_tasks(const hp_neighbors_t *);
 uint32_t __wrap_hp_tree_down_tasks(const hp_neighbors_t *);
 uint32_t __real_hp_tree_down_edges(const hp_neighbors_t *);
 uint32_t __wrap_hp_tree_down_edges(const hp_neighbors_t *);
-void __real_hp_tree_emit_down(hp_segment_t *, const hp_tree_lanes_t *, char *, size_t, hp_task_t *);
-void __wrap_hp_tree_emit_down(hp_segment_t *, const hp_tree_lanes_t *, char *, size_t, hp_task_t *);
+hp_task_t *__real_hp_tree_emit_down(hp_segment_t *, const hp_tree_lanes_t *, char *, size_t, hp_task_t *);
+hp_task_t *__wrap_hp_tree_emit_down(hp_segment_t *, const hp_tree_lanes_t *, char *, size_t, hp_task_t *);
 
 hp_cut_t __wrap_hp_cut_make(const hp_call_t *call, const hp_setting_t *setting)
 {
@@ -28,11 +28,12 @@ uint32_t __wrap_hp_tree_down_edges(const hp_neighbors_t *neighbors)
     return __real_hp_tree_down_edges(neighbors) + 1;
 }
 
-void __wrap_hp_tree_emit_down(hp_segment_t *segment, const hp_tree_lanes_t *lanes, char *address,
-                              size_t count, hp_task_t *before)
+hp_task_t *__wrap_hp_tree_emit_down(hp_segment_t *segment, const hp_tree_lanes_t *lanes, char *address,
+                                    size_t count, hp_task_t *before)
 {
-    __real_hp_tree_emit_down(segment, lanes, address, count, before);
+    hp_task_t *recv = __real_hp_tree_emit_down(segment, lanes, address, count, before);
     if (armed && lanes->parent < 0 && lanes->neighbors->child_count)
         hp_emit_after(hp_emit_send(segment, lanes->children[0], hp_at(address), count), before);
     armed = false;
+    return recv;
 }

@@ -1,0 +1,391 @@
+#include "hier/collectives/pipeline.h"
+
+#include "hier/collectives/tree_steps.h"
+#include "hier/modules/module.h"
+
+typedef struct {
+    hp_leads_t leads;
+    hp_stage_t stages[HP_LEVEL_COUNT]; /* innermost first */
+    uint32_t stage_count;
+} turn_t;
+
+typedef struct {
+    hp_comm_t *comm;
+    hp_call_t call;
+    hp_cut_t cut;
+    uint64_t segment_count;
+    bool in_place;
+    bool result_here;    /* this rank gets a result from the reduction itself */
+    int32_t forward;     /* lane from rank 0 to the root, or its other end; -1: not needed, or not here */
+    hp_node_use_t *node; /* NULL: no memory of the node is used, or not here */
+    turn_t *turns;
+    uint32_t turn_count;
+} plan_t;
+
+static bool is_up(const plan_t *p)
+{
+    return p->call.collective != HP_BCAST;
+}
+
+static bool is_down(const plan_t *p)
+{
+    return p->call.collective != HP_REDUCE;
+}
+
+/* ---- one segment ---- */
+
+static void label(hp_segment_t *segment, const hp_stage_t *stage, bool up)
+{
+    hp_segment_label(segment, stage->between_nodes ? (up ? HP_LABEL_IR : HP_LABEL_IB)
+                                                   : (up ? HP_LABEL_SR : HP_LABEL_SB));
+}
+
+/* Where a stage's lead is to put the team's value. */
+static hp_place_t place_of(const plan_t *p, const turn_t *turn, uint32_t k, hp_segment_t *segment,
+                           const hp_flow_t *flow)
+{
+    const hp_stage_t *stage = &turn->stages[k];
+    const hp_place_t anywhere = {.given = false};
+
+    if (stage->team.position > 0)
+        return anywhere;
+    if (stage->outermost) {
+        /* In place the result lies where inner stages may still read this rank's contribution. */
+        hp_task_t *free = p->in_place ? flow->own_read : NULL;
+        return p->result_here ? (hp_place_t){.given = true, .address = flow->result, .free = free} : anywhere;
+    }
+    const hp_stage_t *outer = &turn->stages[k + 1];
+    return outer->module->place ? outer->module->place(outer, segment, flow) : anywhere;
+}
+
+static bool is_fused(const plan_t *p, const hp_stage_t *stage)
+{
+    return stage->outermost && is_up(p) && is_down(p) && stage->module->fuses && stage->module->fuses(stage);
+}
+
+static void emit_up(const plan_t *p, const turn_t *turn, hp_segment_t *segment, hp_flow_t *flow)
+{
+    for (uint32_t k = 0; k < turn->stage_count; k++) {
+        const hp_stage_t *stage = &turn->stages[k];
+        label(segment, stage, true);
+        if (is_fused(p, stage))
+            stage->module->allreduce(stage, segment, flow);
+        else
+            stage->module->reduce(stage, segment, flow, place_of(p, turn, k, segment, flow));
+    }
+}
+
+static void emit_down(const plan_t *p, const turn_t *turn, hp_segment_t *segment, hp_flow_t *flow)
+{
+    for (uint32_t k = turn->stage_count; k-- > 0;) {
+        const hp_stage_t *stage = &turn->stages[k];
+        label(segment, stage, false);
+        if (!is_fused(p, stage))
+            stage->module->bcast(stage, segment, flow);
+    }
+}
+
+/* Operations that do not commute are reduced at rank 0. */
+static void emit_forward(const plan_t *p, hp_segment_t *segment, hp_flow_t *flow)
+{
+    hp_segment_label(segment, HP_LABEL_OTHER);
+    if (p->comm->rank == p->call.root) {
+        hp_task_t *recv = hp_emit_recv(segment, p->forward, flow->result, flow->count);
+        if (p->in_place)
+            hp_emit_after(recv, flow->own_read);
+    } else {
+        hp_emit_after(hp_emit_send(segment, p->forward, flow->value, flow->count), flow->ready);
+    }
+}
+
+static void emit(const void *plan, hp_segment_t *segment, uint64_t i)
+{
+    const plan_t *p = *(plan_t *const *)plan;
+    const turn_t *turn = &p->turns[i % p->turn_count];
+    const bool empty = p->call.count == 0;
+    hp_flow_t flow = {.index = i,
+                      .count = empty ? 0 : hp_cut_count(&p->cut, i),
+                      .offset = empty ? 0 : hp_cut_offset(&p->cut, i)};
+
+    flow.own = (char *)p->call.send + flow.offset;
+    flow.result = (char *)p->call.recv + flow.offset;
+    flow.value = hp_at(is_up(p) ? flow.own : flow.result);
+    if (is_up(p))
+        emit_up(p, turn, segment, &flow);
+    if (turn->stage_count == 0 && p->result_here && !p->in_place) /* alone */
+        flow.ready = hp_emit_copy(segment, flow.result, flow.value, flow.count);
+    if (p->forward >= 0)
+        emit_forward(p, segment, &flow);
+    if (is_down(p)) {
+        if (!p->in_place)
+            flow.own_read = NULL;
+        emit_down(p, turn, segment, &flow);
+    }
+    hp_segment_label(segment, HP_LABEL_OTHER);
+    if (p->node) {
+        hp_task_t *done = hp_emit_set(segment, p->node->set_done, p->node->first_step + i + 1);
+        for (uint32_t k = 0; k < flow.node_read_count; k++)
+            hp_emit_after(done, flow.node_reads[k]);
+    }
+    if (i + 1 == p->segment_count)
+        for (uint32_t t = 0; t < p->turn_count; t++)
+            for (uint32_t k = 0; k < p->turns[t].stage_count; k++)
+                if (p->turns[t].stages[k].module->finish)
+                    p->turns[t].stages[k].module->finish(&p->turns[t].stages[k], segment);
+}
+
+/* ---- the plan ---- */
+
+/* The hierarchy that the call's order of operands allows. */
+static const hp_hierarchy_t *hierarchy_of(const plan_t *p)
+{
+    const hp_comm_t *comm = p->comm;
+    return p->call.commutative || !is_up(p) || !comm->rank_order ? comm->hierarchy : comm->rank_order;
+}
+
+static bool is_between_nodes(const hp_hierarchy_t *h, const hp_team_t *team)
+{
+    return hp_hierarchy_node_count(h) > 1 &&
+           (team->level == HP_LEVEL_NODE || hp_hierarchy_level(h, 0) != HP_LEVEL_NODE);
+}
+
+/* The wanted modules may be too much for this communicator or type. The same on all ranks. */
+static void choose_modules(const plan_t *p, const hp_setting_t *setting, hp_modules_t *chosen)
+{
+    for (unsigned level = 0; level < HP_LEVEL_COUNT; level++) {
+        const bool between =
+            level == HP_LEVEL_NODE || (hp_hierarchy_node_count(p->comm->hierarchy) > 1 &&
+                                       hp_hierarchy_level(hierarchy_of(p), 0) != HP_LEVEL_NODE);
+        chosen->module[level] = (uint8_t)hp_module_choose(
+            p->comm, (hp_module_id_t)setting->modules.module[level], between, &p->call);
+    }
+}
+
+static bool uses(const hp_modules_t *modules, hp_module_id_t id)
+{
+    bool found = false;
+    for (unsigned level = HP_LEVEL_NODE + 1; level < HP_LEVEL_COUNT; level++)
+        found |= modules->module[level] == id;
+    return found;
+}
+
+static bool uses_node(const hp_modules_t *modules)
+{
+    return uses(modules, HP_MODULE_SHM) || uses(modules, HP_MODULE_SINGLE_COPY);
+}
+
+/* Values of inner levels go through slots, whichever of the two modules reads them. */
+static bool uses_slots(const plan_t *p, const hp_modules_t *modules)
+{
+    return uses(modules, HP_MODULE_SHM) ||
+           (uses_node(modules) && hp_comm_node_shape(p->comm).levels > 1 && is_up(p));
+}
+
+/* How many turns, and who leads in which. */
+static uint32_t count_turns(const plan_t *p, const hp_setting_t *setting, const hp_modules_t *modules)
+{
+    const hp_hierarchy_t *h = p->comm->hierarchy;
+    uint32_t most_ranks, least_ranks, turns = 1;
+
+    if ((!p->call.commutative && is_up(p)) || p->call.count == 0)
+        return 1;
+    hp_hierarchy_node_sizes(h, &least_ranks, &most_ranks);
+    if (modules->module[HP_LEVEL_NODE] != HP_MODULE_NATIVE || hp_hierarchy_node_count(h) == 1)
+        turns = setting->leaders < most_ranks ? setting->leaders : most_ranks;
+    if (p->call.collective == HP_ALLREDUCE && setting->trees > 1) {
+        const uint32_t nodes = hp_hierarchy_node_count(h);
+        turns *= setting->trees < nodes ? setting->trees : nodes;
+    }
+    if (turns > HP_FOREST_MAX)
+        turns = HP_FOREST_MAX;
+    return turns < p->segment_count ? (turns ? turns : 1) : (uint32_t)p->segment_count;
+}
+
+static hp_leads_t leads_of(const plan_t *p, const hp_setting_t *setting, uint32_t turn)
+{
+    const hp_hierarchy_t *h = p->comm->hierarchy;
+
+    if (!p->call.commutative && is_up(p))
+        return (hp_leads_t){.root = 0};
+    if (p->call.collective != HP_ALLREDUCE)
+        return (hp_leads_t){.root = p->call.root, .leader = turn};
+    const uint32_t nodes = hp_hierarchy_node_count(h);
+    const uint32_t trees = setting->trees < nodes ? (setting->trees ? setting->trees : 1) : nodes;
+    const uint32_t leader = turn / trees;
+    const uint32_t first = hp_hierarchy_node_leader(h, turn % trees);
+    if (hp_hierarchy_level(h, 0) != HP_LEVEL_NODE && nodes > 1)
+        return (hp_leads_t){.root = first};
+    uint32_t count;
+    const uint32_t depth = hp_hierarchy_level(h, 0) == HP_LEVEL_NODE ? 1 : 0;
+    const uint32_t *ranks = hp_hierarchy_members(h, depth, hp_hierarchy_group_of(h, depth, first), &count);
+    return (hp_leads_t){.root = ranks[leader % count], .leader = leader};
+}
+
+/* The stages of this rank in one turn, innermost first. */
+static hp_status_t prepare_turn(const plan_t *p, turn_t *turn, const hp_setting_t *setting,
+                                const hp_modules_t *modules)
+{
+    hp_comm_t *comm = p->comm;
+    const hp_hierarchy_t *h = hierarchy_of(p);
+    const uint32_t levels = hp_hierarchy_level_count(h), top = hp_leads_top(h, &turn->leads, comm->rank);
+
+    for (uint32_t depth = levels; depth-- > (top > 0 ? top - 1 : 0);) {
+        const hp_team_t team = hp_team_of(h, &turn->leads, depth, comm->rank);
+        if (team.count == 1)
+            continue;
+        hp_stage_t *stage = &turn->stages[turn->stage_count++];
+        const bool between = is_between_nodes(h, &team);
+        *stage = (hp_stage_t){
+            .module = hp_module((hp_module_id_t)modules->module[team.level]),
+            .comm = comm,
+            .collective = p->call.collective,
+            .commutative = p->call.commutative,
+            .team = team,
+            .between_nodes = between,
+            .innermost = depth + 1 == levels,
+            .outermost = depth == 0,
+            .many_turns = p->turn_count > 1,
+            .node = between ? NULL : p->node,
+            .node_level = hp_hierarchy_level(h, 0) == HP_LEVEL_NODE && levels > 1 ? depth - 1 : depth};
+        const hp_status_t status = stage->module->prepare(stage, &p->call, setting);
+        if (status != HP_OK)
+            return status;
+    }
+    return HP_OK;
+}
+
+/* Room for what one segment may emit. */
+static void add_up(const plan_t *p, hp_pipeline_t *pipeline)
+{
+    uint32_t finish = 0;
+
+    for (uint32_t t = 0; t < p->turn_count; t++) {
+        uint32_t tasks = 3, edges = 3 + 2 * HP_LEVEL_COUNT, scratch = 0; /* forward, done */
+        for (uint32_t k = 0; k < p->turns[t].stage_count; k++) {
+            const hp_stage_t *stage = &p->turns[t].stages[k];
+            tasks += stage->tasks;
+            edges += stage->edges;
+            scratch += stage->scratch;
+            finish += stage->finish_tasks;
+        }
+        pipeline->tasks_per_segment =
+            tasks > pipeline->tasks_per_segment ? tasks : pipeline->tasks_per_segment;
+        pipeline->edges_per_segment =
+            edges > pipeline->edges_per_segment ? edges : pipeline->edges_per_segment;
+        pipeline->scratch_per_segment =
+            scratch > pipeline->scratch_per_segment ? scratch : pipeline->scratch_per_segment;
+    }
+    pipeline->tasks_per_segment += finish;
+}
+
+static hp_status_t make_lanes(plan_t *p)
+{
+    hp_comm_t *comm = p->comm;
+
+    p->forward = -1;
+    if (p->call.collective == HP_REDUCE && !p->call.commutative && p->call.root != 0 &&
+        (comm->rank == 0 || comm->rank == p->call.root)) {
+        const bool sends = comm->rank == 0;
+        p->forward = hp_request_new_lane(
+            comm->request, sends ? HP_LANE_SEND : HP_LANE_RECV, sends ? p->call.root : 0,
+            hp_comm_tag(comm, HP_CHANNEL_FORWARD),
+            (uint32_t)(sends ? comm->knobs.sends_per_child : comm->knobs.recvs_per_parent));
+        if (p->forward < 0)
+            return HP_ERR_NO_MEM;
+    }
+    return HP_OK;
+}
+
+/* Takes steps of the node's memory, and makes the lanes for all turns. */
+static hp_status_t use_node(plan_t *p)
+{
+    hp_comm_t *comm = p->comm;
+    hp_node_memory_t *memory = &comm->node_memory;
+    const uint32_t members = memory->shape.members;
+
+    if (!comm->has_node_memory)
+        return HP_OK;
+    hp_node_use_t *use = p->node = hp_arena_get(&comm->arena, sizeof *use);
+    if (!use || !(use->done = hp_arena_get(&comm->arena, members * sizeof *use->done)))
+        return HP_ERR_NO_MEM;
+    use->memory = memory;
+    use->first_step = memory->step;
+    use->end_step = memory->step += p->segment_count;
+    use->set_done = hp_request_set_lane(comm->request, hp_node_done(memory, memory->own));
+    bool made = use->set_done >= 0;
+    for (uint32_t level = 0; level < memory->shape.levels; level++)
+        for (unsigned way = 0; way < HP_WAY_COUNT; way++)
+            made &= (use->set[level][way] = hp_request_set_lane(
+                         comm->request, hp_node_counter(memory, memory->own, level, (hp_way_t)way))) >= 0;
+    for (uint32_t member = 0; member < members && made; member++)
+        made = (use->done[member] = hp_request_wait_lane(comm->request, hp_node_done(memory, member))) >= 0;
+    return made ? HP_OK : HP_ERR_NO_MEM;
+}
+
+hp_status_t hp_pipeline_start(hp_comm_t *comm, const hp_call_t *call, const hp_setting_t *setting)
+{
+    hp_setting_t cut_setting = *setting;
+    hp_modules_t modules;
+    hp_status_t status;
+
+    hp_arena_reset(&comm->arena);
+    plan_t **plan = hp_request_plan(comm->request, sizeof *plan);
+    plan_t *p = *(plan ? plan : &(plan_t *){NULL}) = hp_arena_get(&comm->arena, sizeof *p);
+    if (!plan || !p)
+        return HP_ERR_NO_MEM;
+    p->comm = comm;
+    p->call = *call;
+    p->in_place = call->send == call->recv;
+    p->result_here =
+        call->collective == HP_ALLREDUCE ||
+        (call->collective == HP_REDUCE && comm->rank == call->root && (call->commutative || call->root == 0));
+    choose_modules(p, setting, &modules);
+    if (uses_slots(p, &modules) && cut_setting.segment_bytes > (size_t)comm->knobs.slot_bytes)
+        cut_setting.segment_bytes = (size_t)comm->knobs.slot_bytes;
+    hp_pipeline_t pipeline;
+    if (call->count > 0) {
+        p->cut = hp_cut_make(call, &cut_setting);
+        pipeline = hp_cut_pipeline(&p->cut, comm, call);
+    } else {
+        pipeline =
+            (hp_pipeline_t){.segment_count = 1, .window_segments = 1, .scratch_bytes = 1, .type = call->type};
+    }
+    p->segment_count = pipeline.segment_count;
+    p->turn_count = count_turns(p, setting, &modules);
+    p->turns = hp_arena_get(&comm->arena, p->turn_count * sizeof *p->turns);
+    status = p->turns ? make_lanes(p) : HP_ERR_NO_MEM;
+    if (status == HP_OK && uses_node(&modules))
+        status = use_node(p);
+    for (uint32_t t = 0; t < p->turn_count && status == HP_OK; t++) {
+        p->turns[t].leads = leads_of(p, setting, t);
+        status = prepare_turn(p, &p->turns[t], setting, &modules);
+    }
+    if (status != HP_OK)
+        return status;
+    add_up(p, &pipeline);
+    pipeline.commutative = call->commutative;
+    pipeline.node = p->node ? p->node->memory : NULL;
+    pipeline.emit = emit;
+    return hp_request_start(comm->request, &pipeline);
+}
+
+/* The algorithms `han` are the pipeline with the collective that the call says. */
+hp_status_t hp_bcast_han_start(hp_comm_t *comm, const hp_call_t *call, const hp_setting_t *setting)
+{
+    return hp_pipeline_start(comm, call, setting);
+}
+
+hp_status_t hp_reduce_han_start(hp_comm_t *comm, const hp_call_t *call, const hp_setting_t *setting)
+{
+    return hp_pipeline_start(comm, call, setting);
+}
+
+hp_status_t hp_allreduce_han_start(hp_comm_t *comm, const hp_call_t *call, const hp_setting_t *setting)
+{
+    return hp_pipeline_start(comm, call, setting);
+}
+
+hp_status_t hp_barrier_han_start(hp_comm_t *comm, const hp_call_t *call, const hp_setting_t *setting)
+{
+    return hp_pipeline_start(comm, call, setting);
+}

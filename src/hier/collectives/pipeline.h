@@ -1,0 +1,38 @@
+/* pipeline: a hierarchical collective as a pipeline of tasks, one a level and segment (HAN; X. Luo 2020,
+ * section 5.2; X. Luo et al., HAN: a Hierarchical AutotuNed Collective Communication Framework, CLUSTER 2020,
+ * section III).
+ *
+ *      bcast       leader  ib -> sb                 others  sb
+ *      reduce      leader  sr -> ir                 others  sr
+ *      allreduce   leader  sr -> ir -> ib -> sb     others  sr -> sb
+ *      barrier     as allreduce, without data
+ *
+ * s: inside the node, i: between nodes; b: broadcast, r: reduction. An allreduce of 6 segments on a leader,
+ * time to the right, where every task takes as long:
+ *
+ *      sr   0 1 2 3 4 5
+ *      ir     0 1 2 3 4 5
+ *      ib       0 1 2 3 4 5
+ *      sb         0 1 2 3 4 5
+ *
+ * The paper's pipeline runs in lock-step: column k + 1 starts when all of column k is done. Here tasks are
+ * events: task t of segment i starts as soon as task t - 1 of segment i is done and its lanes have room.
+ * Columns do not exist; a level that is faster runs ahead by as much as the window allows. ir and ib use the
+ * same tree and root, so that they load opposite directions of the links. There may be any number of levels
+ * inside the node (package, NUMA, L3, core): s is then a chain of stages itself.
+ *
+ * Turns: segment i is led by turn i mod T. In an allreduce the turns have different roots (trees: nodes;
+ * leaders: ranks of each node), in the other collectives other leaders of the nodes that do not hold the
+ * root. Operations that do not commute have one turn, in rank order, rooted at rank 0, which forwards the
+ * result to the root.
+ *
+ * Threads: as comm.h. Ownership: everything lies in comm->arena until the next collective. */
+#ifndef HP_HIER_COLLECTIVES_PIPELINE_H
+#define HP_HIER_COLLECTIVES_PIPELINE_H
+
+#include "hier/collectives/algorithm.h"
+
+/* Starts call as a pipeline on comm->request. HP_OK, or an error with nothing in flight. */
+hp_status_t hp_pipeline_start(hp_comm_t *comm, const hp_call_t *call, const hp_setting_t *setting);
+
+#endif

@@ -1,0 +1,89 @@
+#include "hier/modules/module.h"
+
+#include <stdio.h>
+#include <string.h>
+#include "topo_tree/items.h"
+
+static const hp_module_t *const modules[] = {
+#define HP_MODULE(id, name, description) &hp_module_##name,
+#include "hier/modules/modules.def"
+#undef HP_MODULE
+};
+
+static const char *const descriptions[] = {
+#define HP_MODULE(id, name, description) description,
+#include "hier/modules/modules.def"
+#undef HP_MODULE
+};
+
+const hp_module_t *hp_module(hp_module_id_t id)
+{
+    return modules[id];
+}
+
+const char *hp_module_name(hp_module_id_t id)
+{
+    return modules[id]->name;
+}
+
+const char *hp_module_description(hp_module_id_t id)
+{
+    return descriptions[id];
+}
+
+hp_module_id_t hp_module_choose(const hp_comm_t *comm, hp_module_id_t wanted, bool between_nodes,
+                                const hp_call_t *call)
+{
+    if (wanted == HP_MODULE_SINGLE_COPY && !modules[wanted]->serves(comm, between_nodes, call))
+        wanted = HP_MODULE_SHM;
+    return modules[wanted]->serves(comm, between_nodes, call) ? wanted : HP_MODULE_P2P;
+}
+
+/* The names as ", p2p, shm, ...": the message skips the first two characters. */
+static const char accepted_modules[] =
+#define HP_MODULE(id, name, description) ", " #name
+#include "hier/modules/modules.def"
+#undef HP_MODULE
+    ;
+
+static hp_module_id_t find_module(const hp_item_t *item)
+{
+    for (unsigned id = 0; id < HP_MODULE_COUNT; id++)
+        if (strlen(modules[id]->name) == item->value_bytes &&
+            memcmp(modules[id]->name, item->value, item->value_bytes) == 0)
+            return (hp_module_id_t)id;
+    return HP_MODULE_COUNT;
+}
+
+hp_status_t hp_modules_parse(const char *text, hp_modules_t *inout, char *error, unsigned error_bytes)
+{
+    hp_items_t items = {
+        .cursor = text, .accepted = accepted_modules + 2, .error = error, .error_bytes = error_bytes};
+    hp_modules_t parsed = *inout;
+    hp_item_t item;
+    hp_status_t status;
+
+    while ((status = hp_items_next(&items, &item)) == HP_OK) {
+        const hp_module_id_t id = find_module(&item);
+        if (id == HP_MODULE_COUNT)
+            return hp_items_refuse_value(&items, &item);
+        if (item.level == HP_LEVEL_NODE && (id == HP_MODULE_SHM || id == HP_MODULE_SINGLE_COPY)) {
+            snprintf(error, error_bytes, "%s joins ranks inside a node: node accepts p2p, native",
+                     modules[id]->name);
+            return HP_ERR_ARG;
+        }
+        parsed.module[item.level] = (uint8_t)id;
+    }
+    if (status != HP_ERR_NOT_FOUND)
+        return status;
+    *inout = parsed;
+    return HP_OK;
+}
+
+/* The check of HANPMPI_MODULES; knobs.def names it. */
+bool hp_knob_check_modules(const char *text, char *error, unsigned error_bytes);
+bool hp_knob_check_modules(const char *text, char *error, unsigned error_bytes)
+{
+    hp_modules_t unused = {{HP_MODULE_P2P}};
+    return hp_modules_parse(text, &unused, error, error_bytes) == HP_OK;
+}

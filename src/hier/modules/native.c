@@ -1,0 +1,134 @@
+/* native: the non-blocking collectives of the MPI below on a communicator of the team's ranks (Libnbc's place
+ * in HAN).
+ *
+ *      reduce   PMPI_Ireduce        bcast   PMPI_Ibcast        outermost level: PMPI_Iallreduce in one;
+ * barrier: PMPI_Ibarrier
+ *
+ * One communicator a level and direction, made when first used: all members of a team come here in the same
+ * collective. Rounds, bytes: the MPI's. Constraints: the transport offers it; teams of outer levels are those
+ * of the default leads (then they are the same for every collective, and a rank has at most one communicator
+ * a level and direction). */
+#include "hier/collectives/algorithm.h"
+#include "hier/modules/module.h"
+
+typedef struct {
+    int32_t up, down; /* lanes */
+    uint32_t root;    /* the lead, in the communicator */
+} native_t;
+
+static bool serves(const hp_comm_t *comm, bool between_nodes, const hp_call_t *call)
+{
+    const hp_hierarchy_t *h = comm->hierarchy;
+
+    if (!comm->transport->ops->icollective)
+        return false;
+    if (hp_hierarchy_level_count(h) > 2 && !between_nodes)
+        return false; /* the leads of packages and the like change with the root */
+    return !between_nodes || call->collective == HP_ALLREDUCE || call->collective == HP_BARRIER ||
+           hp_hierarchy_node_leader(h, hp_hierarchy_node_of(h, call->root)) == call->root;
+}
+
+static int32_t make_lane(const hp_stage_t *stage, hp_way_t way, hp_status_t *status)
+{
+    hp_comm_t *comm = stage->comm;
+    hp_handle_t *handle = &comm->native_comms[stage->team.depth][way];
+    const hp_team_t *team = &stage->team;
+
+    if (!comm->native_made[stage->team.depth][way]) {
+        uint32_t *ranks = hp_arena_get(&comm->arena, team->count * sizeof *ranks);
+        if (!ranks) {
+            *status = HP_ERR_NO_MEM;
+            return -1;
+        }
+        /* In the order of the groups, whoever is at position 0 today. */
+        for (uint32_t i = 0; i < team->count; i++)
+            ranks[i] = hp_team_rank(team, (i + team->count - team->start) % team->count);
+        *status = comm->transport->ops->team_comm(comm->transport, ranks, team->count,
+                                                  2 * team->depth + (uint32_t)way, handle);
+        if (*status != HP_OK)
+            return -1;
+        comm->native_made[stage->team.depth][way] = true;
+    }
+    const int32_t lane = hp_request_native_lane(comm->request, *handle);
+    if (lane < 0)
+        *status = HP_ERR_NO_MEM;
+    return lane;
+}
+
+static bool fuses(const hp_stage_t *stage)
+{
+    (void)stage;
+    return true;
+}
+
+static hp_status_t prepare(hp_stage_t *stage, const hp_call_t *call, const hp_setting_t *setting)
+{
+    const bool fused =
+        stage->outermost && (stage->collective == HP_ALLREDUCE || stage->collective == HP_BARRIER);
+    hp_status_t status = HP_OK;
+    (void)call;
+    (void)setting;
+
+    native_t *own = stage->own = hp_arena_get(&stage->comm->arena, sizeof *own);
+    if (!own)
+        return HP_ERR_NO_MEM;
+    own->root = stage->team.start;
+    if (stage->collective != HP_BCAST)
+        own->up = make_lane(stage, HP_WAY_UP, &status);
+    if (status == HP_OK && stage->collective != HP_REDUCE && !fused)
+        own->down = make_lane(stage, HP_WAY_DOWN, &status);
+    stage->tasks = 2;
+    stage->edges = 6;
+    stage->scratch = 1;
+    return status;
+}
+
+static void reduce(const hp_stage_t *stage, hp_segment_t *segment, hp_flow_t *flow, hp_place_t into)
+{
+    const native_t *own = stage->own;
+    const bool lead = stage->team.position == 0;
+    const hp_operand_t to = into.given ? hp_at(into.address) : lead ? hp_scratch() : flow->value;
+    const hp_native_t what = stage->collective == HP_BARRIER ? HP_NATIVE_BARRIER : HP_NATIVE_REDUCE;
+    hp_task_t *task = hp_emit_native(segment, own->up, what, flow->value, to, flow->count, own->root);
+
+    hp_emit_after(task, flow->ready);
+    hp_emit_after(task, into.free);
+    if (!flow->value.task)
+        flow->own_read = task;
+    flow->ready = task;
+    flow->value = hp_of(task);
+}
+
+static void bcast(const hp_stage_t *stage, hp_segment_t *segment, hp_flow_t *flow)
+{
+    const native_t *own = stage->own;
+    const bool barrier = stage->collective == HP_BARRIER;
+    hp_task_t *task = hp_emit_native(segment, own->down, barrier ? HP_NATIVE_BARRIER : HP_NATIVE_BCAST,
+                                     hp_at(flow->result), hp_at(flow->result), flow->count, own->root);
+
+    hp_emit_after(task, flow->ready);
+    hp_emit_after(task, flow->own_read);
+    flow->ready = task;
+    flow->value = hp_at(flow->result);
+}
+
+static void allreduce(const hp_stage_t *stage, hp_segment_t *segment, hp_flow_t *flow)
+{
+    const native_t *own = stage->own;
+    const bool barrier = stage->collective == HP_BARRIER;
+    hp_task_t *task = hp_emit_native(segment, own->up, barrier ? HP_NATIVE_BARRIER : HP_NATIVE_ALLREDUCE,
+                                     flow->value, hp_at(flow->result), flow->count, own->root);
+
+    hp_emit_after(task, flow->ready);
+    flow->ready = task;
+    flow->own_read = task;
+    flow->value = hp_at(flow->result);
+}
+
+const hp_module_t hp_module_native = {.name = "native",
+                                      .serves = serves,
+                                      .prepare = prepare,
+                                      .reduce = reduce,
+                                      .bcast = bcast,
+                                      .fuses = fuses,
+                                      .allreduce = allreduce};

@@ -1,0 +1,129 @@
+#include "hier/modules/node_steps.h"
+
+hp_status_t hp_node_lanes_make(hp_stage_t *stage)
+{
+    hp_arena_t *arena = &stage->comm->arena;
+    hp_request_t *request = stage->comm->request;
+    const hp_node_use_t *node = stage->node;
+    const uint32_t level = stage->node_level, count = stage->team.count;
+    const uint32_t slot_waits = node->memory->shape.members; /* who may still read a slot */
+    bool made = true;
+
+    hp_node_lanes_t *lanes = stage->own = hp_arena_get(arena, sizeof *lanes);
+    if (!lanes || !(lanes->members = hp_arena_get(arena, count * sizeof *lanes->members)))
+        return HP_ERR_NO_MEM;
+    for (uint32_t position = 0; position < count; position++)
+        lanes->members[position] = hp_comm_node_member(stage->comm, hp_team_rank(&stage->team, position));
+    lanes->lead = lanes->members[0];
+    lanes->set_up = node->set[level][HP_WAY_UP];
+    lanes->set_down = node->set[level][HP_WAY_DOWN];
+    if (stage->team.position > 0) {
+        lanes->lead_down =
+            hp_request_wait_lane(request, hp_node_counter(node->memory, lanes->lead, level, HP_WAY_DOWN));
+        made = lanes->lead_down >= 0;
+        stage->tasks = 6 + slot_waits;
+        stage->edges = 10 + slot_waits;
+        stage->finish_tasks = 1;
+    } else {
+        lanes->member_up = hp_arena_get(arena, count * sizeof *lanes->member_up);
+        made = lanes->member_up != NULL;
+        for (uint32_t position = 1; position < count && made; position++) {
+            const hp_counter_t *up =
+                hp_node_counter(node->memory, lanes->members[position], level, HP_WAY_UP);
+            made = (lanes->member_up[position] = hp_request_wait_lane(request, up)) >= 0;
+        }
+        stage->tasks = 3 * count + 3 + slot_waits; /* wait, read and fold; copy and set */
+        stage->edges = 6 * count + 6 + slot_waits;
+        stage->scratch = 2;
+        stage->finish_tasks = count;
+    }
+    return made ? HP_OK : HP_ERR_NO_MEM;
+}
+
+hp_place_t hp_node_emit_place(const hp_stage_t *stage, hp_segment_t *segment, const hp_flow_t *flow,
+                              hp_way_t way)
+{
+    const hp_node_use_t *use = stage->node;
+    hp_node_memory_t *node = use->memory;
+    const hp_node_lanes_t *lanes = stage->own;
+    const uint64_t step = use->first_step + flow->index, slots = node->shape.slots;
+    hp_place_t place = {
+        .given = true, .address = hp_node_slot(node, node->own, stage->node_level, way, step), .free = NULL};
+
+    if (step < slots || hp_node_is_clear(node, step - slots + 1))
+        return place;
+    const uint64_t value = step - slots + 1;
+    /* What this collective put into a slot is read by whom it is for; before it there may have been other
+     * leads. */
+    if (way == HP_WAY_UP && value > use->first_step && !stage->many_turns) {
+        place.free = hp_emit_wait(segment, use->done[lanes->lead], value);
+        return place;
+    }
+    for (uint32_t member = 0; member < node->shape.members; member++) {
+        const hp_counter_t *done = hp_node_done(node, member);
+        if (member != node->own && atomic_load_explicit(done, memory_order_acquire) < value) {
+            hp_task_t *wait = hp_emit_wait(segment, use->done[member], value);
+            hp_emit_after(wait, place.free);
+            place.free = wait;
+        }
+    }
+    return place;
+}
+
+void hp_node_emit_contribute(const hp_stage_t *stage, hp_segment_t *segment, hp_flow_t *flow)
+{
+    const hp_node_lanes_t *lanes = stage->own;
+    hp_task_t *there = flow->ready;
+
+    if (!flow->value.task && flow->count > 0) { /* else it was made there, see place */
+        const hp_place_t slot = hp_node_emit_place(stage, segment, flow, HP_WAY_UP);
+        there = hp_emit_copy(segment, slot.address, flow->value, flow->count);
+        hp_emit_after(there, flow->ready);
+        hp_emit_after(there, slot.free);
+        flow->own_read = there;
+    }
+    hp_emit_after(hp_emit_set(segment, lanes->set_up, stage->node->first_step + flow->index + 1), there);
+}
+
+hp_task_t *hp_node_emit_fold(hp_segment_t *segment, hp_flow_t *flow, const hp_place_t *into,
+                             hp_operand_t operand, hp_task_t *after, bool first)
+{
+    const hp_operand_t to = !first ? flow->value : into->given ? hp_at(into->address) : hp_scratch();
+    hp_task_t *fold = hp_emit_reduce_to(segment, flow->value, operand, to, flow->count);
+
+    hp_emit_after(fold, after);
+    hp_emit_after(fold, flow->ready);
+    if (first) {
+        hp_emit_after(fold, into->free);
+        if (!flow->value.task)
+            flow->own_read = fold;
+    }
+    flow->value = hp_of(fold);
+    flow->ready = fold;
+    return fold;
+}
+
+void hp_node_emit_fold_slots(const hp_stage_t *stage, hp_segment_t *segment, hp_flow_t *flow, hp_place_t into)
+{
+    const hp_node_lanes_t *lanes = stage->own;
+    const uint64_t step = stage->node->first_step + flow->index;
+
+    for (uint32_t position = 1; position < stage->team.count; position++) {
+        hp_task_t *there = hp_emit_wait(segment, lanes->member_up[position], step + 1);
+        if (flow->count == 0) { /* a barrier: nothing to fold */
+            hp_emit_after(there, flow->ready);
+            flow->ready = there;
+            continue;
+        }
+        const char *slot =
+            hp_node_slot(stage->node->memory, lanes->members[position], stage->node_level, HP_WAY_UP, step);
+        hp_node_emit_fold(segment, flow, &into, hp_at(slot), there, position == 1);
+    }
+    if (flow->count > 0)
+        hp_flow_reads_node(flow, flow->ready);
+}
+
+void hp_node_emit_leave(const hp_stage_t *stage, hp_segment_t *segment, uint32_t member)
+{
+    hp_emit_wait(segment, stage->node->done[member], stage->node->end_step);
+}

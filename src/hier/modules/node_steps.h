@@ -1,0 +1,41 @@
+/* node_steps: what the modules on shared memory have in common: their lanes, and a value's way through a
+ * slot.
+ *
+ * Counters and slots: event_engine/mem/node_memory.h. A step is a segment; its number is the same on all
+ * ranks. Threads: as comm.h. Ownership: lanes lie in comm->arena until the next collective. */
+#ifndef HP_HIER_MODULES_NODE_STEPS_H
+#define HP_HIER_MODULES_NODE_STEPS_H
+
+#include "hier/modules/module.h"
+
+typedef struct {
+    uint32_t lead;     /* number of the lead in the node's memory */
+    uint32_t *members; /* of the team's positions */
+    int32_t set_up, set_down;
+    int32_t lead_down;  /* of a member */
+    int32_t *member_up; /* of the lead; by position, [0] is not used */
+} hp_node_lanes_t;
+
+/* Makes stage->own (a hp_node_lanes_t) and the stage's numbers of tasks. HP_ERR_NO_MEM. */
+hp_status_t hp_node_lanes_make(hp_stage_t *stage);
+
+/* This rank's slot for the step, and the task before which it may not be written. */
+hp_place_t hp_node_emit_place(const hp_stage_t *stage, hp_segment_t *segment, const hp_flow_t *flow,
+                              hp_way_t way);
+
+/* A member's value goes to its slot, unless it was made there, and the lead is told. */
+void hp_node_emit_contribute(const hp_stage_t *stage, hp_segment_t *segment, hp_flow_t *flow);
+
+/* The lead folds its own value and the members' slots, in the order of positions. */
+void hp_node_emit_fold_slots(const hp_stage_t *stage, hp_segment_t *segment, hp_flow_t *flow,
+                             hp_place_t into);
+
+/* After `after`: value = value (op) operand, first into the place that is wanted. Returns the task. The first
+ * one is to wait for flow->ready and into.free, which this does. */
+hp_task_t *hp_node_emit_fold(hp_segment_t *segment, hp_flow_t *flow, const hp_place_t *into,
+                             hp_operand_t operand, hp_task_t *after, bool first);
+
+/* Waits until member has read everything of the collective. */
+void hp_node_emit_leave(const hp_stage_t *stage, hp_segment_t *segment, uint32_t member);
+
+#endif

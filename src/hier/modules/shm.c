@@ -1,0 +1,71 @@
+/* shm: bounce buffers and flags in the memory that the ranks of a node share (the SM module's job; X. Luo
+ * 2020, section 5.2; flags with one writer after G. Katevenis, M. Ploumidis, M. Marazakis, A Framework for
+ * Hierarchical Single-Copy MPI Collectives (XHC), 2022).
+ *
+ *      reduce   member: copy -> own slot, set UP              lead: wait UP of every member in order, fold
+ * out of its slot bcast    lead: copy -> own slot, set DOWN              member: wait DOWN, copy out of the
+ * lead's slot
+ *
+ * Rounds: 1.  Bytes: every member's value is copied once and read once. Values of inner levels are made in
+ * the slot at once, where the lead of this level reads them. A slot is used again `slots` steps later, when
+ * everybody who may read it has finished that step (DONE). Constraints: ranks that share memory; a dense
+ * type; a segment fits a slot (the pipeline cuts so). */
+#include "hier/collectives/algorithm.h"
+#include "hier/modules/node_steps.h"
+
+static bool serves(const hp_comm_t *comm, bool between_nodes, const hp_call_t *call)
+{
+    return !between_nodes && comm->shares_memory && hp_type_is_dense(&call->type) &&
+           call->type.bytes <= (size_t)comm->knobs.slot_bytes;
+}
+
+static hp_status_t prepare(hp_stage_t *stage, const hp_call_t *call, const hp_setting_t *setting)
+{
+    (void)call;
+    (void)setting;
+    return hp_node_lanes_make(stage);
+}
+
+static hp_place_t place(const hp_stage_t *stage, hp_segment_t *segment, const hp_flow_t *flow)
+{
+    return hp_node_emit_place(stage, segment, flow, HP_WAY_UP);
+}
+
+static void reduce(const hp_stage_t *stage, hp_segment_t *segment, hp_flow_t *flow, hp_place_t into)
+{
+    if (stage->team.position > 0)
+        hp_node_emit_contribute(stage, segment, flow);
+    else
+        hp_node_emit_fold_slots(stage, segment, flow, into);
+}
+
+static void bcast(const hp_stage_t *stage, hp_segment_t *segment, hp_flow_t *flow)
+{
+    const hp_node_lanes_t *lanes = stage->own;
+    const uint64_t step = stage->node->first_step + flow->index;
+
+    if (stage->team.position == 0) {
+        const hp_place_t slot = hp_node_emit_place(stage, segment, flow, HP_WAY_DOWN);
+        hp_task_t *filled = flow->ready;
+        if (flow->count > 0) {
+            filled = hp_emit_copy(segment, slot.address, hp_at(flow->result), flow->count);
+            hp_emit_after(filled, flow->ready);
+            hp_emit_after(filled, slot.free);
+        }
+        hp_emit_after(hp_emit_set(segment, lanes->set_down, step + 1), filled);
+        return;
+    }
+    hp_task_t *there = hp_emit_wait(segment, lanes->lead_down, step + 1);
+    flow->ready = there;
+    if (flow->count > 0) {
+        const char *slot =
+            hp_node_slot(stage->node->memory, lanes->lead, stage->node_level, HP_WAY_DOWN, step);
+        flow->ready = hp_emit_copy(segment, flow->result, hp_at(slot), flow->count);
+        hp_emit_after(flow->ready, there);
+        hp_emit_after(flow->ready, flow->own_read);
+        hp_flow_reads_node(flow, flow->ready);
+    }
+}
+
+const hp_module_t hp_module_shm = {
+    .name = "shm", .serves = serves, .prepare = prepare, .place = place, .reduce = reduce, .bcast = bcast};

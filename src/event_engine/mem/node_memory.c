@@ -167,8 +167,6 @@ bool hp_node_is_clear(hp_node_memory_t *memory, uint64_t step)
         return true;
     uint64_t lowest = UINT64_MAX;
     for (uint32_t member = 0; member < memory->shape.members; member++) {
-        if (member == memory->own)
-            continue;
         const uint64_t done = atomic_load_explicit(hp_node_done(memory, member), memory_order_acquire);
         lowest = done < lowest ? done : lowest;
     }

@@ -91,7 +91,8 @@ bool hp_node_can_pull(pid_t pid, const uint64_t *address, uint64_t expected);
 /* Lets other processes of this user read this one's memory where the kernel asks for it (Yama). */
 void hp_node_allow_pull(void);
 
-/* Have all members finished reading everything of the steps before `step`? A look, no waiting. */
+/* Have all members, this rank too, finished reading everything of the steps before `step`? A look, no
+ * waiting. */
 bool hp_node_is_clear(hp_node_memory_t *memory, uint64_t step);
 
 #endif

@@ -590,7 +590,7 @@ static hp_status_t run_task(hp_request_t *request, hp_task_t *task)
                             task->buffer, task->count * request->pipeline.type.bytes);
     default: /* TASK_SET */
         request->counters.sets++;
-        atomic_store_explicit(request->lanes[task->lane].counter, task->value, memory_order_release);
+        hp_node_set(request->pipeline.node, request->lanes[task->lane].counter, task->value);
         return HP_OK;
     }
 }
@@ -749,6 +749,44 @@ hp_status_t hp_request_wait(hp_request_t *request, bool *moved)
 {
     const hp_transport_ops_t *ops = request->transport->ops;
     return progress(request, ops->wait && !request->ready.first ? ops->wait : ops->poll, moved);
+}
+
+bool hp_request_waits_for_flags(const hp_request_t *request)
+{
+    return request->counters.in_flight == 0 && request->pipeline.node && !hp_request_done(request);
+}
+
+/* The counters that the heads of lanes wait for: how many, and the last of them. *set: one of them has come. */
+static uint32_t pending_flags(const hp_request_t *request, const hp_counter_t **counter, bool *set)
+{
+    uint32_t count = 0;
+
+    *set = false;
+    for (int32_t i = request->first_wait; i >= 0; i = request->lanes[i].next_wait) {
+        const lane_t *lane = &request->lanes[i];
+        if (!lane->waiting.first || lane->waiting.first->waits)
+            continue;
+        count++;
+        *counter = lane->counter;
+        *set |= atomic_load_explicit(lane->counter, memory_order_acquire) >= lane->waiting.first->value;
+    }
+    return count;
+}
+
+void hp_request_sleep(const hp_request_t *request, uint64_t timeout_ns)
+{
+    const hp_counter_t *counter = NULL;
+    bool set;
+
+    const uint32_t count = pending_flags(request, &counter, &set);
+    if (set)
+        return;
+    const uint32_t rings = hp_node_sleep_begin(request->pipeline.node, count == 1 ? counter : NULL);
+    pending_flags(request, &counter, &set);
+    if (set)
+        hp_node_sleep_cancel(request->pipeline.node);
+    else
+        hp_node_sleep_wait(request->pipeline.node, rings, timeout_ns);
 }
 
 bool hp_request_done(const hp_request_t *request)

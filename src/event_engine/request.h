@@ -105,6 +105,11 @@ hp_status_t hp_request_progress(hp_request_t *request, bool *moved);
 hp_status_t hp_request_wait(hp_request_t *request, bool *moved);
 bool hp_request_done(const hp_request_t *request);
 
+/* Is nothing in flight that the MPI below must move, and only flags of the node are waited for? Then the rank may sleep
+ * until one of them is set, or the time is over. */
+bool hp_request_waits_for_flags(const hp_request_t *request);
+void hp_request_sleep(const hp_request_t *request, uint64_t timeout_ns);
+
 /* Emitting. An operand is an address, or the buffer that an earlier task of the same segment filled; offset
  * bytes into it. */
 typedef struct {

@@ -5,9 +5,9 @@
  * barrier: PMPI_Ibarrier
  *
  * One communicator a level and direction, made when first used: all members of a team come here in the same
- * collective. Rounds, bytes: the MPI's. Constraints: the transport offers it; teams of outer levels are those
- * of the default leads (then they are the same for every collective, and a rank has at most one communicator
- * a level and direction). */
+ * collective. Rounds, bytes: the MPI's. Constraints: the transport offers it; a dense type; teams of outer
+ * levels are those of the default leads (then they are the same for every collective, and a rank has at most
+ * one communicator a level and direction). */
 #include "hier/collectives/algorithm.h"
 #include "hier/modules/module.h"
 
@@ -20,7 +20,9 @@ static bool serves(const hp_comm_t *comm, bool between_nodes, const hp_call_t *c
 {
     const hp_hierarchy_t *h = comm->hierarchy;
 
-    if (!comm->transport->ops->icollective)
+    /* Open MPI 4.1's MPI_Ireduce writes beside the elements of types with gaps or a lower bound that is not
+     * 0. */
+    if (!comm->transport->ops->icollective || !hp_type_is_dense(&call->type))
         return false;
     if (hp_hierarchy_level_count(h) > 2 && !between_nodes)
         return false; /* the leads of packages and the like change with the root */

@@ -186,7 +186,7 @@ typedef struct {
  * collective: hence the nudges, a tenth of the time at most. */
 static void idle_for_flags(hp_comm_t *comm, hp_flag_wait_t *wait)
 {
-    const uint64_t yields_ns = comm->crowded ? 20000 : comm->sleep_after_ns, nudge_ns = 20000, nap_ns = 200000;
+    const uint64_t yields_ns = comm->crowded ? 10000 : comm->sleep_after_ns, nudge_ns = 20000, nap_ns = 200000;
 
     if (++wait->empty_polls <= (comm->crowded ? 1 : 20) * (uint64_t)comm->knobs.spin_polls) {
         if (!comm->crowded)

@@ -51,7 +51,7 @@ enum { HP_WAITS_FOR_ANY = 1 };
 /* Small slots: so many a ring, with so many bytes of payload behind the flag. The payload of a cell whose
  * flag is s + 1 is that of step s. Size: up to it a copy in and a copy out are faster than anything with more
  * parts. */
-enum { HP_CELLS = 8, HP_CELL_BYTES = 8192 };
+enum { HP_CELLS = 8, HP_CELL_BYTES = 16384 + 64 };
 typedef struct {
     _Alignas(64) hp_counter_t flag;
     char payload[HP_CELL_BYTES - sizeof(hp_counter_t)];

@@ -30,6 +30,9 @@
     X(reduced_bytes)                                                                                         \
     X(copies)                                                                                                \
     X(copied_bytes)                                                                                          \
+    X(pulls)                                                                                                 \
+    X(pushes)                                                                                                \
+    X(sets)                                                                                                  \
     X(window)                                                                                                \
     X(tasks)                                                                                                 \
     X(scratch)                                                                                               \
@@ -86,7 +89,14 @@ static hp_knobs_t knobs_of(const case_t *c)
         HP_COLLECTIVE_TABLE(X)
 #undef X
     };
-    set(&knobs, words[c->collective], c->wanted);
+    char word[HP_KNOB_TEXT_BYTES], modules[HP_KNOB_TEXT_BYTES];
+    const char *module = strchr(c->wanted, ':');
+    snprintf(word, sizeof word, "%.*s", (int)strcspn(c->wanted, ":"), c->wanted);
+    set(&knobs, words[c->collective], word);
+    if (module) {
+        snprintf(modules, sizeof modules, "package%s numa%s l3%s core%s", module, module, module, module);
+        set(&knobs, HP_KNOB_ID_modules, modules);
+    }
     if (c->between_nodes) {
         snprintf(shapes, sizeof shapes, "node:%s package:%s core:%s", c->between_nodes, c->inside_node,
                  c->inside_node);
@@ -100,7 +110,7 @@ static hp_knobs_t knobs_of(const case_t *c)
 static bool choose(const case_t *c, const hp_comm_t *comm, collective_t *call, char *runs)
 {
     hp_outcome_t outcome = HP_OUTCOME_EMPTY;
-    if (c->bytes)
+    if (c->bytes || c->collective == HP_BARRIER)
         outcome = hp_select(comm, c->collective, c->bytes, &call->algorithm, &call->setting);
     if (outcome != HP_OUTCOME_TAKEN) {
         snprintf(runs, TEXT_BYTES, "left:%s", hp_outcome_word(outcome));
@@ -111,7 +121,13 @@ static bool choose(const case_t *c, const hp_comm_t *comm, collective_t *call, c
         snprintf(runs, TEXT_BYTES, "tree:%s/%s",
                  hp_shape_info(call->setting.shapes.shape[HP_LEVEL_NODE])->name,
                  hp_shape_info(call->setting.shapes.shape[HP_LEVEL_CORE])->name);
-    call->kind = c->collective == HP_BCAST ? ELEMENTS_BYTES : c->commutative ? ELEMENTS_ONE : ELEMENTS_PAIR;
+    if (strcmp(call->algorithm->name, "han") == 0)
+        snprintf(runs, TEXT_BYTES, "han:%s/%s:%s",
+                 hp_shape_info(call->setting.shapes.shape[HP_LEVEL_NODE])->name,
+                 hp_shape_info(call->setting.shapes.shape[HP_LEVEL_CORE])->name,
+                 hp_module_name((hp_module_id_t)call->setting.modules.module[HP_LEVEL_CORE]));
+    const bool bytes = c->collective == HP_BCAST || c->collective == HP_BARRIER;
+    call->kind = bytes ? ELEMENTS_BYTES : c->commutative ? ELEMENTS_ONE : ELEMENTS_PAIR;
     call->op = c->commutative ? ELEMENTS_SUM_INT64 : ELEMENTS_AFFINE;
     call->commutative = c->commutative;
     call->root = c->root;
@@ -134,8 +150,10 @@ static counters_t gather(const sim_counters_t *sim, const task_graph_t *graph, u
                     .chain_bytes = graph->chain_bytes,
                     .reductions = sim->reductions,
                     .reduced_bytes = sim->reduced_bytes,
-                    .copies = sim->copies,
-                    .copied_bytes = sim->copied_bytes,
+                    .copies = graph->copies,
+                    .copied_bytes = graph->copied_bytes,
+                    .pulls = graph->pulls,
+                    .pushes = graph->pushes,
                     .window = graph->window,
                     .tasks = graph->tasks,
                     .scratch = graph->scratch,
@@ -165,6 +183,7 @@ static bool run(const case_t *c, unsigned world, char *runs, counters_t *counter
     *counters = (counters_t){0};
     if (taken) {
         task_graph_begin(job, rank_count);
+        const uint64_t sets = job_sets();
         const bool right = job_run(job, &call, 1, NULL);
         if (!right)
             problem(job_problem(job), world);
@@ -173,6 +192,7 @@ static bool run(const case_t *c, unsigned world, char *runs, counters_t *counter
         const task_graph_t graph = task_graph_end();
         *counters = gather(&sim, &graph, world);
         counters->virtual_us = time_ns / 1000;
+        counters->sets = job_sets() - sets;
     }
     job_abandon(job);
     job_destroy(job);

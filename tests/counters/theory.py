@@ -5,11 +5,12 @@ formulas of the shapes. A pipeline of s segments takes depth + s - 1 rounds.
 """
 import functools
 
-NODES = {"1x1": [1], "1x8": [8], "4x4": [4] * 4, "8x1": [1] * 8, "5+3+1": [5, 3, 1], "32x32": [32] * 32}
+NODES = {"1x1": [1], "1x4": [4], "1x8": [8], "4x4": [4] * 4, "8x1": [1] * 8, "5+3+1": [5, 3, 1], "32x32": [32] * 32}
 TWO_PACKAGES = {"1x8", "4x4", "32x32"}
 CYCLIC = {"4x4cyclic": "4x4"}  # the same machine, the ranks dealt out to the nodes in turn
 SEGMENT_BYTES = 32768  # where the case names the shapes
 ELEMENT_BYTES = {"bcast": 1, "any": 8, "rank": 16}
+SHARED = ("shm", "single_copy")
 
 
 @functools.cache
@@ -94,6 +95,67 @@ def expect_tree(row, layout, cyclic):
         yield "rounds", ways * deep + extra + (segments - 1 if ranks > 1 else 0)
 
 
+def teams(layout, cyclic_in_order=False):
+    """(teams of more than one rank inside nodes, ranks that lead nothing but themselves)"""
+    parts = 2 if layout in TWO_PACKAGES else 1
+    joined, leaves = 0, 0
+    for count in NODES[layout]:
+        joined += (parts > 1) + (parts if count // parts > 1 else 0)
+        leaves += count - parts
+    return joined, leaves
+
+
+def expect_barrier(row, layout, shared):
+    ranks, nodes = sum(NODES[layout]), len(NODES[layout])
+    yield "segments", 1
+    yield "messages_node", nodes * (nodes - 1).bit_length()
+    yield "messages", nodes * (nodes - 1).bit_length() + (0 if shared else 2 * (ranks - nodes))
+    for nothing in ("bytes", "reductions", "copies", "pulls", "pushes"):
+        yield nothing, 0
+    if not shared:
+        yield "sets", 0
+    else:  # up, down and done; a rank alone on its node has nobody to tell
+        joined, _ = teams(layout)
+        yield "sets", (ranks - nodes) + joined + sum(count for count in NODES[layout] if count > 1)
+
+
+def expect_han(row, layout, cyclic):
+    ranks, nodes = sum(NODES[layout]), len(NODES[layout])
+    collective, size, root = row["collective"], int(row["bytes"]), int(row["root"])
+    shared = row["runs"].split(":")[2] in SHARED and max(NODES[layout]) > 1
+    if collective == "barrier":
+        yield from expect_barrier(row, layout, shared)
+        return
+    in_rank_order = row["order"] == "rank" and collective != "bcast"
+    shared = shared and not (cyclic and in_rank_order)  # then there are no levels, and ranks of all nodes are joined
+    segments, ways = int(row["segments"]), 2 if collective == "allreduce" else 1
+    extra = 1 if collective == "reduce" and in_rank_order and root != 0 else 0  # from rank 0 to the root
+    joined, leaves = teams(layout)
+    yield "messages", (ways * ((nodes if shared else ranks) - 1) + extra) * segments
+    yield "bytes", (ways * ((nodes if shared else ranks) - 1) + extra) * size
+    yield "reductions", 0 if collective == "bcast" else (ranks - 1) * segments
+    if not shared:
+        for nothing in ("pulls", "pushes", "sets"):
+            yield nothing, 0
+        return
+    single = row["runs"].split(":")[2] == "single_copy"
+    up, down = collective != "bcast", collective != "reduce"
+    everybody = nodes == 1 and layout not in TWO_PACKAGES
+    if not single:  # a member's value once into its slot; the result into the lead's, and out of it
+        yield "copies", (up * leaves + down * (joined + ranks - nodes)) * segments
+        yield "pulls", 0
+        yield "pushes", 0
+    elif not everybody:
+        yield "copies", 0
+        yield "pulls", (up * leaves + down * (ranks - nodes)) * segments
+        yield "pushes", 0
+    else:
+        all_work = collective == "reduce" and not extra
+        handed_over = segments - -(-segments // ranks) if all_work else 0  # segments that others than the lead fold
+        yield "copies", 0
+        yield "copied", (ranks - 1) * segments * (up + down) + handed_over
+
+
 def doubling_chain(steps, paired):
     """Round by round, position by position. What is folded is complete when the partner's message is there and,
     where the fold overwrites what is being sent (the partner is lower), when the own one is gone."""
@@ -122,7 +184,7 @@ def expect_recursive_doubling(row, layout, _cyclic):
         yield "messages_node", ranks * (nodes.bit_length() - 1)
 
 
-EXPECT = {"tree": expect_tree, "recursive_doubling": expect_recursive_doubling}
+EXPECT = {"tree": expect_tree, "han": expect_han, "recursive_doubling": expect_recursive_doubling}
 
 
 def violations(row):
@@ -133,6 +195,7 @@ def violations(row):
     have = {name: int(value) for name, value in row.items() if value.isdigit()}
     for kind in ("messages", "bytes"):
         have[kind] = sum(have[f"{kind}_{level}"] for level in ("node", "package", "core"))
+    have["copied"] = have["pulls"] + have["pushes"]
     for name, value in expect(row, CYCLIC.get(row["layout"], row["layout"]), row["layout"] in CYCLIC):
         if have[name] != value:
             yield f"theory: {name} should be {value}, is {have[name]}"

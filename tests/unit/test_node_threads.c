@@ -12,7 +12,7 @@
 #include "check.h"
 #include "hier/collectives/algorithm.h"
 
-enum { MEMBERS_MAX = 8, MOST_ELEMENTS = 200, ROUNDS = 150 };
+enum { MEMBERS_MAX = 8, MOST_ELEMENTS = 200, ROUNDS = 80 };
 
 /* ---- a transport without messages ---- */
 

@@ -103,6 +103,8 @@ static hp_knobs_t knobs_of(const case_t *c)
         set(&knobs, HP_KNOB_ID_shapes, shapes);
         set(&knobs, HP_KNOB_ID_segment_bytes, "32K"); /* whatever the rules say */
     }
+    if (c->joined)
+        set(&knobs, HP_KNOB_ID_between_nodes, c->joined);
     return knobs;
 }
 
@@ -117,14 +119,15 @@ static bool choose(const case_t *c, const hp_comm_t *comm, collective_t *call, c
         return false;
     }
     snprintf(runs, TEXT_BYTES, "%s", call->algorithm->name);
+    const char *join = call->setting.between == HP_BETWEEN_TREE
+                           ? hp_shape_info(call->setting.shapes.shape[HP_LEVEL_NODE])->name
+                           : hp_between_name(call->setting.between);
+    const char *inside = hp_shape_info(call->setting.shapes.shape[HP_LEVEL_CORE])->name;
     if (strcmp(call->algorithm->name, "tree") == 0)
         snprintf(runs, TEXT_BYTES, "tree:%s/%s",
-                 hp_shape_info(call->setting.shapes.shape[HP_LEVEL_NODE])->name,
-                 hp_shape_info(call->setting.shapes.shape[HP_LEVEL_CORE])->name);
+                 hp_shape_info(call->setting.shapes.shape[HP_LEVEL_NODE])->name, inside);
     if (strcmp(call->algorithm->name, "han") == 0)
-        snprintf(runs, TEXT_BYTES, "han:%s/%s:%s",
-                 hp_shape_info(call->setting.shapes.shape[HP_LEVEL_NODE])->name,
-                 hp_shape_info(call->setting.shapes.shape[HP_LEVEL_CORE])->name,
+        snprintf(runs, TEXT_BYTES, "han:%s/%s:%s", join, inside,
                  hp_module_name((hp_module_id_t)call->setting.modules.module[HP_LEVEL_CORE]));
     const bool bytes = c->collective == HP_BCAST || c->collective == HP_BARRIER;
     call->kind = bytes ? ELEMENTS_BYTES : c->commutative ? ELEMENTS_ONE : ELEMENTS_PAIR;
@@ -230,8 +233,11 @@ static void print_case(const case_t *c)
 #undef X
         }
     printf("%s %s %s %s%s%s %zu %u %s", hp_collective_name(c->collective), c->layout->name, c->wanted,
-           c->between_nodes ? c->between_nodes : "rules", c->between_nodes ? "/" : "",
-           c->between_nodes ? c->inside_node : "", c->bytes, c->root, c->commutative ? "any" : "rank");
+           c->joined          ? c->joined
+           : c->between_nodes ? c->between_nodes
+                              : "rules",
+           c->between_nodes ? "/" : "", c->between_nodes ? c->inside_node : "", c->bytes, c->root,
+           c->commutative ? "any" : "rank");
     printf(" %s", runs);
 #define X(name)                                                                                              \
     if (taken)                                                                                               \

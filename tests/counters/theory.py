@@ -95,7 +95,7 @@ def expect_tree(row, layout, cyclic):
         yield "rounds", ways * deep + extra + (segments - 1 if ranks > 1 else 0)
 
 
-def teams(layout, cyclic_in_order=False):
+def teams(layout):
     """(teams of more than one rank inside nodes, ranks that lead nothing but themselves)"""
     parts = 2 if layout in TWO_PACKAGES else 1
     joined, leaves = 0, 0
@@ -117,43 +117,6 @@ def expect_barrier(row, layout, shared):
     else:  # up, down and done; a rank alone on its node has nobody to tell
         joined, _ = teams(layout)
         yield "sets", (ranks - nodes) + joined + sum(count for count in NODES[layout] if count > 1)
-
-
-def expect_han(row, layout, cyclic):
-    ranks, nodes = sum(NODES[layout]), len(NODES[layout])
-    collective, size, root = row["collective"], int(row["bytes"]), int(row["root"])
-    shared = row["runs"].split(":")[2] in SHARED and max(NODES[layout]) > 1
-    if collective == "barrier":
-        yield from expect_barrier(row, layout, shared)
-        return
-    in_rank_order = row["order"] == "rank" and collective != "bcast"
-    shared = shared and not (cyclic and in_rank_order)  # then there are no levels, and ranks of all nodes are joined
-    segments, ways = int(row["segments"]), 2 if collective == "allreduce" else 1
-    extra = 1 if collective == "reduce" and in_rank_order and root != 0 else 0  # from rank 0 to the root
-    joined, leaves = teams(layout)
-    yield "messages", (ways * ((nodes if shared else ranks) - 1) + extra) * segments
-    yield "bytes", (ways * ((nodes if shared else ranks) - 1) + extra) * size
-    yield "reductions", 0 if collective == "bcast" else (ranks - 1) * segments
-    if not shared:
-        for nothing in ("pulls", "pushes", "sets"):
-            yield nothing, 0
-        return
-    single = row["runs"].split(":")[2] == "single_copy"
-    up, down = collective != "bcast", collective != "reduce"
-    everybody = nodes == 1 and layout not in TWO_PACKAGES
-    if not single:  # a member's value once into its slot; the result into the lead's, and out of it
-        yield "copies", (up * leaves + down * (joined + ranks - nodes)) * segments
-        yield "pulls", 0
-        yield "pushes", 0
-    elif not everybody:
-        yield "copies", 0
-        yield "pulls", (up * leaves + down * (ranks - nodes)) * segments
-        yield "pushes", 0
-    else:
-        all_work = collective == "reduce" and not extra
-        handed_over = segments - -(-segments // ranks) if all_work else 0  # segments that others than the lead fold
-        yield "copies", 0
-        yield "copied", (ranks - 1) * segments * (up + down) + handed_over
 
 
 def doubling_chain(steps, paired):
@@ -182,6 +145,78 @@ def expect_recursive_doubling(row, layout, _cyclic):
     yield "reduced_bytes", (power * steps + paired) * size
     if ranks == power and nodes & (nodes - 1) == 0:
         yield "messages_node", ranks * (nodes.bit_length() - 1)
+
+
+def floor_power(number):
+    return 1 << (number.bit_length() - 1)
+
+
+# Among n nodes: messages of a segment, and bytes as a multiple of the message.
+EXCHANGES = {
+    "ring": lambda n: (2 * n * (n - 1), 2 * (n - 1)),
+    "recursive_doubling": lambda n: 2 * (floor_power(n) * (floor_power(n).bit_length() - 1) + 2 * (n - floor_power(n)),),
+    "rabenseifner": lambda n: (2 * floor_power(n) * (floor_power(n).bit_length() - 1) + 2 * (n - floor_power(n)),
+                               2 * (floor_power(n) - 1) + 2 * (n - floor_power(n))),
+}
+
+
+def expect_han(row, layout, cyclic):
+    ranks, nodes = sum(NODES[layout]), len(NODES[layout])
+    collective, size, root = row["collective"], int(row["bytes"]), int(row["root"])
+    _, join, module = row["runs"].split(":")
+    join = join.split("/")[0]
+    shared = module in SHARED and max(NODES[layout]) > 1
+    if collective == "barrier":
+        yield from expect_barrier(row, layout, shared)
+        return
+    in_rank_order = row["order"] == "rank" and collective != "bcast"
+    flat = cyclic and in_rank_order  # no levels keep rank order: ranks of all nodes are joined
+    shared = shared and not flat
+    segments, ways = int(row["segments"]), 2 if collective == "allreduce" else 1
+    extra = 1 if collective == "reduce" and in_rank_order and root != 0 else 0  # from rank 0 to the root
+    inside = 0 if shared else ways * (ranks - nodes)
+    messages = volume = ways * (nodes - 1)
+    exchanges = collective == "allreduce" and nodes > 1 and not flat and join in EXCHANGES and (
+        not in_rank_order or join == "recursive_doubling")
+    if exchanges:
+        messages, volume = EXCHANGES[join](nodes)
+    if not (exchanges and join != "recursive_doubling") or size // segments >= 8 * nodes:  # no block is empty
+        yield "messages", (inside + messages + extra) * segments
+        if not flat and not extra:
+            yield "messages_node", messages * segments
+    yield "bytes", (inside + volume + extra) * size
+    if not flat and not extra:
+        yield "bytes_node", volume * size
+    if not exchanges:
+        yield "reductions", 0 if collective == "bcast" else (ranks - 1) * segments
+    if collective != "bcast" and not (exchanges and join == "recursive_doubling"):
+        yield "reduced_bytes", (ranks - 1) * size
+    yield from expect_copies(row, layout, shared and module, extra, exchanges)
+
+
+def expect_copies(row, layout, module, extra, exchanges):
+    """Between the ranks of a node; module: False where they share nothing."""
+    ranks, nodes, collective, segments = sum(NODES[layout]), len(NODES[layout]), row["collective"], int(row["segments"])
+    up, down = collective != "bcast", collective != "reduce"
+    joined, leaves = teams(layout)
+    everybody = nodes == 1 and layout not in TWO_PACKAGES
+    if not module:
+        for nothing in ("pulls", "pushes", "sets"):
+            yield nothing, 0
+    elif module == "shm":  # a member's value once into its slot; the result into the lead's, and out of it
+        if not exchanges:
+            yield "copies", (up * leaves + down * (joined + ranks - nodes)) * segments
+        yield "copied", 0
+    elif everybody:
+        all_work = collective == "reduce" and not extra
+        handed_over = segments - -(-segments // ranks) if all_work else 0  # segments that others than the lead fold
+        yield "copies", 0
+        yield "copied", (ranks - 1) * segments * (up + down) + handed_over
+    else:
+        if not exchanges:
+            yield "copies", 0
+        yield "pulls", (up * leaves + down * (ranks - nodes)) * segments
+        yield "pushes", 0
 
 
 EXPECT = {"tree": expect_tree, "han": expect_han, "recursive_doubling": expect_recursive_doubling}

@@ -79,6 +79,7 @@ collective_t random_collective(sim_random_t *random, const hp_algorithm_t *algor
         .algorithm = algorithm, .in_place = below(random, 2) != 0, .data_seed = sim_random_next(random)};
     c.setting.segment_bytes = segment_bytes[below(random, LENGTH(segment_bytes))];
     c.setting.trees = 1 + below(random, HP_FOREST_MAX);
+    c.setting.between = (hp_between_t)(HP_BETWEEN_TREE + below(random, HP_BETWEEN_COUNT - HP_BETWEEN_TREE));
     for (unsigned level = 0; level < HP_LEVEL_COUNT; level++)
         c.setting.shapes.shape[level] = (hp_shape_t)below(random, HP_SHAPE_COUNT);
 
@@ -146,7 +147,7 @@ void print_case(const collective_t *c, uint32_t rank_count, const hp_knobs_t *kn
 {
     printf("%s %s: %u ranks, root %u, %zu elements of kind %d, op %d%s%s, segments of %zu bytes, %u trees, "
            "N %d M %d window %d, levels \"%s\", %d slots of %d bytes%s%s, eager %zu, jitter %llu%s%s, %u "
-           "leaders, "
+           "leaders, %s, "
            "modules",
            hp_collective_name(c->algorithm->collective), c->algorithm->name, rank_count, c->root, c->count,
            (int)c->kind, (int)c->op, c->commutative ? "" : " not commutative", c->in_place ? " in place" : "",
@@ -155,7 +156,7 @@ void print_case(const collective_t *c, uint32_t rank_count, const hp_knobs_t *kn
            (int)knobs->slot_bytes, knobs->shared_memory ? "" : " not shared",
            knobs->read_peers ? "" : " not read", world->eager_bytes, (unsigned long long)world->jitter_ns,
            world->shuffle ? ", shuffled" : "", world->software_matching ? ", software matching" : "",
-           c->setting.leaders);
+           c->setting.leaders, hp_between_name(c->setting.between));
     for (unsigned level = 0; level < HP_LEVEL_COUNT; level++)
         printf(" %s", hp_module_name((hp_module_id_t)c->setting.modules.module[level]));
     printf(", shapes");

@@ -12,13 +12,15 @@ typedef struct {
     hp_shape_t between_nodes, inside_node;
     hp_module_id_t module;
     uint32_t trees, leaders;
+    hp_between_t joined;
 } row_t;
 
 static const row_t rows[] = {
 #define HP_RULE(collective, nodes_from, nodes_to, bytes_from, bytes_to, algorithm, segment, between, inside, \
-                module, trees, leaders)                                                                      \
-    {HP_##collective, nodes_from,         nodes_to,          bytes_from,         bytes_to, #algorithm,       \
-     segment,         HP_SHAPE_##between, HP_SHAPE_##inside, HP_MODULE_##module, trees,    leaders},
+                module, trees, leaders, joined)                                                              \
+    {HP_##collective, nodes_from, nodes_to,           bytes_from,        bytes_to,                           \
+     #algorithm,      segment,    HP_SHAPE_##between, HP_SHAPE_##inside, HP_MODULE_##module,                 \
+     trees,           leaders,    HP_BETWEEN_##joined},
 #include "../../tuning/default_rules.def"
 #undef HP_RULE
 };
@@ -47,7 +49,7 @@ static hp_knobs_t default_knobs(void)
     return knobs_with(HP_KNOB_COUNT, NULL);
 }
 
-/* A communicator of `nodes` nodes with two ranks each. */
+/* A communicator of `nodes` nodes with two ranks each, which share memory. */
 static hp_comm_t *comm_of(uint32_t nodes, const hp_knobs_t *knobs)
 {
     hp_comm_t *comm = NULL;
@@ -57,6 +59,7 @@ static hp_comm_t *comm_of(uint32_t nodes, const hp_knobs_t *knobs)
         table[rank] = (hp_locality_t){{rank / 2, 0, 0, 0, rank % 2}};
     assert_int_equal(hp_comm_create(0, 2 * nodes, table, knobs, NULL, &comm), HP_OK);
     free(table);
+    comm->shares_memory = true;
     return comm;
 }
 
@@ -101,6 +104,7 @@ static void pitfall_33_rules_are_used(void **state)
         assert_int_equal(setting.segment_bytes, row->segment_bytes);
         assert_int_equal(setting.trees, row->trees);
         assert_int_equal(setting.leaders, row->leaders);
+        assert_int_equal(setting.between, row->joined);
         assert_int_equal(setting.modules.module[HP_LEVEL_CORE], row->module);
         for (unsigned level = 0; level < HP_LEVEL_COUNT; level++)
             assert_int_equal(setting.shapes.shape[level],
@@ -128,11 +132,29 @@ static void calls_that_no_rule_covers(void **state)
     const hp_knobs_t knobs = default_knobs();
     const hp_algorithm_t *algorithm;
     hp_setting_t setting;
-    assert_int_equal(outcome_of(&knobs, 4, HP_BCAST, 8, &algorithm, &setting), HP_OUTCOME_RULE);
-    assert_int_equal(outcome_of(&knobs, 1, HP_BCAST, 1 << 20, &algorithm, &setting), HP_OUTCOME_ONE_NODE);
-    assert_int_equal(hp_select_possible(&knobs, HP_BCAST, 8, false), HP_OUTCOME_RULE);
-    assert_int_equal(hp_select_possible(&knobs, HP_BCAST, 1 << 20, true), HP_OUTCOME_ONE_NODE);
-    assert_int_equal(hp_select_possible(&knobs, HP_BCAST, 1 << 20, false), HP_OUTCOME_TAKEN);
+    assert_int_equal(outcome_of(&knobs, 64, HP_BARRIER, 0, &algorithm, &setting), HP_OUTCOME_RULE);
+    /* On how many nodes is not known there; on two a rule covers it. */
+    assert_int_equal(hp_select_possible(&knobs, HP_BARRIER, 0, false), HP_OUTCOME_TAKEN);
+    assert_int_equal(hp_select_possible(&knobs, HP_BCAST, 8, false), HP_OUTCOME_TAKEN);
+    assert_int_equal(hp_select_possible(&knobs, HP_BCAST, 1 << 20, true), HP_OUTCOME_TAKEN);
+}
+
+/* Over the MPI's own messages nothing is to be gained inside a node: unless an algorithm is asked for. */
+static void one_node_whose_ranks_share_nothing(void **state)
+{
+    (void)state;
+    const hp_knobs_t knobs = default_knobs(), forced = knobs_with(HP_KNOB_ID_bcast, "han");
+    const hp_knobs_t *both[] = {&knobs, &forced};
+    const hp_outcome_t expected[] = {HP_OUTCOME_ONE_NODE, HP_OUTCOME_TAKEN};
+    const hp_algorithm_t *algorithm = NULL;
+    hp_setting_t setting;
+    for (unsigned i = 0; i < 2; i++) {
+        hp_comm_t *comm = comm_of(1, both[i]);
+        assert_int_equal(hp_select(comm, HP_BCAST, 1 << 20, &algorithm, &setting), HP_OUTCOME_TAKEN);
+        comm->shares_memory = false;
+        assert_int_equal(hp_select(comm, HP_BCAST, 1 << 20, &algorithm, &setting), expected[i]);
+        hp_comm_destroy(comm);
+    }
 }
 
 static void switched_off(void **state)
@@ -187,9 +209,13 @@ static void knobs_rule_over_rules(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pitfall_32_rules_are_sound), cmocka_unit_test(pitfall_33_rules_are_used),
-        cmocka_unit_test(calls_that_no_rule_covers),  cmocka_unit_test(switched_off),
-        cmocka_unit_test(asked_for_by_name),          cmocka_unit_test(knobs_rule_over_rules),
+        cmocka_unit_test(pitfall_32_rules_are_sound),
+        cmocka_unit_test(pitfall_33_rules_are_used),
+        cmocka_unit_test(calls_that_no_rule_covers),
+        cmocka_unit_test(one_node_whose_ranks_share_nothing),
+        cmocka_unit_test(switched_off),
+        cmocka_unit_test(asked_for_by_name),
+        cmocka_unit_test(knobs_rule_over_rules),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,13 +11,15 @@ typedef struct {
     hp_shape_t between_nodes, inside_node;
     hp_module_id_t module; /* inside a node */
     uint32_t trees, leaders;
+    hp_between_t joined;
 } rule_t;
 
 static const rule_t rules[] = {
 #define HP_RULE(collective, nodes_from, nodes_to, bytes_from, bytes_to, algorithm, segment, between, inside, \
-                module, trees, leaders)                                                                      \
+                module, trees, leaders, joined)                                                              \
     {HP_##collective, nodes_from,         nodes_to,          bytes_from,         bytes_to, #algorithm,       \
-     segment,         HP_SHAPE_##between, HP_SHAPE_##inside, HP_MODULE_##module, trees,    leaders},
+     segment,         HP_SHAPE_##between, HP_SHAPE_##inside, HP_MODULE_##module, trees,    leaders,           \
+     HP_BETWEEN_##joined},
 #include "../../../tuning/default_rules.def"
 #undef HP_RULE
 };
@@ -28,7 +30,8 @@ static const rule_t forced_default = {.segment_bytes = 32768,
                                       .inside_node = HP_SHAPE_LINEAR,
                                       .module = HP_MODULE_SINGLE_COPY,
                                       .trees = HP_FOREST_MAX,
-                                      .leaders = 1};
+                                      .leaders = 1,
+                                      .joined = HP_BETWEEN_TREE};
 
 static const rule_t *find_rule(hp_collective_t collective, uint64_t nodes, uint64_t bytes)
 {
@@ -86,6 +89,7 @@ static void fill_setting(const rule_t *rule, const hp_knobs_t *knobs, hp_setting
 {
     setting->segment_bytes = knobs->segment_bytes ? (size_t)knobs->segment_bytes : rule->segment_bytes;
     setting->trees = rule->trees;
+    setting->between = knobs->between_nodes ? (hp_between_t)knobs->between_nodes : rule->joined;
     setting->leaders = knobs->leaders ? (uint32_t)knobs->leaders : rule->leaders;
     for (unsigned level = 0; level < HP_LEVEL_COUNT; level++)
         setting->shapes.shape[level] = level == HP_LEVEL_NODE ? rule->between_nodes : rule->inside_node;

@@ -809,6 +809,7 @@ static void collectives_go_one_at_a_time_on_a_communicator(void **state)
     pipeline.scratch_per_segment = 1;
     f->lanes[0] = hp_request_native_lane(f->request, 71);
     f->lanes[1] = hp_request_native_lane(f->request, 72);
+    assert_int_equal(hp_request_native_lane(f->request, 71), f->lanes[0]); /* however often it is asked for */
     assert_int_equal(hp_request_start(f->request, &pipeline), HP_OK);
     assert_int_equal(f->hand.posted, 1); /* of three that are ready */
     assert_int_equal(f->hand.native, HP_NATIVE_REDUCE);

@@ -232,6 +232,9 @@ int32_t hp_request_set_lane(hp_request_t *request, hp_counter_t *counter)
 
 int32_t hp_request_native_lane(hp_request_t *request, hp_handle_t comm)
 {
+    for (uint32_t i = 0; i < request->lane_count; i++)
+        if (request->lanes[i].kind == LANE_NATIVE && request->lanes[i].comm == comm)
+            return (int32_t)i;
     return add_lane(request, &(lane_t){.kind = LANE_NATIVE, .comm = comm, .limit = 1});
 }
 
@@ -780,8 +783,10 @@ static hp_status_t progress(hp_request_t *request, take_fn_t take, bool *moved)
     uint32_t count = 0;
 
     if (request->step) {
-        step(request);
-        *moved = hp_request_done(request);
+        *moved = !hp_request_done(request);
+        if (*moved)
+            step(request);
+        *moved = *moved && hp_request_done(request);
         return request->error;
     }
     hp_status_t status = HP_OK;

@@ -91,7 +91,8 @@ int32_t hp_request_new_lane(hp_request_t *request, hp_direction_t direction, uin
  * must grow; for the same reason a counter that is set has one lane. */
 int32_t hp_request_wait_lane(hp_request_t *request, const hp_counter_t *counter);
 int32_t hp_request_set_lane(hp_request_t *request, hp_counter_t *counter);
-/* A lane of collectives on a communicator (transport.h): one at a time, in segment order. */
+/* A lane of collectives on a communicator (transport.h): one at a time, in segment order, which is the same on
+ * all ranks; so there is one lane for each. */
 int32_t hp_request_native_lane(hp_request_t *request, hp_handle_t comm);
 
 /* Emits the first window of segments and posts what is ready. On an error nothing is in flight. */

@@ -13,4 +13,16 @@ static inline uint64_t hp_clock_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+
+
+/* For the body of a loop that looks at memory until another processor changes it. */
+static inline void hp_cpu_relax(void)
+{
+#if defined __x86_64__
+    __builtin_ia32_pause();
+#elif defined __aarch64__
+    __asm__ volatile("yield");
+#endif
+}
+
 #endif

@@ -105,6 +105,8 @@ struct hp_request {
     void *task_memory;
     size_t segment_capacity, task_memory_bytes;
 
+    hp_step_fn_t step; /* NULL: there are segments */
+    hp_direct_t *direct;
     uint64_t next_segment; /* the next one to emit */
     uint64_t done_segments;
     queue_t ready; /* what needs no message and whose turn has come */
@@ -721,7 +723,7 @@ static hp_status_t run_task(hp_request_t *request, hp_task_t *task)
                             task->buffer, task->count * request->pipeline.type.bytes);
     default: /* TASK_SET */
         request->counters.sets++;
-        atomic_store_explicit(request->lanes[task->lane].counter, task->value, memory_order_release);
+        hp_node_set(request->pipeline.node, request->lanes[task->lane].counter, task->value);
         return HP_OK;
     }
 }
@@ -829,6 +831,7 @@ hp_status_t hp_request_start(hp_request_t *request, const hp_pipeline_t *pipelin
 {
     assert(hp_request_done(request));
     request->pipeline = *pipeline;
+    request->step = NULL;
     request->next_segment = pipeline->segment_count; /* done, until the window stands */
     request->done_segments = pipeline->segment_count;
     request->ready = (queue_t){NULL, NULL};
@@ -851,6 +854,35 @@ hp_status_t hp_request_start(hp_request_t *request, const hp_pipeline_t *pipelin
     return request->error;
 }
 
+static void step(hp_request_t *request)
+{
+    if (request->step(request, request->direct) || request->error != HP_OK)
+        request->done_segments = 1;
+}
+
+hp_status_t hp_request_start_direct(hp_request_t *request, const hp_pipeline_t *pipeline, hp_step_fn_t first,
+                                    hp_direct_t *direct)
+{
+    assert(hp_request_done(request));
+    request->pipeline = *pipeline;
+    request->pipeline.segment_count = 1;
+    request->done_segments = 0;
+    request->error = HP_OK;
+    request->counters = (hp_request_counters_t){0};
+    request->step = first;
+    request->direct = direct;
+    step(request);
+    return request->error;
+}
+
+void hp_request_reduce(hp_request_t *request, const void *left, void *right, void *result, size_t count)
+{
+    request->counters.reductions++;
+    const hp_status_t status = reduce_to(request, left, right, result, count);
+    if (status != HP_OK)
+        request->error = status;
+}
+
 typedef hp_status_t (*take_fn_t)(hp_transport_t *transport, void **done, uint32_t capacity, uint32_t *count);
 
 static hp_status_t progress(hp_request_t *request, take_fn_t take, bool *moved)
@@ -858,6 +890,11 @@ static hp_status_t progress(hp_request_t *request, take_fn_t take, bool *moved)
     void *done[POLL_BATCH];
     uint32_t count = 0;
 
+    if (request->step) {
+        step(request);
+        *moved = hp_request_done(request);
+        return request->error;
+    }
     hp_status_t status = HP_OK;
     if (request->counters.in_flight)
         status = take(request->transport, done, POLL_BATCH, &count);
@@ -886,6 +923,49 @@ hp_status_t hp_request_wait(hp_request_t *request, bool *moved)
 {
     const hp_transport_ops_t *ops = request->transport->ops;
     return progress(request, ops->wait && !request->ready.first ? ops->wait : ops->poll, moved);
+}
+
+bool hp_request_waits_for_flags(const hp_request_t *request)
+{
+    return request->counters.in_flight == 0 && request->pipeline.node && !hp_request_done(request);
+}
+
+/* The counters that the heads of lanes wait for: how many, and the last of them. *set: one of them has come. */
+static uint32_t pending_flags(const hp_request_t *request, const hp_counter_t **counter, bool *set)
+{
+    uint32_t count = 0;
+
+    *set = false;
+    if (request->step) {
+        *counter = request->direct->counter;
+        *set = atomic_load_explicit(*counter, memory_order_acquire) >= request->direct->value;
+        return 1;
+    }
+    for (int32_t i = request->first_wait; i >= 0; i = request->lanes[i].next_wait) {
+        const lane_t *lane = &request->lanes[i];
+        if (!lane->waiting.first || lane->waiting.first->waits)
+            continue;
+        count++;
+        *counter = lane->counter;
+        *set |= atomic_load_explicit(lane->counter, memory_order_acquire) >= lane->waiting.first->value;
+    }
+    return count;
+}
+
+void hp_request_sleep(const hp_request_t *request, uint64_t timeout_ns)
+{
+    const hp_counter_t *counter = NULL;
+    bool set;
+
+    const uint32_t count = pending_flags(request, &counter, &set);
+    if (set)
+        return;
+    const uint32_t rings = hp_node_sleep_begin(request->pipeline.node, count == 1 ? counter : NULL);
+    pending_flags(request, &counter, &set);
+    if (set)
+        hp_node_sleep_cancel(request->pipeline.node);
+    else
+        hp_node_sleep_wait(request->pipeline.node, rings, timeout_ns);
 }
 
 bool hp_request_done(const hp_request_t *request)

@@ -1,8 +1,20 @@
 #include "hier/comm.h"
 
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "base/clock.h"
+
+static bool is_crowded(const hp_comm_t *comm)
+{
+    const uint32_t node = hp_hierarchy_node_of(comm->hierarchy, comm->rank);
+    uint32_t neighbors = 0;
+
+    for (uint32_t rank = 0; rank < comm->size; rank++)
+        neighbors += hp_hierarchy_node_of(comm->hierarchy, rank) == node;
+    return neighbors > sysconf(_SC_NPROCESSORS_ONLN);
+}
 
 /* With a core a rank, sleeping only delays the wake-up: it is for waits that are long anyway. With more ranks
  * than cores a rank that waits keeps others from running; 200 us is several rounds of yielding among them
@@ -11,14 +23,10 @@
 static uint64_t sleep_after_ns(const hp_comm_t *comm)
 {
     const uint64_t crowded_ns = 200000, roomy_ns = 10000000;
-    const uint32_t node = hp_hierarchy_node_of(comm->hierarchy, comm->rank);
-    uint32_t neighbors = 0;
 
     if (comm->knobs.sleep_after_us)
         return (uint64_t)comm->knobs.sleep_after_us * 1000;
-    for (uint32_t rank = 0; rank < comm->size; rank++)
-        neighbors += hp_hierarchy_node_of(comm->hierarchy, rank) == node;
-    return neighbors > sysconf(_SC_NPROCESSORS_ONLN) ? crowded_ns : roomy_ns;
+    return comm->crowded ? crowded_ns : roomy_ns;
 }
 
 /* The hierarchy for operations that do not commute: with those levels whose groups are ranges of ranks. */
@@ -108,6 +116,7 @@ hp_status_t hp_comm_create(uint32_t rank, uint32_t size, const hp_locality_t *ta
         hp_comm_destroy(comm);
         return status;
     }
+    comm->crowded = is_crowded(comm);
     comm->sleep_after_ns = sleep_after_ns(comm);
     uint32_t members;
     const uint32_t *ranks = hp_comm_node_ranks(comm, &members);
@@ -167,12 +176,43 @@ uint32_t hp_comm_tag(const hp_comm_t *comm, uint32_t channel)
     return (comm->sequence % 4096) * 8 + channel;
 }
 
+typedef struct {
+    uint64_t empty_polls, since_ns, nudged_ns;
+} hp_flag_wait_t;
+
+/* Waiting for flags of the node alone. A look costs a few ns, so more of them fit before the core is given up. Whoever
+ * sets a flag wakes who sleeps for it, so a sleep costs a wake-up and no more; with more ranks than cores it keeps this
+ * rank out of the way of those that others wait for. A peer may itself wait for a message that the program sent before this
+ * collective: hence the nudges, a tenth of the time at most. */
+static void idle_for_flags(hp_comm_t *comm, hp_flag_wait_t *wait)
+{
+    const uint64_t yields_ns = comm->crowded ? 10000 : comm->sleep_after_ns, nudge_ns = 20000, nap_ns = 200000;
+
+    if (++wait->empty_polls <= (comm->crowded ? 1 : 20) * (uint64_t)comm->knobs.spin_polls) {
+        if (!comm->crowded)
+            hp_cpu_relax();
+        return;
+    }
+    const uint64_t now = hp_clock_ns();
+    if (wait->since_ns == 0)
+        wait->since_ns = wait->nudged_ns = now;
+    if (now - wait->nudged_ns >= nudge_ns && comm->transport->ops->nudge) {
+        comm->transport->ops->nudge(comm->transport);
+        wait->nudged_ns = now;
+    }
+    if (now - wait->since_ns < yields_ns)
+        sched_yield();
+    else
+        hp_request_sleep(comm->request, nap_ns);
+}
+
 hp_status_t hp_comm_wait(hp_comm_t *comm)
 {
     const hp_wait_policy_t policy = {.spin_polls = (uint64_t)comm->knobs.spin_polls,
                                      .sleep_after_ns = comm->sleep_after_ns,
                                      .sleep_ns = (uint64_t)comm->knobs.sleep_us * 1000};
     hp_wait_t wait = {0, 0};
+    hp_flag_wait_t flag_wait = {0, 0, 0};
     hp_status_t status = HP_OK;
 
     while (status == HP_OK && !hp_request_done(comm->request)) {
@@ -180,11 +220,10 @@ hp_status_t hp_comm_wait(hp_comm_t *comm)
         status = hp_request_wait(comm->request, &moved);
         if (moved) {
             hp_wait_reset(&wait);
+            flag_wait = (hp_flag_wait_t){0, 0, 0};
+        } else if (hp_request_waits_for_flags(comm->request)) {
+            idle_for_flags(comm, &flag_wait);
         } else {
-            /* A peer that we wait for may itself wait for a message that the program sent before this
-             * collective. */
-            if (wait.empty_polls >= policy.spin_polls && comm->transport->ops->nudge)
-                comm->transport->ops->nudge(comm->transport);
             hp_wait_idle(&wait, &policy);
         }
     }

@@ -47,6 +47,7 @@ typedef struct {
     /* Communicators of the MPI below for the levels' teams, made when first used. */
     bool native_made[HP_LEVEL_COUNT][HP_WAY_COUNT];
     hp_handle_t native_comms[HP_LEVEL_COUNT][HP_WAY_COUNT];
+    bool crowded;            /* more ranks than cores on this node */
     uint64_t sleep_after_ns; /* when waiting; by how crowded the node is */
     uint32_t sequence;       /* collectives started, for tags; the same on all ranks */
     hp_cached_tree_t trees[HP_TREE_CACHE];

@@ -2,20 +2,28 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 /* A counter has two cache lines to itself: processors fetch them in pairs. */
-enum { LINE = 64, COUNTER_BYTES = 2 * LINE };
+enum { LINE = 64, COUNTER_BYTES = 2 * LINE, PAGE = 4096 };
+
+/* In front of the members' parts. */
+typedef struct {
+    _Atomic uint32_t sleepers;
+} head_t;
 
 static size_t counters_bytes(const hp_node_shape_t *shape)
 {
-    return COUNTER_BYTES * (1 + (size_t)shape->levels * HP_WAY_COUNT + 1); /* done, ways, addresses */
+    return COUNTER_BYTES * (3 + (size_t)shape->levels * HP_WAY_COUNT); /* done, addresses, bell, ways */
 }
 
 static size_t cells_bytes(void)
@@ -27,20 +35,19 @@ static size_t cells_bytes(void)
  * first. */
 static size_t member_bytes(const hp_node_shape_t *shape)
 {
-    const size_t page = 4096;
     const size_t bytes = counters_bytes(shape) + cells_bytes() +
                          (size_t)shape->levels * HP_WAY_COUNT * shape->slots * shape->slot_bytes;
-    return (bytes + page - 1) / page * page;
+    return (bytes + PAGE - 1) / PAGE * PAGE;
 }
 
 static char *part_of(const hp_node_memory_t *memory, uint32_t member)
 {
-    return memory->base + member * member_bytes(&memory->shape);
+    return memory->base + PAGE + member * memory->member_bytes;
 }
 
 size_t hp_node_memory_bytes(const hp_node_shape_t *shape)
 {
-    return shape->members * member_bytes(shape);
+    return PAGE + shape->members * member_bytes(shape);
 }
 
 hp_status_t hp_node_memory_file(size_t bytes, int *fd)
@@ -67,7 +74,7 @@ hp_status_t hp_node_memory_init(hp_node_memory_t *out, const hp_node_shape_t *sh
 {
     const size_t bytes = hp_node_memory_bytes(shape);
 
-    *out = (hp_node_memory_t){.shape = *shape, .own = own, .base = base};
+    *out = (hp_node_memory_t){.shape = *shape, .own = own, .base = base, .member_bytes = member_bytes(shape)};
     out->pids = malloc(shape->members * sizeof *pids);
     if (!out->pids)
         return HP_ERR_NO_MEM;
@@ -103,7 +110,71 @@ void **hp_node_address(const hp_node_memory_t *memory, uint32_t member, hp_way_t
 
 hp_counter_t *hp_node_counter(const hp_node_memory_t *memory, uint32_t member, uint32_t level, hp_way_t way)
 {
-    return (hp_counter_t *)(part_of(memory, member) + COUNTER_BYTES * (2 + level * HP_WAY_COUNT + way));
+    return (hp_counter_t *)(part_of(memory, member) + COUNTER_BYTES * (3 + level * HP_WAY_COUNT + way));
+}
+
+static hp_bell_t *bell_of(const hp_node_memory_t *memory, uint32_t member)
+{
+    return (hp_bell_t *)(part_of(memory, member) + 2 * COUNTER_BYTES);
+}
+
+static head_t *head_of(const hp_node_memory_t *memory)
+{
+    return (head_t *)memory->base;
+}
+
+static long futex(_Atomic uint32_t *word, int operation, uint32_t value, const struct timespec *timeout)
+{
+    return syscall(SYS_futex, word, operation, value, timeout, NULL, 0);
+}
+
+static void wake(const hp_node_memory_t *memory, const hp_counter_t *counter)
+{
+    const uint64_t offset = (uint64_t)((const char *)counter - memory->base);
+
+    for (uint32_t member = 0; member < memory->shape.members; member++) {
+        hp_bell_t *bell = bell_of(memory, member);
+        const uint64_t waits_for = atomic_load_explicit(&bell->waits_for, memory_order_relaxed);
+        if (waits_for != offset && waits_for != HP_WAITS_FOR_ANY)
+            continue;
+        atomic_fetch_add_explicit(&bell->rings, 1, memory_order_release);
+        futex(&bell->rings, FUTEX_WAKE, 1, NULL);
+    }
+}
+
+void hp_node_set(const hp_node_memory_t *memory, hp_counter_t *counter, uint64_t value)
+{
+    atomic_store_explicit(counter, value, memory_order_release);
+    atomic_thread_fence(memory_order_seq_cst);
+    if (atomic_load_explicit(&head_of(memory)->sleepers, memory_order_relaxed))
+        wake(memory, counter);
+}
+
+uint32_t hp_node_sleep_begin(const hp_node_memory_t *memory, const hp_counter_t *counter)
+{
+    hp_bell_t *bell = bell_of(memory, memory->own);
+    const uint32_t rings = atomic_load_explicit(&bell->rings, memory_order_relaxed);
+
+    atomic_store_explicit(&bell->waits_for,
+                          counter ? (uint64_t)((const char *)counter - memory->base) : HP_WAITS_FOR_ANY,
+                          memory_order_relaxed);
+    atomic_fetch_add_explicit(&head_of(memory)->sleepers, 1, memory_order_relaxed);
+    atomic_thread_fence(memory_order_seq_cst);
+    return rings;
+}
+
+void hp_node_sleep_cancel(const hp_node_memory_t *memory)
+{
+    atomic_fetch_sub_explicit(&head_of(memory)->sleepers, 1, memory_order_relaxed);
+    atomic_store_explicit(&bell_of(memory, memory->own)->waits_for, 0, memory_order_relaxed);
+}
+
+void hp_node_sleep_wait(const hp_node_memory_t *memory, uint32_t rings, uint64_t timeout_ns)
+{
+    const struct timespec timeout = {.tv_sec = (time_t)(timeout_ns / 1000000000u),
+                                     .tv_nsec = (long)(timeout_ns % 1000000000u)};
+    futex(&bell_of(memory, memory->own)->rings, FUTEX_WAIT, rings, &timeout);
+    hp_node_sleep_cancel(memory);
 }
 
 hp_cell_t *hp_node_cell(const hp_node_memory_t *memory, uint32_t member, hp_way_t way, uint64_t step)

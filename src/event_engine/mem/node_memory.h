@@ -41,6 +41,13 @@ typedef struct {
     size_t slot_bytes; /* a multiple of 64 */
 } hp_node_shape_t;
 
+/* What wakes a member that sleeps. */
+typedef struct {
+    _Atomic uint64_t waits_for; /* offset of a counter in the memory; HP_WAITS_FOR_ANY; 0: it is awake */
+    _Atomic uint32_t rings;     /* futex */
+} hp_bell_t;
+enum { HP_WAITS_FOR_ANY = 1 };
+
 /* Small slots: so many a ring, with so many bytes of payload behind the flag. The payload of a cell whose
  * flag is s + 1 is that of step s. Size: up to it a copy in and a copy out are faster than anything with more
  * parts. */
@@ -55,6 +62,7 @@ typedef struct {
     uint32_t own;     /* this rank's number */
     pid_t *pids;      /* of the members; 0: in this process */
     char *base;       /* of the mapping */
+    size_t member_bytes;
     size_t bytes;     /* mapped; 0: the memory is not ours to unmap */
     uint64_t step;    /* the next one; the same on all ranks of the communicator */
     uint64_t cleared; /* all members' DONE was seen at this or beyond */
@@ -73,6 +81,17 @@ hp_status_t hp_node_memory_open(pid_t pid, int fd, int *own_fd);
 hp_status_t hp_node_memory_init(hp_node_memory_t *out, const hp_node_shape_t *shape, uint32_t own,
                                 const pid_t *pids, int fd, void *base);
 void hp_node_memory_fini(hp_node_memory_t *memory);
+
+/* Sets a counter or the flag of a cell, and wakes the members that sleep until it is. */
+void hp_node_set(const hp_node_memory_t *memory, hp_counter_t *counter, uint64_t value);
+
+/* Sleeping until a counter is set (NULL: any), or until the time is over:
+ *   begin; look at the counters once more; either cancel, or wait
+ * A setter stores the counter, then looks for sleepers; a sleeper says that it sleeps, then looks at the counter. Both have a
+ * full fence in between, so one of them sees the other. */
+uint32_t hp_node_sleep_begin(const hp_node_memory_t *memory, const hp_counter_t *counter);
+void hp_node_sleep_cancel(const hp_node_memory_t *memory);
+void hp_node_sleep_wait(const hp_node_memory_t *memory, uint32_t rings, uint64_t timeout_ns);
 
 /* level: 0 is the outermost inside the node. */
 hp_counter_t *hp_node_counter(const hp_node_memory_t *memory, uint32_t member, uint32_t level, hp_way_t way);

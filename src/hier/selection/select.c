@@ -107,11 +107,9 @@ hp_outcome_t hp_select(const hp_comm_t *comm, hp_collective_t collective, uint64
 {
     const hp_knobs_t *knobs = &comm->knobs;
     const uint32_t nodes = hp_hierarchy_node_count(comm->hierarchy);
-    const hp_outcome_t possible = hp_select_possible(knobs, collective, bytes, nodes == 1);
-    if (possible != HP_OUTCOME_TAKEN)
-        return possible;
-
     const unsigned word = knob_word(knobs, collective);
+    if (!knobs->enable || word == HP_WORD_NATIVE)
+        return HP_OUTCOME_HINT;
     const rule_t *rule = find_rule(collective, nodes, bytes);
     if (word != HP_WORD_AUTO)
         *algorithm = hp_algorithm(collective, word - HP_FIRST_ALGORITHM_WORD);

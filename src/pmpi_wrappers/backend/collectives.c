@@ -24,6 +24,7 @@ typedef struct {
     uint64_t bytes;
     uint64_t start_ns;
     hp_comm_state_t *state;
+    const hp_named_type_t *named; /* the datatype, if it is one */
     const hp_algorithm_t *algorithm;
     hp_setting_t setting;
 } ticket_t;
@@ -49,8 +50,10 @@ static hp_outcome_t decide_size(ticket_t *ticket, MPI_Comm comm)
 {
     hp_comm_state_t *state = ticket->state;
     const hp_knobs_t *knobs = hp_comm_state_knobs(state);
+    if (state->is_set_up)
+        return HP_OUTCOME_TAKEN;
     hp_outcome_t outcome = hp_select_possible(knobs, ticket->collective, ticket->bytes, hp_job.one_node);
-    if (outcome != HP_OUTCOME_TAKEN || state->is_set_up)
+    if (outcome != HP_OUTCOME_TAKEN)
         return outcome;
     if (++state->eligible_calls < (uint64_t)knobs->setup_calls &&
         ticket->bytes < (uint64_t)knobs->setup_bytes)
@@ -64,14 +67,17 @@ static hp_outcome_t decide_size(ticket_t *ticket, MPI_Comm comm)
 /* Everything but the buffers and the reduction: takes the communicator's side of the decision. */
 static hp_outcome_t decide(ticket_t *ticket, int64_t count, MPI_Datatype datatype, int root, MPI_Comm comm)
 {
-    MPI_Count type_bytes;
+    MPI_Count type_bytes = 0;
 
     hp_outcome_t outcome = decide_comm(ticket, comm);
     if (outcome != HP_OUTCOME_TAKEN)
         return outcome;
     hp_comm_state_t *state = ticket->state;
+    ticket->named = hp_datatype_named(datatype);
+    if (ticket->named)
+        type_bytes = (MPI_Count)ticket->named->type.bytes;
     if (count < 0 || datatype == MPI_DATATYPE_NULL || root < 0 || root >= state->size ||
-        P(Type_size_x)(datatype, &type_bytes) != MPI_SUCCESS || type_bytes < 0 ||
+        (!ticket->named && P(Type_size_x)(datatype, &type_bytes) != MPI_SUCCESS) || type_bytes < 0 ||
         __builtin_mul_overflow((uint64_t)count, (uint64_t)type_bytes, &ticket->bytes))
         return HP_OUTCOME_INVALID;
     ticket->bin = hp_stats_bin(ticket->bytes);
@@ -80,7 +86,7 @@ static hp_outcome_t decide(ticket_t *ticket, int64_t count, MPI_Datatype datatyp
     outcome = decide_size(ticket, comm);
     if (outcome != HP_OUTCOME_TAKEN)
         return outcome;
-    if (!hp_datatype_is_committed(datatype, state->private_comm))
+    if (!ticket->named && !hp_datatype_is_committed(datatype, state->private_comm))
         return HP_OUTCOME_INVALID;
     return hp_select(state->comm, ticket->collective, ticket->bytes, &ticket->algorithm, &ticket->setting);
 }
@@ -138,8 +144,9 @@ static int run_bcast(ticket_t *ticket, void *buffer, int64_t count, MPI_Datatype
 
     call.type.handle = HP_HANDLE(MPI_BYTE);
     /* Whatever the type is like, the call has to be taken: other ranks may have a plain one. */
-    const bool described = hp_datatype_describe(datatype, &type);
-    if (!described || !hp_datatype_is_contiguous(datatype, &type)) {
+    const bool plain = ticket->named && ticket->named->contiguous;
+    const bool described = plain || hp_datatype_describe(datatype, &type);
+    if (!plain && (!described || !hp_datatype_is_contiguous(datatype, &type))) {
         MPI_Count lb, extent;
         packed = malloc(ticket->bytes);
         if (!described) {
@@ -176,6 +183,14 @@ static hp_outcome_t decide_bcast(ticket_t *ticket, int64_t count, MPI_Datatype d
 
 /* ---- reductions ---- */
 
+static bool describe_type(const ticket_t *ticket, MPI_Datatype datatype, hp_type_t *out)
+{
+    if (!ticket->named)
+        return hp_datatype_describe(datatype, out);
+    *out = ticket->named->type;
+    return true;
+}
+
 static hp_outcome_t decide_reduction(ticket_t *ticket, hp_call_t *call, const void *send, void *recv,
                                      int64_t count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm)
 {
@@ -187,7 +202,7 @@ static hp_outcome_t decide_reduction(ticket_t *ticket, hp_call_t *call, const vo
          * another. */
         if (ticket->state->gpu)
             outcome = HP_OUTCOME_GPU;
-        else if (!hp_datatype_describe(datatype, &call->type) ||
+        else if (!describe_type(ticket, datatype, &call->type) ||
                  !hp_reduction_describe(op, datatype, &call->type, &call->commutative, &call->kernel))
             outcome = HP_OUTCOME_DATATYPE;
         else if ((has_result && recv == MPI_IN_PLACE) || (!has_result && send == MPI_IN_PLACE) ||

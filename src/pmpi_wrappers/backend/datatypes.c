@@ -1,6 +1,8 @@
 #include "pmpi_wrappers/backend/datatypes.h"
 
 #include <limits.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include "pmpi_wrappers/backend/job.h"
@@ -89,6 +91,54 @@ static bool keeps_order(MPI_Datatype datatype, int depth)
 bool hp_datatype_is_contiguous(MPI_Datatype datatype, const hp_type_t *type)
 {
     return hp_type_is_dense(type) && keeps_order(datatype, 0);
+}
+
+/* Tables of what never changes, filled as it is asked for: open addressing, entries are never removed. A full
+ * neighbourhood means that the MPI is asked every time. */
+enum { NAMED_SLOTS = 256, REDUCTION_SLOTS = 1024, PROBES = 8 };
+
+static pthread_mutex_t known_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static unsigned hash(hp_handle_t key)
+{
+    return (unsigned)((key * 0x9e3779b97f4a7c15u) >> 40);
+}
+
+const hp_named_type_t *hp_datatype_named(MPI_Datatype datatype)
+{
+    static struct {
+        _Atomic bool valid;
+        hp_named_type_t named;
+    } slots[NAMED_SLOTS];
+    const hp_handle_t key = HP_HANDLE(datatype);
+    envelope_t envelope;
+    unsigned i, first = hash(key);
+
+    for (i = 0; i < PROBES; i++) {
+        const unsigned slot = (first + i) % NAMED_SLOTS;
+        if (!atomic_load_explicit(&slots[slot].valid, memory_order_acquire))
+            break;
+        if (slots[slot].named.key == key)
+            return &slots[slot].named;
+    }
+    hp_named_type_t named = {.key = key};
+    if (i == PROBES || datatype == MPI_DATATYPE_NULL || !read_envelope(datatype, &envelope) ||
+        envelope.combiner != MPI_COMBINER_NAMED || !hp_datatype_describe(datatype, &named.type))
+        return NULL;
+    named.contiguous = hp_type_is_dense(&named.type);
+    const hp_named_type_t *found = NULL;
+    pthread_mutex_lock(&known_lock);
+    for (; i < PROBES && !found; i++) {
+        const unsigned slot = (first + i) % NAMED_SLOTS;
+        if (!atomic_load_explicit(&slots[slot].valid, memory_order_relaxed)) {
+            slots[slot].named = named;
+            atomic_store_explicit(&slots[slot].valid, true, memory_order_release);
+        }
+        if (slots[slot].named.key == key)
+            found = &slots[slot].named;
+    }
+    pthread_mutex_unlock(&known_lock);
+    return found;
 }
 
 bool hp_datatype_is_committed(MPI_Datatype datatype, MPI_Comm comm)
@@ -306,24 +356,75 @@ static unsigned accepted_classes(MPI_Op op, hp_op_t *kernel_op)
     return 0;
 }
 
+/* An operation of the standard on one of the standard's types, as MPI 4.1 section 6.9.2 has it. */
+static bool describe_predefined(unsigned accepted, hp_op_t kernel_op, MPI_Datatype datatype, const hp_type_t *type,
+                                hp_kernel_fn_t *kernel)
+{
+    predefined_t row;
+    hp_number_t number;
+
+    if (!find_predefined(datatype, &row) || !(row.class & accepted))
+        return false;
+    if (hp_job.kernels && find_number(&row, type, &number))
+        *kernel = hp_job.kernels->kernels[number][kernel_op];
+    return true;
+}
+
+typedef struct {
+    _Atomic bool valid;
+    hp_handle_t op, datatype;
+    hp_kernel_fn_t kernel;
+} reduction_t;
+
+static reduction_t reductions[REDUCTION_SLOTS];
+
+static const reduction_t *find_reduction(hp_handle_t op, hp_handle_t datatype, unsigned first)
+{
+    for (unsigned i = 0; i < PROBES; i++) {
+        const reduction_t *entry = &reductions[(first + i) % REDUCTION_SLOTS];
+        if (!atomic_load_explicit(&entry->valid, memory_order_acquire))
+            return NULL;
+        if (entry->op == op && entry->datatype == datatype)
+            return entry;
+    }
+    return NULL;
+}
+
+static void remember_reduction(hp_handle_t op, hp_handle_t datatype, unsigned first, hp_kernel_fn_t kernel)
+{
+    pthread_mutex_lock(&known_lock);
+    for (unsigned i = 0; i < PROBES && !find_reduction(op, datatype, first); i++) {
+        reduction_t *entry = &reductions[(first + i) % REDUCTION_SLOTS];
+        if (atomic_load_explicit(&entry->valid, memory_order_relaxed))
+            continue;
+        entry->op = op;
+        entry->datatype = datatype;
+        entry->kernel = kernel;
+        atomic_store_explicit(&entry->valid, true, memory_order_release);
+    }
+    pthread_mutex_unlock(&known_lock);
+}
+
 bool hp_reduction_describe(MPI_Op op, MPI_Datatype datatype, const hp_type_t *type, bool *commutative,
                            hp_kernel_fn_t *kernel)
 {
-    predefined_t row;
+    const hp_handle_t op_key = HP_HANDLE(op), datatype_key = HP_HANDLE(datatype);
+    const unsigned first = hash(op_key ^ (datatype_key * 31));
     hp_op_t kernel_op;
-    hp_number_t number;
     int answer;
 
-    *kernel = NULL;
+    const reduction_t *known = find_reduction(op_key, datatype_key, first);
+    *commutative = true;
+    *kernel = known ? known->kernel : NULL;
+    if (known)
+        return true;
     if (op == MPI_OP_NULL || op == MPI_REPLACE || op == MPI_NO_OP)
         return false;
     const unsigned accepted = accepted_classes(op, &kernel_op);
     if (accepted) {
-        if (!find_predefined(datatype, &row) || !(row.class & accepted))
+        if (!describe_predefined(accepted, kernel_op, datatype, type, kernel))
             return false;
-        *commutative = true;
-        if (hp_job.kernels && find_number(&row, type, &number))
-            *kernel = hp_job.kernels->kernels[number][kernel_op];
+        remember_reduction(op_key, datatype_key, first, *kernel);
         return true;
     }
     if (P(Op_commutative)(op, &answer) != MPI_SUCCESS) /* user-defined: any type */

@@ -11,6 +11,17 @@
 /* Sizes and bounds. false when the MPI reports an error or a bound that does not fit. */
 bool hp_datatype_describe(MPI_Datatype datatype, hp_type_t *out);
 
+/* A named datatype: it is committed, and what it is like never changes. */
+typedef struct {
+    hp_handle_t key;
+    hp_type_t type;
+    bool contiguous;
+} hp_named_type_t;
+
+/* What is known of the datatype, if it is a named one; asks the MPI at the first call only. NULL: it is not, or it cannot be
+ * described. Any thread. */
+const hp_named_type_t *hp_datatype_named(MPI_Datatype datatype);
+
 /* Does the data of count elements lie in memory without gaps and in the order of the type signature? Then it
  * can be sent as bytes. May say no for a type that does: the caller then packs. */
 bool hp_datatype_is_contiguous(MPI_Datatype datatype, const hp_type_t *type);

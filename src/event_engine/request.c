@@ -11,6 +11,7 @@ typedef enum {
     TASK_REDUCE_TO,
     TASK_COPY,
     TASK_PULL,
+    TASK_PUSH,
     TASK_WAIT,
     TASK_SET,
     TASK_NATIVE
@@ -37,7 +38,8 @@ struct hp_task {
         uint64_t value;     /* WAIT, SET */
         uint32_t root;      /* NATIVE */
         struct {
-            void *const *address; /* PULL: where the member says what it has is */
+            void *const *address; /* PULL, PUSH: where the member says that its buffer is, */
+            size_t offset;        /* and how far behind it to begin */
             uint32_t member;
         };
     };
@@ -137,6 +139,14 @@ static void queue_push(queue_t *queue, hp_task_t *task)
     else
         queue->first = task;
     queue->last = task;
+}
+
+static void queue_push_front(queue_t *queue, hp_task_t *task)
+{
+    task->next = queue->first;
+    queue->first = task;
+    if (!queue->last)
+        queue->last = task;
 }
 
 static hp_task_t *queue_pop(queue_t *queue)
@@ -310,8 +320,19 @@ hp_task_t *hp_emit_pull(hp_segment_t *segment, uint32_t member, void *const *add
     hp_task_t *task = emit(segment, TASK_PULL, count);
     task->member = member;
     task->address = address;
-    task->in.offset = offset;
+    task->offset = offset;
     place(task, to);
+    return task;
+}
+
+hp_task_t *hp_emit_push(hp_segment_t *segment, uint32_t member, void *const *address, size_t offset,
+                        hp_operand_t from, size_t count)
+{
+    hp_task_t *task = emit(segment, TASK_PUSH, count);
+    task->member = member;
+    task->address = address;
+    task->offset = offset;
+    task->in = from;
     return task;
 }
 
@@ -549,7 +570,7 @@ static hp_status_t post(hp_request_t *request, lane_t *lane, hp_task_t *task)
 {
     if (lane->kind == LANE_SET) {
         lane->in_flight++;
-        queue_push(&request->ready, task);
+        queue_push_front(&request->ready, task); /* others wait for it, and it takes no time */
         return HP_OK;
     }
     hp_status_t status = post_message(request, lane, task);
@@ -719,8 +740,12 @@ static hp_status_t run_task(hp_request_t *request, hp_task_t *task)
         return copy(request, task->buffer, operand_address(task->in), task->count);
     case TASK_PULL:
         request->counters.pulls++;
-        return hp_node_pull(request->pipeline.node, task->member, (char *)*task->address + task->in.offset,
+        return hp_node_pull(request->pipeline.node, task->member, (char *)*task->address + task->offset,
                             task->buffer, task->count * request->pipeline.type.bytes);
+    case TASK_PUSH:
+        request->counters.pushes++;
+        return hp_node_push(request->pipeline.node, task->member, operand_address(task->in),
+                            (char *)*task->address + task->offset, task->count * request->pipeline.type.bytes);
     default: /* TASK_SET */
         request->counters.sets++;
         hp_node_set(request->pipeline.node, request->lanes[task->lane].counter, task->value);

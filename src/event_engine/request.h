@@ -176,6 +176,9 @@ hp_task_t *hp_emit_copy(hp_segment_t *segment, void *to, hp_operand_t from, size
  * bytes. to: also hp_scratch(). The type must be dense. */
 hp_task_t *hp_emit_pull(hp_segment_t *segment, uint32_t member, void *const *address, size_t offset,
                         hp_operand_t to, size_t count);
+/* Copies into the memory of a member of the node: to *address there plus offset bytes. */
+hp_task_t *hp_emit_push(hp_segment_t *segment, uint32_t member, void *const *address, size_t offset,
+                        hp_operand_t from, size_t count);
 /* Complete when the lane's counter is at least value. */
 hp_task_t *hp_emit_wait(hp_segment_t *segment, int32_t lane, uint64_t value);
 /* Sets the lane's counter to value. */
@@ -192,7 +195,7 @@ void hp_emit_after(hp_task_t *task, hp_task_t *before);
 /* Counters of the request since its last start, for tests and statistics. */
 typedef struct {
     uint64_t sends, recvs, reductions, copies;
-    uint64_t pulls, sets, natives;
+    uint64_t pulls, pushes, sets, natives;
     uint32_t window_segments; /* the window that was used */
     uint32_t scratch_peak;    /* scratch buffers held at the same time, at most */
     uint32_t in_flight;       /* sends and receives posted and not complete */

@@ -192,28 +192,44 @@ char *hp_node_slot(const hp_node_memory_t *memory, uint32_t member, uint32_t lev
            (ring * shape->slots + step % shape->slots) * shape->slot_bytes;
 }
 
-hp_status_t hp_node_pull(const hp_node_memory_t *memory, uint32_t member, const void *from, void *to,
-                         size_t bytes)
-{
-    const pid_t pid = memory->pids[member];
+typedef ssize_t (*move_fn_t)(pid_t, const struct iovec *, unsigned long, const struct iovec *, unsigned long,
+                             unsigned long);
 
-    if (pid == 0) {
-        memcpy(to, from, bytes);
-        return HP_OK;
-    }
+static hp_status_t move(move_fn_t move_some, pid_t pid, char *own, char *others, size_t bytes)
+{
     while (bytes) {
-        struct iovec local = {.iov_base = to, .iov_len = bytes},
-                     remote = {.iov_base = (void *)from, .iov_len = bytes};
-        const ssize_t got = process_vm_readv(pid, &local, 1, &remote, 1, 0);
-        if (got <= 0) {
-            if (got < 0 && errno == EINTR)
+        const struct iovec local = {.iov_base = own, .iov_len = bytes},
+                           remote = {.iov_base = others, .iov_len = bytes};
+        const ssize_t moved = move_some(pid, &local, 1, &remote, 1, 0);
+        if (moved <= 0) {
+            if (moved < 0 && errno == EINTR)
                 continue;
             return HP_ERR_PEER;
         }
-        bytes -= (size_t)got;
-        to = (char *)to + got;
-        from = (const char *)from + got;
+        bytes -= (size_t)moved;
+        own += moved;
+        others += moved;
     }
+    return HP_OK;
+}
+
+hp_status_t hp_node_pull(const hp_node_memory_t *memory, uint32_t member, const void *from, void *to, size_t bytes)
+{
+    const pid_t pid = memory->pids[member];
+
+    if (pid)
+        return move(process_vm_readv, pid, to, (char *)from, bytes);
+    memcpy(to, from, bytes);
+    return HP_OK;
+}
+
+hp_status_t hp_node_push(const hp_node_memory_t *memory, uint32_t member, const void *from, void *to, size_t bytes)
+{
+    const pid_t pid = memory->pids[member];
+
+    if (pid)
+        return move(process_vm_writev, pid, (char *)from, to, bytes);
+    memcpy(to, from, bytes);
     return HP_OK;
 }
 

@@ -105,6 +105,8 @@ void **hp_node_address(const hp_node_memory_t *memory, uint32_t member, hp_way_t
 /* Copies bytes from the memory of a member at its address `from`. HP_OK, HP_ERR_PEER. */
 hp_status_t hp_node_pull(const hp_node_memory_t *memory, uint32_t member, const void *from, void *to,
                          size_t bytes);
+/* The same in the other direction: to the member's address `to`. */
+hp_status_t hp_node_push(const hp_node_memory_t *memory, uint32_t member, const void *from, void *to, size_t bytes);
 /* May this process read that one's memory? expected: what lies at address there. */
 bool hp_node_can_pull(pid_t pid, const uint64_t *address, uint64_t expected);
 /* Lets other processes of this user read this one's memory where the kernel asks for it (Yama). */

@@ -3,7 +3,8 @@
 #include <string.h>
 #include "hier/collectives/pipeline.h"
 
-/* Up to so many ranks, and bytes in all their cells, everybody reads everybody's cell: one round instead of two.
+/* Up to so many ranks, and bytes in all their cells, everybody reads everybody's cell: one round instead of
+ * two.
  * TODO-MEASURED */
 enum { EXCHANGE_RANKS = 8, EXCHANGE_BYTES = 16384 };
 
@@ -104,7 +105,8 @@ static bool fold_children(plan_t *p, hp_request_t *request)
         if (!there(p, cell))
             return false;
         if (is_reduction(p))
-            hp_request_reduce(request, p->next == 0 ? p->call.send : into, cell->payload, into, p->call.count);
+            hp_request_reduce(request, p->next == 0 ? p->call.send : into, cell->payload, into,
+                              p->call.count);
     }
     return true;
 }
@@ -184,8 +186,13 @@ static hp_status_t start(hp_comm_t *comm, const hp_call_t *call, const hp_settin
     plan_t *plan = hp_request_plan(comm->request, sizeof *plan);
     if (!plan || (!tree && !exchange))
         return HP_ERR_NO_MEM;
-    *plan = (plan_t){
-        .node = node, .call = *call, .tree = tree, .step = node->step++, .bytes = bytes, .phase = CLEAR, .comm = comm};
+    *plan = (plan_t){.node = node,
+                     .call = *call,
+                     .tree = tree,
+                     .step = node->step++,
+                     .bytes = bytes,
+                     .phase = CLEAR,
+                     .comm = comm};
     const hp_pipeline_t pipeline = {.scratch_bytes = bytes + 1,
                                     .type = call->type,
                                     .op = call->op,

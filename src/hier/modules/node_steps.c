@@ -1,5 +1,11 @@
 #include "hier/modules/node_steps.h"
 
+/* The lead does; so does everybody where all ranks fold. */
+static bool talks_to_all(const hp_stage_t *stage)
+{
+    return stage->team.position == 0 || (stage->outermost && stage->innermost);
+}
+
 hp_status_t hp_node_lanes_make(hp_stage_t *stage)
 {
     hp_arena_t *arena = &stage->comm->arena;
@@ -17,23 +23,27 @@ hp_status_t hp_node_lanes_make(hp_stage_t *stage)
     lanes->lead = lanes->members[0];
     lanes->set_up = node->set[level][HP_WAY_UP];
     lanes->set_down = node->set[level][HP_WAY_DOWN];
+    lanes->member_up = hp_arena_get(arena, count * sizeof *lanes->member_up);
+    lanes->member_down = hp_arena_get(arena, count * sizeof *lanes->member_down);
+    made = lanes->member_up && lanes->member_down;
+    for (uint32_t position = 0; position < count && made; position++) {
+        if (position == stage->team.position || (position > 0 && !talks_to_all(stage)))
+            continue;
+        const uint32_t member = lanes->members[position];
+        lanes->member_up[position] =
+            hp_request_wait_lane(request, hp_node_counter(node->memory, member, level, HP_WAY_UP));
+        lanes->member_down[position] =
+            hp_request_wait_lane(request, hp_node_counter(node->memory, member, level, HP_WAY_DOWN));
+        made = lanes->member_up[position] >= 0 && lanes->member_down[position] >= 0;
+    }
     if (stage->team.position > 0) {
-        lanes->lead_down =
-            hp_request_wait_lane(request, hp_node_counter(node->memory, lanes->lead, level, HP_WAY_DOWN));
-        made = lanes->lead_down >= 0;
+        lanes->lead_down = lanes->member_down[0];
         stage->tasks = 6 + slot_waits;
         stage->edges = 10 + slot_waits;
         stage->finish_tasks = 1;
     } else {
-        lanes->member_up = hp_arena_get(arena, count * sizeof *lanes->member_up);
-        made = lanes->member_up != NULL;
-        for (uint32_t position = 1; position < count && made; position++) {
-            const hp_counter_t *up =
-                hp_node_counter(node->memory, lanes->members[position], level, HP_WAY_UP);
-            made = (lanes->member_up[position] = hp_request_wait_lane(request, up)) >= 0;
-        }
-        stage->tasks = 3 * count + 3 + slot_waits; /* wait, read and fold; copy and set */
-        stage->edges = 6 * count + 6 + slot_waits;
+        stage->tasks = 4 * count + 4 + slot_waits; /* wait, read and fold, push; copy and set */
+        stage->edges = 8 * count + 8 + slot_waits;
         stage->scratch = 2;
         stage->finish_tasks = count;
     }

@@ -12,8 +12,8 @@ typedef struct {
     uint32_t lead;     /* number of the lead in the node's memory */
     uint32_t *members; /* of the team's positions */
     int32_t set_up, set_down;
-    int32_t lead_down;  /* of a member */
-    int32_t *member_up; /* of the lead; by position, [0] is not used */
+    int32_t lead_down;                /* of a member */
+    int32_t *member_up, *member_down; /* by position; the own one is not used */
 } hp_node_lanes_t;
 
 /* Makes stage->own (a hp_node_lanes_t) and the stage's numbers of tasks. HP_ERR_NO_MEM. */

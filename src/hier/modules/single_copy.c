@@ -1,20 +1,55 @@
-/* single_copy: each rank copies straight from the memory of the process that has the data (the SOLO module's
- * job; X. Luo 2020, section 5.3), by process_vm_readv.
+/* single_copy: each rank copies straight from or to the memory of another process, by process_vm_readv and
+ * process_vm_writev (the SOLO module's job; X. Luo 2020, section 5.3).
  *
- *      reduce   member: set UP once, for all segments         lead: pull the segment of every member in
+ *      reduce   member: set UP once, for all segments         worker: pull the segment of every other rank in
  * order, fold bcast    lead: set DOWN when the segment is there      member: wait DOWN, pull
  *
- * Every segment has its lead; with several leaders a node (the pipeline's turns) all ranks of the node read,
- * fold and write disjoint parts of the message at the same time: SOLO's reduction phase over slices, and its
- * distribution. Rounds: 1.  Bytes: each value is read once, nothing is copied twice. A rank leaves when its
- * buffers have been read. On levels above the innermost one values lie in slots of the shared memory: they
- * are read there, as by shm. Constraints: as shm, and that the processes may read each other's memory. */
+ * All ranks work, on disjoint parts of the message (SOLO's reduction phase over slices, and its
+ * distribution); a part is a segment. Where the team is all there is, one level on one node, reduce segment i
+ * is folded by the member at position i mod n, which pushes the result to the lead bcast       of every n
+ * segments the lead pushes one to all members, which pull the others meanwhile allreduce   with several
+ * leaders (the pipeline's turns) each segment's lead pushes its result at once, while it is in the cache: 16
+ * MiB between two ranks 0.9 of the time of pulling it Elsewhere the lead has messages to look after: it
+ * folds, and members pull. Rounds: 1.  Bytes: each value is read once, nothing is copied twice. A rank leaves
+ * when nobody needs its buffers any more. On levels above the innermost one values lie in slots of the shared
+ * memory: they are read there, as by shm. Constraints: as shm, and that the processes may read and write each
+ * other's memory. */
 #include "hier/collectives/algorithm.h"
 #include "hier/modules/node_steps.h"
 
 static bool serves(const hp_comm_t *comm, bool between_nodes, const hp_call_t *call)
 {
     return comm->reads_peers && hp_module_shm.serves(comm, between_nodes, call);
+}
+
+/* Is the team the whole communicator? Then nobody has anything else to do. */
+static bool is_everybody(const hp_stage_t *stage)
+{
+    return stage->outermost && stage->innermost;
+}
+
+/* Each lead hands its segments out at once. */
+static bool pushes_all(const hp_stage_t *stage)
+{
+    return is_everybody(stage) && stage->collective == HP_ALLREDUCE && stage->many_turns;
+}
+
+static bool pushes(const hp_stage_t *stage, const hp_flow_t *flow)
+{
+    return pushes_all(stage) || (is_everybody(stage) && stage->collective == HP_BCAST &&
+                                 flow->index % stage->team.count == stage->team.count - 1);
+}
+
+/* In a reduce all ranks fold, and push what they made to the lead. */
+static bool all_work(const hp_stage_t *stage)
+{
+    return is_everybody(stage) && stage->collective == HP_REDUCE && stage->result_at_root;
+}
+
+/* The position that folds a segment. */
+static uint32_t worker_of(const hp_stage_t *stage, const hp_flow_t *flow)
+{
+    return all_work(stage) ? (uint32_t)(flow->index % stage->team.count) : 0;
 }
 
 static hp_status_t prepare(hp_stage_t *stage, const hp_call_t *call, const hp_setting_t *setting)
@@ -25,7 +60,14 @@ static hp_status_t prepare(hp_stage_t *stage, const hp_call_t *call, const hp_se
     /* Nobody reads what stood there before: this rank waited for that before it left. */
     *hp_node_address(node, node->own, HP_WAY_UP) = (void *)call->send;
     *hp_node_address(node, node->own, HP_WAY_DOWN) = call->recv;
-    return hp_node_lanes_make(stage);
+    const hp_status_t status = hp_node_lanes_make(stage);
+    if (is_everybody(stage)) {
+        stage->tasks += 3 * stage->team.count + 4; /* every rank is a worker */
+        stage->edges += 6 * stage->team.count;
+        stage->scratch = 3;
+        stage->finish_tasks = stage->team.count;
+    }
+    return status;
 }
 
 static hp_place_t place(const hp_stage_t *stage, hp_segment_t *segment, const hp_flow_t *flow)
@@ -33,74 +75,148 @@ static hp_place_t place(const hp_stage_t *stage, hp_segment_t *segment, const hp
     return hp_node_emit_place(stage, segment, flow, HP_WAY_UP);
 }
 
+/* All members' contributions in the order of positions, this rank's own among them. */
 static void fold_members(const hp_stage_t *stage, hp_segment_t *segment, hp_flow_t *flow, hp_place_t into)
 {
     const hp_node_lanes_t *lanes = stage->own;
     const uint64_t step = stage->node->first_step + flow->index;
-    hp_operand_t pulled = hp_scratch();
+    const hp_operand_t mine = flow->value;
+    hp_operand_t pulled = hp_scratch(); /* one buffer for all but the value of position 0 */
+    hp_task_t *folded = NULL;           /* what it held */
 
-    for (uint32_t position = 1; position < stage->team.count; position++) {
+    for (uint32_t position = 0; position < stage->team.count; position++) {
         const uint32_t member = lanes->members[position];
+        if (position == stage->team.position) {
+            if (position > 0)
+                hp_node_emit_fold(segment, flow, &into, mine, NULL, position == 1);
+            continue;
+        }
         hp_task_t *there = hp_emit_wait(segment, lanes->member_up[position], step + 1);
         hp_task_t *pull =
             hp_emit_pull(segment, member, hp_node_address(stage->node->memory, member, HP_WAY_UP),
-                         flow->offset, pulled, flow->count);
+                         flow->offset, position ? pulled : hp_scratch(), flow->count);
         hp_emit_after(pull, there);
-        if (position > 1)
-            hp_emit_after(pull, flow->ready); /* the one buffer is free again */
-        pulled = hp_of(pull);
-        hp_node_emit_fold(segment, flow, &into, pulled, pull, position == 1);
+        hp_emit_after(pull, folded);
+        if (position == 0) {
+            flow->value = hp_of(pull);
+            flow->ready = pull;
+        } else {
+            pulled = hp_of(pull);
+            folded = hp_node_emit_fold(segment, flow, &into, pulled, pull, position == 1);
+        }
     }
     hp_flow_reads_node(flow, flow->ready);
+}
+
+/* A worker that is not the lead: folds, and hands the result over. */
+static void work(const hp_stage_t *stage, hp_segment_t *segment, hp_flow_t *flow)
+{
+    const hp_node_lanes_t *lanes = stage->own;
+
+    fold_members(stage, segment, flow, (hp_place_t){.given = false});
+    hp_task_t *push =
+        hp_emit_push(segment, lanes->lead, hp_node_address(stage->node->memory, lanes->lead, HP_WAY_DOWN),
+                     flow->offset, flow->value, flow->count);
+    hp_emit_after(push, flow->ready);
+    hp_emit_after(hp_emit_set(segment, lanes->set_down, stage->node->first_step + flow->index + 1), push);
+}
+
+/* Tells the others that this rank has come, and where its buffers are: once. */
+static void enter(const hp_stage_t *stage, hp_segment_t *segment, const hp_flow_t *flow)
+{
+    const hp_node_lanes_t *lanes = stage->own;
+    if (flow->index == 0 || stage->many_turns)
+        hp_emit_set(segment, lanes->set_up, stage->node->end_step);
 }
 
 static void reduce(const hp_stage_t *stage, hp_segment_t *segment, hp_flow_t *flow, hp_place_t into)
 {
     const hp_node_lanes_t *lanes = stage->own;
+    const uint32_t position = stage->team.position, worker = worker_of(stage, flow);
 
-    if (!stage->innermost || flow->count == 0)
+    if (!stage->innermost || flow->count == 0) {
         hp_module_shm.reduce(stage, segment, flow, into);
-    else if (stage->team.position == 0)
+        return;
+    }
+    if (position > 0 || is_everybody(stage))
+        enter(stage, segment, flow);
+    if (position == worker && worker == 0) {
         fold_members(stage, segment, flow, into);
-    else if (flow->index == 0 || stage->many_turns)
-        hp_emit_set(segment, lanes->set_up, stage->node->end_step);
+    } else if (position == worker) {
+        work(stage, segment, flow);
+    } else if (position == 0) {
+        flow->ready =
+            hp_emit_wait(segment, lanes->member_down[worker], stage->node->first_step + flow->index + 1);
+        flow->value = into.given ? hp_at(into.address) : flow->value;
+    }
+}
+
+static void push_to_members(const hp_stage_t *stage, hp_segment_t *segment, hp_flow_t *flow,
+                            hp_task_t *announced)
+{
+    const hp_node_lanes_t *lanes = stage->own;
+    const uint64_t step = stage->node->first_step + flow->index;
+
+    for (uint32_t position = 1; position < stage->team.count; position++) {
+        const uint32_t member = lanes->members[position];
+        hp_task_t *push =
+            hp_emit_push(segment, member, hp_node_address(stage->node->memory, member, HP_WAY_DOWN),
+                         flow->offset, hp_at(flow->result), flow->count);
+        if (stage->collective == HP_BCAST) { /* in an allreduce the members' contributions have been read */
+            hp_task_t *entered = hp_emit_wait(segment, lanes->member_up[position], step + 1);
+            hp_emit_after(push, entered);
+        }
+        hp_emit_after(push, flow->ready);
+        hp_emit_after(announced, push);
+    }
 }
 
 static void bcast(const hp_stage_t *stage, hp_segment_t *segment, hp_flow_t *flow)
 {
     const hp_node_lanes_t *lanes = stage->own;
     const uint64_t step = stage->node->first_step + flow->index;
+    const bool pushed = pushes(stage, flow);
 
     if (flow->count == 0) {
         hp_module_shm.bcast(stage, segment, flow);
         return;
     }
     if (stage->team.position == 0) {
-        hp_emit_after(hp_emit_set(segment, lanes->set_down, step + 1), flow->ready);
+        hp_task_t *announced = hp_emit_set(segment, lanes->set_down, step + 1);
+        hp_emit_after(announced, flow->ready);
+        if (pushed)
+            push_to_members(stage, segment, flow, announced);
         return;
     }
-    hp_task_t *there = hp_emit_wait(segment, lanes->lead_down, step + 1);
-    flow->ready =
+    if (stage->collective == HP_BCAST && is_everybody(stage))
+        enter(stage, segment, flow);
+    flow->ready = hp_emit_wait(segment, lanes->lead_down, step + 1);
+    if (pushed)
+        return;
+    hp_task_t *pull =
         hp_emit_pull(segment, lanes->lead, hp_node_address(stage->node->memory, lanes->lead, HP_WAY_DOWN),
                      flow->offset, hp_at(flow->result), flow->count);
-    hp_emit_after(flow->ready, there);
-    hp_emit_after(flow->ready, flow->own_read);
-    hp_flow_reads_node(flow, flow->ready);
+    hp_emit_after(pull, flow->ready);
+    hp_emit_after(pull, flow->own_read);
+    flow->ready = pull;
+    hp_flow_reads_node(flow, pull);
 }
 
-/* Who may still read this rank's buffers. */
+/* Who may still need this rank's buffers. In an allreduce a result comes only after its contributions have
+ * been read. */
 static void finish(const hp_stage_t *stage, hp_segment_t *segment)
 {
     const hp_node_lanes_t *lanes = stage->own;
 
-    if (stage->team.position > 0) {
-        if (stage->collective != HP_BCAST && stage->innermost)
-            hp_node_emit_leave(stage, segment, lanes->lead);
-        return;
-    }
-    if (stage->collective != HP_REDUCE)
+    if (stage->collective == HP_REDUCE) {
+        const uint32_t workers = all_work(stage) ? stage->team.count : stage->innermost ? 1 : 0;
+        for (uint32_t position = 0; position < workers; position++)
+            if (position != stage->team.position)
+                hp_node_emit_leave(stage, segment, lanes->members[position]);
+    } else if (stage->team.position == 0 && !pushes_all(stage)) {
         for (uint32_t position = 1; position < stage->team.count; position++)
             hp_node_emit_leave(stage, segment, lanes->members[position]);
+    }
 }
 
 const hp_module_t hp_module_single_copy = {.name = "single_copy",

@@ -30,6 +30,7 @@
     X(REDUCE, reduce, CPU)                                                                                   \
     X(COPY, copy, CPU)                                                                                       \
     X(PULL, pull, CPU)                                                                                       \
+    X(PUSH, push, CPU)                                                                                       \
     X(SET, set, CPU)                                                                                         \
     X(NATIVE, native, NATIVE)                                                                                \
     X(WAIT, wait, WAIT)

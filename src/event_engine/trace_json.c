@@ -6,6 +6,15 @@
 
 enum { THREADS_PER_RANK = HP_TRACE_CLASS_COUNT * HP_TRACE_ROWS };
 
+void hp_trace_clock_settle(hp_trace_clock_t *clock)
+{
+    const int64_t apart = clock->ahead_ns[1] - clock->ahead_ns[0];
+    const unsigned better = clock->error_ns[1] < clock->error_ns[0];
+
+    if ((uint64_t)(apart < 0 ? -apart : apart) <= clock->error_ns[0] + clock->error_ns[1])
+        clock->ahead_ns[!better] = clock->ahead_ns[better];
+}
+
 uint64_t hp_trace_clock_correct(const hp_trace_clock_t *clock, uint64_t ns)
 {
     double ahead = (double)clock->ahead_ns[0];
@@ -126,12 +135,13 @@ static void write_bar(hp_trace_json_t *json, const char *category, unsigned row,
                       uint64_t end_ns)
 {
     const uint64_t start = hp_trace_clock_correct(&json->clock, start_ns);
+    const uint64_t end = hp_trace_clock_correct(&json->clock, end_ns);
 
     fprintf(json->out, "\"ph\":\"X\",\"cat\":\"%s\",\"pid\":%u,\"tid\":%" PRId64 ",\"ts\":", category,
             pid_of(json, row), tid_of(json, row));
     write_us(json->out, (int64_t)(start - json->origin_ns));
     fputs(",\"dur\":", json->out);
-    write_us(json->out, (int64_t)(end_ns - start_ns));
+    write_us(json->out, (int64_t)(end - start));
     fputs(",\"args\":{", json->out);
 }
 

@@ -20,7 +20,12 @@
 typedef struct {
     uint64_t at_ns[2];
     int64_t ahead_ns[2];
+    uint64_t error_ns[2]; /* by how much that may be wrong */
 } hp_trace_clock_t;
+
+/* Two comparisons that agree within their errors are no sign of a drift: then the better one holds
+ * throughout. */
+void hp_trace_clock_settle(hp_trace_clock_t *clock);
 
 typedef struct {
     FILE *out;

@@ -87,6 +87,7 @@ static bool compare_clocks_with(int rank, bool go, hp_trace_clock_t *clock, unsi
         best_ns = took;
         clock->at_ns[when] = answer;
         clock->ahead_ns[when] = (int64_t)(answer - (asked + took / 2));
+        clock->error_ns[when] = took / 2;
     }
     return true;
 }
@@ -278,6 +279,7 @@ static void write_ranks(hp_trace_json_t *json, const header_t *own, const hp_tra
         if (!compare_clocks_with(rank, true, &clocks[rank], AT_FINISH) ||
             !receive(&header, sizeof header, rank))
             return;
+        hp_trace_clock_settle(&clocks[rank]);
         hp_trace_json_rank(json, node_of(json, &header), (uint32_t)rank, &clocks[rank]);
         if (!write_rank(json, rank, &header))
             return;

@@ -269,6 +269,9 @@ int32_t hp_request_set_lane(hp_request_t *request, hp_counter_t *counter)
 
 int32_t hp_request_native_lane(hp_request_t *request, hp_handle_t comm)
 {
+    for (uint32_t i = 0; i < request->lane_count; i++)
+        if (request->lanes[i].kind == LANE_NATIVE && request->lanes[i].comm == comm)
+            return (int32_t)i;
     return add_lane(request, &(lane_t){.kind = LANE_NATIVE, .comm = comm, .limit = 1});
 }
 

@@ -9,8 +9,10 @@
  *              behind others
  *   turn       when it came to the head of its lane: after its start and after the end of the one before it
  *
- * A trace is a ring: when it is full the oldest events make room, and are counted. Whoever records pays about
- * 50 ns a primitive (two looks at the clock, one store of 48 bytes), whoever does not one branch.
+ * A trace is a ring: when it is full the oldest events make room, and are counted. Who records pays about 75
+ * ns a primitive (two looks at the clock, a store of 48 bytes, its share of the task's), who does not 1 ns,
+ * the branches (a relay of 100 segments with messages that take no time: 104, 28.4 and, before there were
+ * traces, 27.9 ns a primitive).
  *
  * Threads: any number may record; a snapshot is taken when none does. Ownership: init allocates, fini frees;
  * what a snapshot returns is the caller's. */

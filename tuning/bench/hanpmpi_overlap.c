@@ -13,9 +13,10 @@
  * ib and ir, which use opposite directions of the links: bcast and reduce of the leaders against their
  * allreduce.
  *
- * Every time is the slowest rank's, the median of repetitions that take the three in turns. Ranks that do not
- * take part sleep, and look only now and then whether the others are done: spinning they would take the
- * others' core. */
+ * Every time is the slowest rank's, of repetitions that take the three in turns; the rate is that of the
+ * medians, and, beside it, that of the fastest repetitions: what else runs on the machine disturbs those
+ * least. Ranks that do not take part sleep, and look only now and then whether the others are done: spinning
+ * they would take the others' core. */
 #include <getopt.h>
 #include <math.h>
 #include <stdio.h>
@@ -161,9 +162,9 @@ static uint64_t calls_taken(collective_t collective)
     return outcomes.calls[0];
 }
 
-/* Medians of the three parts. */
+/* The times of the three parts. */
 static void measure_pair(overlap_t *o, collective_t collective, const char *inter, const char *intra,
-                         double median_us[PARTS])
+                         bench_quantiles_t us[PARTS])
 {
     const int repeat = o->options.repeat;
     MPI_Comm comms[PARTS] = {with_hints(o, o->leaders, collective, inter, intra),
@@ -177,17 +178,17 @@ static void measure_pair(overlap_t *o, collective_t collective, const char *inte
         times[part] = bench_allocate((size_t)repeat * sizeof *times[part]);
     for (int i = -WARM_UPS; i < repeat; i++)
         for (int part = 0; part < PARTS; part++) {
-            const double us = measure(o, collective, comms[part]);
+            const double time_us = measure(o, collective, comms[part]);
             calls += comms[part] != MPI_COMM_NULL;
             if (i >= 0)
-                times[part][i] = us;
+                times[part][i] = time_us;
         }
     missed = calls_taken(collective) - before != (uint64_t)calls;
     BENCH_MPI(MPI_Allreduce(&missed, &any_missed, 1, MPI_INT, MPI_MAX, o->job.sync));
     if (any_missed)
         bench_abort("the library did not run every call: is each node's number of ranks above 1?");
     for (int part = 0; part < PARTS; part++) {
-        median_us[part] = bench_quantiles(times[part], repeat).median;
+        us[part] = bench_quantiles(times[part], repeat);
         free(times[part]);
         if (comms[part] != MPI_COMM_NULL)
             BENCH_MPI(MPI_Comm_free(&comms[part]));
@@ -196,45 +197,51 @@ static void measure_pair(overlap_t *o, collective_t collective, const char *inte
 
 static double overlap_rate(double inter, double intra, double total)
 {
-    return (inter + intra - total) / fmin(inter, intra);
+    return 100 * fmax(0, fmin(1, (inter + intra - total) / fmin(inter, intra)));
 }
 
-static void print_row(const char *what, const char *first, const char *second, double inter, double intra,
-                      double total)
+static void print_row(const char *what, const char *first, const char *second,
+                      const bench_quantiles_t us[PARTS])
 {
-    const double rate = overlap_rate(inter, intra, total);
+    const double inter = us[INTER].median, intra = us[INTRA].median, total = us[TOTAL].median;
 
-    printf("%-10s %-8s %-12s %12.0f %12.0f %12.0f %8.0f%% %9.2f\n", what, first, second, inter, intra, total,
-           100 * fmax(0, fmin(1, rate)), rate);
+    printf("%-10s %-8s %-12s %12.0f %12.0f %12.0f %9.2f %8.0f%% %8.0f%%\n", what, first, second, inter, intra,
+           total, (inter + intra - total) / fmin(inter, intra), overlap_rate(inter, intra, total),
+           overlap_rate(us[INTER].min, us[INTRA].min, us[TOTAL].min));
     fflush(stdout);
+}
+
+static void print_head(const char *title, const char *what, const char *inter, const char *intra)
+{
+    printf("#\n# %s: %s\n%-10s %-8s %-12s %12s %12s %12s %9s %9s %9s\n", title, what, "# call", "inter",
+           "intra", inter, intra, "t_total us", "unclipped", "overlap", "fastest");
 }
 
 static void measure_all(overlap_t *o)
 {
     const bool speaks = o->job.rank == 0;
-    double leaders_us[COLLECTIVES][INTERS], us[PARTS];
+    bench_quantiles_t leaders[COLLECTIVES][INTERS], us[PARTS];
 
     for (int c = 0; c < COLLECTIVES; c++) {
         if (speaks)
-            printf("#\n# %s: t_inter, t_intra are %s\n%-10s %-8s %-12s %12s %12s %12s %9s %9s\n",
-                   collective_names[c], tasks[c], "# call", "inter", "intra", "t_inter us", "t_intra us",
-                   "t_total us", "overlap", "unclipped");
+            print_head(collective_names[c], tasks[c], "t_inter us", "t_intra us");
         for (int inter = 0; inter < INTERS; inter++)
             for (int intra = 0; intra < INTRAS; intra++) {
                 measure_pair(o, (collective_t)c, inter_modules[inter], intra_modules[intra], us);
-                leaders_us[c][inter] = us[INTER];
+                leaders[c][inter] = us[INTER];
                 if (speaks)
-                    print_row(collective_names[c], inter_modules[inter], intra_modules[intra], us[INTER],
-                              us[INTRA], us[TOTAL]);
+                    print_row(collective_names[c], inter_modules[inter], intra_modules[intra], us);
             }
     }
     if (!speaks)
         return;
-    printf("#\n# leaders alone: ib and ir\n%-10s %-8s %-12s %12s %12s %12s %9s %9s\n", "# call", "inter", "",
-           "t_ib us", "t_ir us", "t_total us", "overlap", "unclipped");
-    for (int inter = 0; inter < INTERS; inter++)
-        print_row("allreduce", inter_modules[inter], "-", leaders_us[BCAST][inter], leaders_us[REDUCE][inter],
-                  leaders_us[ALLREDUCE][inter]);
+    print_head("leaders alone", "ib and ir", "t_ib us", "t_ir us");
+    for (int inter = 0; inter < INTERS; inter++) {
+        us[INTER] = leaders[BCAST][inter];
+        us[INTRA] = leaders[REDUCE][inter];
+        us[TOTAL] = leaders[ALLREDUCE][inter];
+        print_row("allreduce", inter_modules[inter], "-", us);
+    }
 }
 
 static const char usage[] = "usage: LD_PRELOAD=libhanpmpi.so mpirun ... hanpmpi_overlap [--bytes N] "

@@ -14,7 +14,8 @@ typedef enum {
     TASK_PUSH,
     TASK_WAIT,
     TASK_SET,
-    TASK_NATIVE
+    TASK_NATIVE,
+    TASK_JOIN
 } task_kind_t;
 
 struct hp_task {
@@ -312,6 +313,19 @@ hp_task_t *hp_emit_recv_scratch(hp_segment_t *segment, int32_t lane, size_t coun
     return task;
 }
 
+hp_task_t *hp_emit_recv_within(hp_segment_t *segment, int32_t lane, const hp_task_t *holder, size_t offset,
+                               size_t count)
+{
+    hp_task_t *task = hp_emit_recv(segment, lane, NULL, count);
+    task->out = hp_within(hp_of(holder), offset);
+    return task;
+}
+
+hp_task_t *hp_emit_join(hp_segment_t *segment)
+{
+    return emit(segment, TASK_JOIN, 0);
+}
+
 hp_task_t *hp_emit_reduce(hp_segment_t *segment, hp_operand_t in, hp_operand_t inout, size_t count)
 {
     hp_task_t *task = emit(segment, TASK_REDUCE, count);
@@ -586,6 +600,8 @@ static hp_status_t post_message(hp_request_t *request, const lane_t *lane, hp_ta
     case TASK_RECV:
         if (task->scratch)
             status = take_scratch(request, task);
+        else if (task->out.task)
+            task->buffer = operand_address(task->out);
         if (status != HP_OK)
             return status;
         request->counters.recvs++;
@@ -768,6 +784,8 @@ static hp_status_t run_task(hp_request_t *request, hp_task_t *task)
         task->buffer = operand_address(task->out);
     }
     switch ((task_kind_t)task->kind) {
+    case TASK_JOIN:
+        return HP_OK;
     case TASK_REDUCE:
         request->counters.reductions++;
         return reduce(request, operand_address(task->in), task->buffer, task->count);

@@ -162,6 +162,12 @@ hp_task_t *hp_emit_send(hp_segment_t *segment, int32_t lane, hp_operand_t from, 
 hp_task_t *hp_emit_recv(hp_segment_t *segment, int32_t lane, void *to, size_t count);
 /* Into a scratch buffer, taken when the receive is posted, kept until the segment is complete. */
 hp_task_t *hp_emit_recv_scratch(hp_segment_t *segment, int32_t lane, size_t count);
+/* Into the scratch buffer of an earlier task of the segment, offset bytes into it. The caller sees to it that
+ * that task has started. */
+hp_task_t *hp_emit_recv_within(hp_segment_t *segment, int32_t lane, const hp_task_t *holder, size_t offset,
+                               size_t count);
+/* Does nothing: for those who wait for several tasks and want one to wait for. */
+hp_task_t *hp_emit_join(hp_segment_t *segment);
 /* inout = in (op) inout; hp_of() the new task is inout. */
 hp_task_t *hp_emit_reduce(hp_segment_t *segment, hp_operand_t in, hp_operand_t inout, size_t count);
 /* No place of its own: a scratch buffer, taken when the task starts, kept until the segment is complete. */

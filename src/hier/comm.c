@@ -87,6 +87,7 @@ hp_node_shape_t hp_comm_node_shape(const hp_comm_t *comm)
 void hp_comm_set_node_memory(hp_comm_t *comm, const hp_node_memory_t *memory)
 {
     comm->node_memory = *memory;
+    comm->node_memory.wakes = comm->crowded;
     comm->has_node_memory = true;
 }
 
@@ -134,6 +135,7 @@ void hp_comm_destroy(hp_comm_t *comm)
             hp_neighbors_fini(&comm->trees[i].neighbors);
     if (comm->has_node_memory)
         hp_node_memory_fini(&comm->node_memory);
+    free(comm->choices);
     hp_request_destroy(comm->request);
     hp_arena_fini(&comm->arena);
     hp_pool_fini(&comm->pool);
@@ -169,6 +171,13 @@ const hp_neighbors_t *hp_comm_tree(hp_comm_t *comm, const hp_shapes_t *shapes, u
     tree->flat = flat;
     tree->shapes = *shapes;
     return tree->valid ? &tree->neighbors : NULL;
+}
+
+void hp_comm_set_knobs(hp_comm_t *comm, const hp_knobs_t *knobs)
+{
+    comm->knobs = *knobs;
+    free(comm->choices);
+    comm->choices = NULL;
 }
 
 uint32_t hp_comm_tag(const hp_comm_t *comm, uint32_t channel)

@@ -50,6 +50,7 @@ typedef struct {
     bool crowded;            /* more ranks than cores on this node */
     uint64_t sleep_after_ns; /* when waiting; by how crowded the node is */
     uint32_t sequence;       /* collectives started, for tags; the same on all ranks */
+    struct hp_choices *choices; /* what the selection remembers; NULL: nothing. Forgotten when knobs change */
     hp_cached_tree_t trees[HP_TREE_CACHE];
     uint32_t next_tree;
 } hp_comm_t;
@@ -74,6 +75,9 @@ uint32_t hp_comm_node_member(const hp_comm_t *comm, uint32_t rank);
 bool hp_comm_may_share(const hp_comm_t *comm);
 /* The shape of that memory: by the hierarchy and the knobs. */
 hp_node_shape_t hp_comm_node_shape(const hp_comm_t *comm);
+
+/* Other knobs, from the next collective on. */
+void hp_comm_set_knobs(hp_comm_t *comm, const hp_knobs_t *knobs);
 
 /* The tag of a message of the current collective. channel: 0..7, separates the streams one collective has
  * between two ranks. Fits the 32767 that MPI guarantees for tags. */

@@ -25,6 +25,7 @@ typedef struct {
     hp_collective_t collective;
     const char *wanted;                      /* word of the collective's knob */
     const char *between_nodes, *inside_node; /* shapes; NULL: by the rules */
+    const char *joined;                      /* word of HANPMPI_BETWEEN_NODES; NULL: by the rules */
     size_t bytes;
     uint32_t root;
     bool commutative;

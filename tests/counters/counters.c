@@ -93,11 +93,13 @@ static hp_knobs_t knobs_of(const case_t *c)
         set(&knobs, HP_KNOB_ID_shapes, shapes);
         set(&knobs, HP_KNOB_ID_segment_bytes, "32K"); /* whatever the rules say */
     }
+    if (c->joined)
+        set(&knobs, HP_KNOB_ID_between_nodes, c->joined);
     return knobs;
 }
 
 /* False: the library leaves the call to the MPI below. runs: what is done, for the table. */
-static bool choose(const case_t *c, const hp_comm_t *comm, collective_t *call, char *runs)
+static bool choose(const case_t *c, hp_comm_t *comm, collective_t *call, char *runs)
 {
     hp_outcome_t outcome = HP_OUTCOME_EMPTY;
     if (c->bytes)
@@ -107,9 +109,12 @@ static bool choose(const case_t *c, const hp_comm_t *comm, collective_t *call, c
         return false;
     }
     snprintf(runs, TEXT_BYTES, "%s", call->algorithm->name);
-    if (strcmp(call->algorithm->name, "tree") == 0)
-        snprintf(runs, TEXT_BYTES, "tree:%s/%s",
-                 hp_shape_info(call->setting.shapes.shape[HP_LEVEL_NODE])->name,
+    const bool han = strcmp(call->algorithm->name, "han") == 0 && c->collective != HP_BARRIER;
+    if (han || strcmp(call->algorithm->name, "tree") == 0)
+        snprintf(runs, TEXT_BYTES, "%s:%s/%s", call->algorithm->name,
+                 han && call->setting.between != HP_BETWEEN_TREE
+                     ? hp_between_name(call->setting.between)
+                     : hp_shape_info(call->setting.shapes.shape[HP_LEVEL_NODE])->name,
                  hp_shape_info(call->setting.shapes.shape[HP_LEVEL_CORE])->name);
     call->kind = c->collective == HP_BCAST ? ELEMENTS_BYTES : c->commutative ? ELEMENTS_ONE : ELEMENTS_PAIR;
     call->op = c->commutative ? ELEMENTS_SUM_INT64 : ELEMENTS_AFFINE;
@@ -210,7 +215,10 @@ static void print_case(const case_t *c)
 #undef X
         }
     printf("%s %s %s %s%s%s %zu %u %s", hp_collective_name(c->collective), c->layout->name, c->wanted,
-           c->between_nodes ? c->between_nodes : "rules", c->between_nodes ? "/" : "",
+           c->joined          ? c->joined
+           : c->between_nodes ? c->between_nodes
+                              : "rules",
+           c->between_nodes ? "/" : "",
            c->between_nodes ? c->inside_node : "", c->bytes, c->root, c->commutative ? "any" : "rank");
     printf(" %s", runs);
 #define X(name)                                                                                              \

@@ -187,6 +187,23 @@ WRAP(hp_task_t *, hp_emit_reduce, hp_segment_t *segment, hp_operand_t in, hp_ope
     return note_task(__real_hp_emit_reduce(segment, in, inout, count), LOCAL, -1, count);
 }
 
+WRAP(hp_task_t *, hp_emit_recv_within, hp_segment_t *segment, int32_t lane, const hp_task_t *holder,
+     size_t offset, size_t count)
+{
+    return note_task(__real_hp_emit_recv_within(segment, lane, holder, offset, count), RECV, lane, count);
+}
+
+WRAP(hp_task_t *, hp_emit_reduce_to, hp_segment_t *segment, hp_operand_t left, hp_operand_t right,
+     hp_operand_t result, size_t count)
+{
+    return note_task(__real_hp_emit_reduce_to(segment, left, right, result, count), LOCAL, -1, count);
+}
+
+WRAP(hp_task_t *, hp_emit_join, hp_segment_t *segment)
+{
+    return note_task(__real_hp_emit_join(segment), LOCAL, -1, 0);
+}
+
 WRAP(hp_task_t *, hp_emit_copy, hp_segment_t *segment, void *to, hp_operand_t from, size_t count)
 {
     return note_task(__real_hp_emit_copy(segment, to, from, count), LOCAL, -1, count);

@@ -122,7 +122,43 @@ def expect_recursive_doubling(row, layout, _cyclic):
         yield "messages_node", ranks * (nodes.bit_length() - 1)
 
 
-EXPECT = {"tree": expect_tree, "recursive_doubling": expect_recursive_doubling}
+def floor_power(number):
+    return 1 << (number.bit_length() - 1)
+
+
+# Among n nodes: messages of a segment, and bytes as a multiple of the message.
+EXCHANGES = {
+    "ring": lambda n: (2 * n * (n - 1), 2 * (n - 1)),
+    "recursive_doubling": lambda n: 2 * (floor_power(n) * (floor_power(n).bit_length() - 1) + 2 * (n - floor_power(n)),),
+    "rabenseifner": lambda n: (2 * floor_power(n) * (floor_power(n).bit_length() - 1) + 2 * (n - floor_power(n)),
+                               2 * (floor_power(n) - 1) + 2 * (n - floor_power(n))),
+}
+
+
+def expect_han(row, layout, cyclic):
+    """Messages inside the nodes; the depth depends on who leads."""
+    ranks, nodes = sum(NODES[layout]), len(NODES[layout])
+    collective, size, segments = row["collective"], int(row["bytes"]), int(row["segments"])
+    in_rank_order = row["order"] == "rank" and collective != "bcast"
+    join = row["runs"].split(":")[1].split("/")[0]
+    if collective == "barrier":
+        return
+    if in_rank_order and (cyclic or (collective == "reduce" and row["root"] != "0")):
+        return  # one level of all ranks, or forwarded from rank 0: as expect_tree
+    ways = 2 if collective == "allreduce" else 1
+    messages, volume = ways * (nodes - 1), ways * (nodes - 1)
+    if collective == "allreduce" and nodes > 1 and (not in_rank_order or join == "recursive_doubling"):
+        messages, volume = EXCHANGES.get(join, lambda n: (messages, volume))(nodes)
+    if not (join == "ring" or join == "rabenseifner") or size // segments >= 8 * nodes:  # no block is empty
+        yield "messages_node", messages * segments
+        yield "messages", (ways * (ranks - nodes) + messages) * segments
+    yield "bytes_node", volume * size
+    yield "bytes", (ways * (ranks - nodes) + volume) * size
+    if collective != "bcast" and join != "recursive_doubling":
+        yield "reduced_bytes", (ranks - 1) * size
+
+
+EXPECT = {"tree": expect_tree, "han": expect_han, "recursive_doubling": expect_recursive_doubling}
 
 
 def violations(row):

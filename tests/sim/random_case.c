@@ -75,6 +75,8 @@ collective_t random_collective(sim_random_t *random, const hp_algorithm_t *algor
         .algorithm = algorithm, .in_place = below(random, 2) != 0, .data_seed = sim_random_next(random)};
     c.setting.segment_bytes = segment_bytes[below(random, LENGTH(segment_bytes))];
     c.setting.trees = 1 + below(random, HP_FOREST_MAX);
+    c.setting.leaders = 1 + below(random, 4);
+    c.setting.between = (hp_between_t)(HP_BETWEEN_TREE + below(random, HP_BETWEEN_COUNT - HP_BETWEEN_TREE));
     for (unsigned level = 0; level < HP_LEVEL_COUNT; level++)
         c.setting.shapes.shape[level] = (hp_shape_t)below(random, HP_SHAPE_COUNT);
 
@@ -126,11 +128,12 @@ unsigned any_algorithm_count(void)
 void print_case(const collective_t *c, uint32_t rank_count, const hp_knobs_t *knobs,
                 const sim_config_t *world)
 {
-    printf("%s %s: %u ranks, root %u, %zu elements of kind %d, op %d%s%s, segments of %zu bytes, %u trees, "
+    printf("%s %s: %u ranks, root %u, %zu elements of kind %d, op %d%s%s, segments of %zu bytes, %u trees, %u leaders, %s, "
            "N %d M %d window %d, levels \"%s\", eager %zu, jitter %llu%s%s, shapes",
            hp_collective_name(c->algorithm->collective), c->algorithm->name, rank_count, c->root, c->count,
            (int)c->kind, (int)c->op, c->commutative ? "" : " not commutative", c->in_place ? " in place" : "",
-           c->setting.segment_bytes, c->setting.trees, (int)knobs->sends_per_child,
+           c->setting.segment_bytes, c->setting.trees, c->setting.leaders,
+           hp_between_name(c->setting.between), (int)knobs->sends_per_child,
            (int)knobs->recvs_per_parent, (int)knobs->window_segments, knobs->levels, world->eager_bytes,
            (unsigned long long)world->jitter_ns, world->shuffle ? ", shuffled" : "",
            world->software_matching ? ", software matching" : "");

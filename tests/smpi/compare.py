@@ -154,7 +154,10 @@ def bound(options, collective, size, ranks):
 def header(options, ranks):
     reductions = f"{options.reduce_bandwidth:g} B/s for both" if options.reduce_bandwidth else "free for both"
     below = "binomial tree, recursive doubling" if options.below == "cheap" else options.below
-    return f"""Simulated (SimGrid SMPI): {ranks} ranks on {options.nodes} nodes, {options.network}, link {options.bandwidth:g} B/s a direction, latency
+    network = options.network
+    if network == "fat_tree":
+        network += f" ({options.leaf} nodes a switch, {options.spines or options.leaf} links up from it)"
+    return f"""Simulated (SimGrid SMPI): {ranks} ranks on {options.nodes} nodes, {network}, link {options.bandwidth:g} B/s a direction, latency
 {options.latency:g} s a link; in a node: bus {options.memory_bandwidth:g} B/s, one message {options.copy_bandwidth:g} B/s, {options.copy_latency:g} s.
 Time from a common start to the last rank's return, after one warm-up, us. Reductions: {reductions}. Sends below {options.eager_bytes} B
 ({LIBRARY}: {options.library_eager_bytes} B) do not wait for their receive. Where a cell of {LIBRARY} has a *, no rule took the call: it is SMPI's ({below}); where one has a +, sends
@@ -237,7 +240,7 @@ def read_options():
     parser.add_argument("--table", metavar="MARKDOWN", help="file for the table (standard output)")
     parser.add_argument("--network", choices=machine.NETWORKS, default="star", help="(%(default)s)")
     parser.add_argument("--collectives", type=words(COLLECTIVES), default=list(COLLECTIVES), help="(all)")
-    parser.add_argument("--bytes", type=sizes, default="8,64,512,4096,32768,262144,1048576,4194304,16777216", help="(%(default)s)")
+    parser.add_argument("--bytes", type=sizes, default="8,64,512,4096,32768,65536,262144,1048576,4194304,16777216", help="(%(default)s)")
     parser.add_argument("--setting", type=setting, action="append", default=[], metavar="HANPMPI_NAME=VALUE", help="for the library; repeatable")
     parser.add_argument("--below", choices=["cheap", *smpirun.SELECTORS], default="cheap", help="what of SMPI runs the calls that no rule takes; cheap: "
                         "binomial trees, recursive doubling (%(default)s)")
@@ -260,6 +263,8 @@ def main():
     os.nice(10)
     names = ("network", "nodes", "ranks", "bandwidth", "latency", "memory_bandwidth", "copy_bandwidth", "copy_latency", "leaf", "routers",
              "eager_bytes", "library_eager_bytes", "reduce_bandwidth", "setting", "below")
+    if options.spines:
+        names += ("spines",)
     results = Results(options.results, {name: getattr(options, name) for name in names})
     with tempfile.TemporaryDirectory(prefix="hanpmpi-platform-") as directory:
         stem = Path(directory) / options.network

@@ -6,7 +6,8 @@
 A node is a host with a link to and from the network and a memory bus: messages between ranks of a node take the host's route
 to itself, on which one link is the bus that they share, and one limits each message to what a single core copies.
   star       every node on one switch that never blocks
-  fat_tree   switches with --leaf nodes and as many links up to the spine: the switch of the target's number carries a message
+  fat_tree   switches with --leaf nodes and --spines links up (as many as nodes; fewer: oversubscribed): the spine switch of the
+             target's number carries a message
   dragonfly  groups of --routers with --leaf nodes each; routers of a group are joined in pairs, and so are groups; messages
              take the shortest way
 --ranks-per-node takes a list, repeated over the nodes: "32,30" makes uneven nodes. All routes are written out.
@@ -33,7 +34,7 @@ def star(options, source, target):
 
 
 def fat_tree(options, source, target):
-    here, there, spine = source // options.leaf, target // options.leaf, target % options.leaf
+    here, there, spine = source // options.leaf, target // options.leaf, target % (options.spines or options.leaf)
     return [] if here == there else [f"leaf-{here}-spine-{spine}", f"spine-{spine}-leaf-{there}"]
 
 
@@ -115,6 +116,7 @@ def add_options(parser):
     group.add_argument("--copy-bandwidth", type=positive(float), default=10e9, help="of one message inside a node (%(default)g)")
     group.add_argument("--copy-latency", type=positive(float), default=5e-7, help="of one message inside a node (%(default)g)")
     group.add_argument("--leaf", type=positive(int), default=4, help="nodes on one switch or router (%(default)s)")
+    group.add_argument("--spines", type=positive(int), help="fat tree: links up from a switch, each to a switch of its own (as many as --leaf)")
     group.add_argument("--routers", type=positive(int), default=4, help="dragonfly: routers a group (%(default)s)")
 
 

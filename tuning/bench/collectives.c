@@ -141,13 +141,41 @@ static double ring_twice(int ranks)
     return ranks > 1 ? 2.0 * (ranks - 1) / ranks : 1;
 }
 
+/* ---- barrier ---- */
+
+static int run_barrier(const bench_call_t *c)
+{
+    return MPI_Barrier(c->comm);
+}
+
+static void fill_nothing(const bench_call_t *c)
+{
+    (void)c;
+}
+
+static const char *validate_nothing(const bench_call_t *c, size_t *element)
+{
+    (void)c;
+    (void)element;
+    return NULL;
+}
+
+static double no_bytes(double bytes, int count)
+{
+    (void)bytes;
+    (void)count;
+    return 0;
+}
+
 static const bench_collective_t collectives[] = {
-    {"bcast", HANPMPI_HINT_BCAST, "tree", true, false, run_bcast, fill_bcast, validate_bcast, message,
+    {"bcast", HANPMPI_HINT_BCAST, "tree", true, false, false, run_bcast, fill_bcast, validate_bcast, message,
      copies_to_the_others, one},
-    {"reduce", HANPMPI_HINT_REDUCE, "tree", true, true, run_reduce, fill_reduction, validate_reduce, message,
+    {"reduce", HANPMPI_HINT_REDUCE, "tree", true, true, false, run_reduce, fill_reduction, validate_reduce, message,
      contributions_and_result, one},
-    {"allreduce", HANPMPI_HINT_ALLREDUCE, "tree", false, true, run_allreduce, fill_reduction,
+    {"allreduce", HANPMPI_HINT_ALLREDUCE, "tree", false, true, false, run_allreduce, fill_reduction,
      validate_allreduce, shares_twice, contributions_and_results, ring_twice},
+    {"barrier", HANPMPI_HINT_BARRIER, "han", false, false, true, run_barrier, fill_nothing, validate_nothing,
+     no_bytes, no_bytes, one},
 };
 
 enum { COLLECTIVE_COUNT = sizeof collectives / sizeof *collectives };

@@ -23,6 +23,7 @@ typedef struct {
     const char *hint;   /* the info key that names the library's algorithm */
     const char *forced; /* an algorithm that takes every call: what --force asks for */
     bool has_root, reduces;
+    bool no_data; /* one row, of 0 bytes */
     int (*run)(const bench_call_t *call);
     void (*fill)(const bench_call_t *call);
     /* NULL, or what is wrong; *element: where. */

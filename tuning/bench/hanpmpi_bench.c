@@ -127,8 +127,9 @@ static void measure_row(bench_t *bench, const bench_case_t *what, int size_index
 static void measure_sizes(bench_t *bench, const bench_collective_t *collective, bool cold,
                           bench_arrival_t arrival, double skew)
 {
-    for (int i = 0; i < bench->options.size_count; i++) {
-        const bench_case_t what = make_case(bench, collective, bench->options.bytes[i], cold, arrival, skew);
+    for (int i = 0; i < (collective->no_data ? 1 : bench->options.size_count); i++) {
+        const size_t bytes = collective->no_data ? 0 : bench->options.bytes[i];
+        const bench_case_t what = make_case(bench, collective, bytes, cold, arrival, skew);
         measure_row(bench, &what, i);
     }
 }
@@ -145,10 +146,12 @@ static void measure_arrivals(bench_t *bench, const bench_collective_t *collectiv
 
 static int count_rows(const bench_options_t *options)
 {
-    int ways = 0;
+    int ways = 0, sizes = 0;
     for (int i = 0; i < options->arrival_count; i++)
         ways += options->arrivals[i] == BENCH_ARRIVAL_NONE ? 1 : options->skew_count;
-    return options->collective_count * options->size_count * (options->warm + options->cold) * ways;
+    for (int i = 0; i < options->collective_count; i++)
+        sizes += options->collectives[i]->no_data ? 1 : options->size_count;
+    return sizes * (options->warm + options->cold) * ways;
 }
 
 /* What rank 0 found holds for all. Collective. */
@@ -196,7 +199,7 @@ int main(int argc, char **argv)
     bench_types_init();
     const bench_options_result_t read = bench_options_read(&bench.options, argc, argv, size, rank == 0);
     if (read == BENCH_OPTIONS_RUN) {
-        bench_job_init(&bench.job, bench.options.hints, bench.options.hint_count);
+        bench_job_init(&bench.job, bench.options.hints, bench.options.hint_count, bench.options.sync_library);
         status = run(&bench, argv);
         bench_job_fini(&bench.job);
     }

@@ -120,7 +120,7 @@ static MPI_Comm duplicate(char *const *hints, int hint_count)
     return comm;
 }
 
-void bench_job_init(bench_job_t *job, char *const *hints, int hint_count)
+void bench_job_init(bench_job_t *job, char *const *hints, int hint_count, bool sync_library)
 {
     char off[] = HANPMPI_HINT_ENABLE "=off", *const only_off[] = {off};
 
@@ -130,7 +130,7 @@ void bench_job_init(bench_job_t *job, char *const *hints, int hint_count)
     find_library(job);
     const bool active = job->library_backend && strcmp(job->library_backend, "none") != 0;
     job->side_count = active ? BENCH_SIDES : 1;
-    job->sync = duplicate(only_off, 1);
+    job->sync = duplicate(only_off, sync_library && active ? 0 : 1);
     job->side[BENCH_HOST] = duplicate(only_off, 1);
     job->side[BENCH_LIBRARY] = active ? duplicate(hints, hint_count) : MPI_COMM_NULL;
     find_nodes(job);

@@ -141,7 +141,7 @@ bench_bound_t bench_bound(const bench_job_t *job, const bench_limits_t *limits,
     const double between = ceil_log2(job->node_count) * limits->link_latency_us;
     bench_bound_t bound = {.latency_us = inside > between ? inside : between};
 
-    if (bytes == 0) /* nothing has to be sent */
+    if (bytes == 0 && !collective->no_data) /* nothing has to be sent */
         return (bench_bound_t){0};
     if (limits->link_bytes_per_second > 0)
         bound.link_us =

@@ -19,6 +19,7 @@ enum {
     KEY_SKEW,
     KEY_SEED,
     KEY_FORCE,
+    KEY_SYNC,
     KEY_RAW,
     KEY_JSON,
     KEY_CSV
@@ -62,6 +63,10 @@ static const struct argp_option descriptions[] = {
     {"hint", 'H', "KEY=VALUE", 0,
      "info key for the library's communicator (hanpmpi.h); may be given several times", 2},
     {"force", KEY_FORCE, 0, 0, "take every call that can be taken, whatever the rules say", 2},
+    {"sync", KEY_SYNC, "WHOSE", 0,
+     "whose barrier separates repetitions, of both sides: host, or library (with more ranks than cores and an MPI that "
+     "spins, the host's own barrier is most of what is measured). Default host",
+     2},
     {0, 0, 0, 0, "How long:", 3},
     {"seconds", 's', "S", 0,
      "time for the repetitions of one row (default 1); at least 10 repetitions are made, and rounds to warm "
@@ -414,6 +419,11 @@ static error_t read_option(int key, char *argument, struct argp_state *state)
     case KEY_FORCE:
         reader->force = true;
         return 0;
+    case KEY_SYNC:
+        options->sync_library = strcmp(argument, "library") == 0;
+        return options->sync_library || strcmp(argument, "host") == 0
+                   ? 0
+                   : BAD(state, "--sync %s: accepted are host, library", argument);
     case 's':
         return read_real(argument, 0.001, 86400, &options->seconds)
                    ? 0

@@ -26,6 +26,7 @@ typedef struct {
     double skews[BENCH_SKEWS_MAX];
     int skew_count;
     uint64_t seed;
+    bool sync_library; /* whose barrier is between repetitions */
     char *hints[BENCH_HINTS_MAX];
     int hint_count;
     bool raw;

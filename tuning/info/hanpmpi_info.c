@@ -236,6 +236,9 @@ static void print_algorithms(void)
     for (unsigned shape = 0; shape < HP_SHAPE_COUNT; shape++)
         printf("  %-20s %s\n", hp_shape_info((hp_shape_t)shape)->name,
                hp_shape_info((hp_shape_t)shape)->description);
+    printf("between nodes: HANPMPI_BETWEEN_NODES, where the module p2p of han joins them\n");
+    for (unsigned i = 0; hp_between_name(i); i++)
+        printf("  %-20s %s\n", hp_between_name(i), hp_between_description(i));
     printf("levels:");
     for (unsigned level = 0; level < HP_LEVEL_COUNT; level++)
         printf(" %s", hp_level_name((hp_level_t)level));

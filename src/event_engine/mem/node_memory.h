@@ -51,7 +51,7 @@ enum { HP_WAITS_FOR_ANY = 1 };
 /* Small slots: so many a ring, with so many bytes of payload behind the flag. The payload of a cell whose
  * flag is s + 1 is that of step s. Size: up to it a copy in and a copy out are faster than anything with more
  * parts. */
-enum { HP_CELLS = 8, HP_CELL_BYTES = 8192 };
+enum { HP_CELLS = 8, HP_CELL_BYTES = 16384 + 64 };
 typedef struct {
     _Alignas(64) hp_counter_t flag;
     char payload[HP_CELL_BYTES - sizeof(hp_counter_t)];
@@ -64,6 +64,7 @@ typedef struct {
     char *base;       /* of the mapping */
     size_t member_bytes;
     size_t bytes;     /* mapped; 0: the memory is not ours to unmap */
+    bool wakes;       /* members sleep soon, and are woken; the same on all. Else they look again now and then */
     uint64_t step;    /* the next one; the same on all ranks of the communicator */
     uint64_t cleared; /* all members' DONE was seen at this or beyond */
 } hp_node_memory_t;
@@ -82,7 +83,7 @@ hp_status_t hp_node_memory_init(hp_node_memory_t *out, const hp_node_shape_t *sh
                                 const pid_t *pids, int fd, void *base);
 void hp_node_memory_fini(hp_node_memory_t *memory);
 
-/* Sets a counter or the flag of a cell, and wakes the members that sleep until it is. */
+/* Sets a counter or the flag of a cell, and (memory->wakes) wakes the members that sleep until it is. */
 void hp_node_set(const hp_node_memory_t *memory, hp_counter_t *counter, uint64_t value);
 
 /* Sleeping until a counter is set (NULL: any), or until the time is over:

@@ -10,6 +10,7 @@
 
 #include "hier/collective.h"
 #include "hier/comm.h"
+#include "hier/modules/between.h"
 #include "hier/modules/module.h"
 
 /* How to run: what the selection decides besides the algorithm. The same on all ranks. */
@@ -18,6 +19,7 @@ struct hp_setting {
     hp_shapes_t shapes;
     uint32_t trees; /* roots that take turns, segment by segment, where the algorithm has a choice; >= 1 */
     hp_modules_t modules;
+    hp_between_t between; /* how the module p2p joins the nodes */
     uint32_t leaders; /* ranks of each node that take turns to lead it; >= 1 */
 };
 

@@ -20,6 +20,7 @@
 #include "event_engine/mem/node_memory.h"
 
 /* The longest message. */
-enum { HP_FLAGS_BYTES_MAX = HP_CELL_BYTES - sizeof(hp_counter_t) };
+enum { HP_FLAGS_BYTES_MAX = 16384 };
+_Static_assert(HP_FLAGS_BYTES_MAX <= sizeof((hp_cell_t *)0)->payload, "a message fits a cell");
 
 #endif

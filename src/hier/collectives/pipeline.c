@@ -258,6 +258,7 @@ static hp_status_t prepare_turn(const plan_t *p, turn_t *turn, const hp_setting_
             .between_nodes = between,
             .innermost = depth + 1 == levels,
             .outermost = depth == 0,
+            .turn_count = p->turn_count,
             .result_at_root = p->call.commutative || p->call.root == 0,
             .many_turns = p->turn_count > 1,
             .node = between ? NULL : p->node,

@@ -42,6 +42,7 @@ typedef struct {
     bool between_nodes;
     bool innermost; /* members are single ranks: each contributes what the program handed in, where it lies */
     bool outermost; /* the lead is the root */
+    uint32_t turn_count; /* turns of the collective: this one has every turn_count-th segment */
     bool result_at_root; /* the lead of the outermost team gets the result of a reduce: it has a buffer for it
                           */
     bool many_turns;     /* another turn's lead may be another rank */

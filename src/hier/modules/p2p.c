@@ -3,18 +3,27 @@
  *      reduce   recv <- children, fold, send -> parent        bcast   recv <- parent, send -> children
  *
  * The tree has the shape of the level; positions are numbered in preorder, so rank order is kept where the
- * team's positions are in rank order. Between nodes a barrier is a dissemination (D. Hensgen, R. Finkel, U.
+ * team's positions are in rank order. Between nodes other algorithms may be set (between.h): two trees that
+ * take turns (double_tree.h), and for allreduce exchanges (exchange.h). Between nodes a barrier is a dissemination (D. Hensgen, R. Finkel, U.
  * Manber, Two Algorithms for Barrier Synchronization, 1988): ceil(log2 n) rounds, in round k a message of no
  * bytes to the position 2^k further on, and one from 2^k before. Constraints: none. */
 #include "hier/collectives/algorithm.h"
 #include "hier/collectives/tree_steps.h"
+#include "hier/modules/exchange_steps.h"
 #include "hier/modules/module.h"
+#include "topo_tree/double_tree.h"
 
-enum { ROUNDS_MAX = 32 };
+enum { ROUNDS_MAX = 32, TREES_MAX = 2 };
 
 typedef struct {
     hp_neighbors_t neighbors;
     hp_tree_lanes_t up, down;
+} tree_t;
+
+typedef struct {
+    hp_exchange_use_t *exchange; /* NULL: the trees */
+    tree_t trees[TREES_MAX];
+    uint32_t tree_count;
     uint32_t round_count;
     struct {
         int32_t send, recv;
@@ -51,6 +60,23 @@ static hp_status_t find_neighbors(hp_neighbors_t *out, hp_arena_t *arena, const 
     return HP_OK;
 }
 
+/* The same in one of two trees. */
+static hp_status_t find_double_neighbors(hp_neighbors_t *out, hp_arena_t *arena, const hp_team_t *team,
+                                         unsigned tree)
+{
+    const hp_double_links_t links = hp_double_tree_links(team->count, team->position, tree);
+
+    *out = (hp_neighbors_t){.parent = -1, .child_count = links.child_count};
+    out->children = hp_arena_get(arena, (links.child_count + 1) * sizeof *out->children);
+    if (!out->children)
+        return HP_ERR_NO_MEM;
+    for (uint32_t i = 0; i < links.child_count; i++)
+        out->children[i] = hp_team_rank(team, links.children[i]);
+    if (links.parent >= 0)
+        out->parent = (int32_t)hp_team_rank(team, (uint32_t)links.parent);
+    return HP_OK;
+}
+
 static bool disseminates(const hp_stage_t *stage)
 {
     return stage->collective == HP_BARRIER && stage->outermost && stage->between_nodes;
@@ -75,43 +101,128 @@ static hp_status_t prepare_dissemination(hp_stage_t *stage, p2p_t *own)
     return HP_OK;
 }
 
+/* What joins this team: the setting where it can be had, else the tree. The same on all ranks. */
+static hp_between_t between_of(const hp_stage_t *stage, const hp_setting_t *setting)
+{
+    if (!stage->between_nodes || !stage->outermost)
+        return HP_BETWEEN_TREE;
+    switch (setting->between) {
+    case HP_BETWEEN_DOUBLE_TREE:
+        return stage->commutative || stage->collective == HP_BCAST ? setting->between : HP_BETWEEN_TREE;
+    case HP_BETWEEN_RECURSIVE_DOUBLING:
+        return stage->collective == HP_ALLREDUCE ? setting->between : HP_BETWEEN_TREE;
+    case HP_BETWEEN_RING:
+    case HP_BETWEEN_RABENSEIFNER:
+        return stage->collective == HP_ALLREDUCE && stage->commutative ? setting->between : HP_BETWEEN_TREE;
+    default:
+        return HP_BETWEEN_TREE;
+    }
+}
+
+static const hp_exchange_t *exchange_of(hp_between_t between)
+{
+    switch (between) {
+    case HP_BETWEEN_RING:
+        return &hp_exchange_ring;
+    case HP_BETWEEN_RECURSIVE_DOUBLING:
+        return &hp_exchange_recursive_doubling;
+    case HP_BETWEEN_RABENSEIFNER:
+        return &hp_exchange_rabenseifner;
+    default:
+        return NULL;
+    }
+}
+
+/* Trees that take turns may have lanes to the same peers. */
+static hp_status_t make_lanes(hp_stage_t *stage, hp_tree_lanes_t *out, const hp_neighbors_t *n,
+                              uint32_t channel)
+{
+    const p2p_t *own = stage->own;
+    int32_t *lanes = hp_arena_get(&stage->comm->arena, (n->child_count + 1) * sizeof *lanes);
+
+    return lanes ? hp_tree_lanes_make(out, lanes, stage->comm, n, channel,
+                                      stage->turn_count > 1 || own->tree_count > 1)
+                 : HP_ERR_NO_MEM;
+}
+
+static uint32_t most(uint32_t a, uint32_t b)
+{
+    return a > b ? a : b;
+}
+
+/* The lanes of a tree, and room for a segment in the tree that needs most. */
+static hp_status_t prepare_tree(hp_stage_t *stage, tree_t *tree)
+{
+    const hp_neighbors_t *n = &tree->neighbors;
+    hp_status_t status = HP_OK;
+    uint32_t tasks = 0, edges = 0;
+
+    if (stage->collective != HP_BCAST) {
+        status = make_lanes(stage, &tree->up, n, HP_CHANNEL_UP);
+        tasks += hp_tree_fold_tasks(n) + 1;
+        edges += hp_tree_fold_edges(n) + 2;
+        stage->scratch = most(stage->scratch, n->child_count);
+    }
+    if (stage->collective != HP_REDUCE && status == HP_OK) {
+        status = make_lanes(stage, &tree->down, n, HP_CHANNEL_DOWN);
+        tasks += hp_tree_down_tasks(n);
+        edges += hp_tree_down_edges(n) + 1;
+    }
+    stage->tasks = most(stage->tasks, tasks);
+    stage->edges = most(stage->edges, edges);
+    return status;
+}
+
 static hp_status_t prepare(hp_stage_t *stage, const hp_call_t *call, const hp_setting_t *setting)
 {
-    (void)call;
-    p2p_t *own = stage->own = hp_arena_get(&stage->comm->arena, sizeof *own);
+    hp_arena_t *arena = &stage->comm->arena;
+    hp_status_t status = HP_OK;
+
+    p2p_t *own = stage->own = hp_arena_get(arena, sizeof *own);
     if (!own)
         return HP_ERR_NO_MEM;
     if (disseminates(stage))
         return prepare_dissemination(stage, own);
-    hp_status_t status = find_neighbors(&own->neighbors, &stage->comm->arena, &stage->team,
-                                        setting->shapes.shape[stage->team.level]);
-    if (status != HP_OK)
-        return status;
-    const hp_neighbors_t *n = &own->neighbors;
-    if (stage->collective != HP_BCAST) {
-        int32_t *lanes = hp_arena_get(&stage->comm->arena, (n->child_count + 1) * sizeof *lanes);
-        status = lanes ? hp_tree_lanes_make(&own->up, lanes, stage->comm, n, HP_CHANNEL_UP, stage->many_turns)
-                       : HP_ERR_NO_MEM;
-        if (status != HP_OK)
-            return status;
-        stage->tasks += hp_tree_fold_tasks(n) + 1;
-        stage->edges += hp_tree_fold_edges(n) + 2;
-        stage->scratch += n->child_count;
+    const hp_between_t between = between_of(stage, setting);
+    const hp_exchange_t *exchange = exchange_of(between);
+    if (exchange) {
+        own->exchange = hp_exchange_prepare(stage, call, exchange);
+        return own->exchange ? HP_OK : HP_ERR_NO_MEM;
     }
-    if (stage->collective != HP_REDUCE) {
-        int32_t *lanes = hp_arena_get(&stage->comm->arena, (n->child_count + 1) * sizeof *lanes);
-        status =
-            lanes ? hp_tree_lanes_make(&own->down, lanes, stage->comm, n, HP_CHANNEL_DOWN, stage->many_turns)
-                  : HP_ERR_NO_MEM;
-        stage->tasks += hp_tree_down_tasks(n);
-        stage->edges += hp_tree_down_edges(n) + 1;
+    own->tree_count = between == HP_BETWEEN_DOUBLE_TREE ? 2 : 1;
+    for (uint32_t t = 0; t < own->tree_count && status == HP_OK; t++) {
+        tree_t *tree = &own->trees[t];
+        status = own->tree_count == 2 ? find_double_neighbors(&tree->neighbors, arena, &stage->team, t)
+                                      : find_neighbors(&tree->neighbors, arena, &stage->team,
+                                                       setting->shapes.shape[stage->team.level]);
+        if (status == HP_OK)
+            status = prepare_tree(stage, tree);
     }
     return status;
 }
 
-static void reduce(const hp_stage_t *stage, hp_segment_t *segment, hp_flow_t *flow, hp_place_t into)
+/* The trees take turns among the segments of the stage's own turn. */
+static const tree_t *tree_of(const hp_stage_t *stage, const hp_flow_t *flow)
 {
     const p2p_t *own = stage->own;
+    return &own->trees[flow->index / stage->turn_count % own->tree_count];
+}
+
+/* An exchange works where the result goes. */
+static hp_place_t place(const hp_stage_t *stage, hp_segment_t *segment, const hp_flow_t *flow)
+{
+    const p2p_t *own = stage->own;
+    (void)segment;
+
+    if (!own->exchange)
+        return (hp_place_t){.given = false};
+    return (hp_place_t){
+        .given = true, .address = flow->result, .free = flow->own == flow->result ? flow->own_read : NULL};
+}
+
+static void reduce(const hp_stage_t *stage, hp_segment_t *segment, hp_flow_t *flow, hp_place_t into)
+{
+    const tree_t *own = tree_of(stage, flow);
     const hp_contribution_t contribution = {.own = flow->value,
                                             .ready = flow->ready,
                                             .has_result = into.given,
@@ -138,7 +249,7 @@ static void reduce(const hp_stage_t *stage, hp_segment_t *segment, hp_flow_t *fl
 
 static void bcast(const hp_stage_t *stage, hp_segment_t *segment, hp_flow_t *flow)
 {
-    const p2p_t *own = stage->own;
+    const tree_t *own = tree_of(stage, flow);
     hp_task_t *before = own->down.parent >= 0 ? flow->own_read : flow->ready;
     hp_task_t *arrived = hp_tree_emit_down(segment, &own->down, flow->result, flow->count, before);
 
@@ -159,10 +270,26 @@ static void disseminate(const hp_stage_t *stage, hp_segment_t *segment, hp_flow_
     }
 }
 
+static bool fuses(const hp_stage_t *stage)
+{
+    const p2p_t *own = stage->own;
+    return own->exchange || disseminates(stage);
+}
+
+static void allreduce(const hp_stage_t *stage, hp_segment_t *segment, hp_flow_t *flow)
+{
+    const p2p_t *own = stage->own;
+    if (own->exchange)
+        hp_exchange_emit(stage, own->exchange, segment, flow);
+    else
+        disseminate(stage, segment, flow);
+}
+
 const hp_module_t hp_module_p2p = {.name = "p2p",
                                    .serves = serves,
                                    .prepare = prepare,
+                                   .place = place,
                                    .reduce = reduce,
                                    .bcast = bcast,
-                                   .fuses = disseminates,
-                                   .allreduce = disseminate};
+                                   .fuses = fuses,
+                                   .allreduce = allreduce};

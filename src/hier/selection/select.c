@@ -1,6 +1,7 @@
 #include "hier/selection/select.h"
 
 #include <assert.h>
+#include <stdlib.h>
 
 typedef struct {
     hp_collective_t collective;
@@ -11,13 +12,15 @@ typedef struct {
     hp_shape_t between_nodes, inside_node;
     hp_module_id_t module; /* inside a node */
     uint32_t trees, leaders;
+    hp_between_t joined;
 } rule_t;
 
 static const rule_t rules[] = {
 #define HP_RULE(collective, nodes_from, nodes_to, bytes_from, bytes_to, algorithm, segment, between, inside, \
-                module, trees, leaders)                                                                      \
+                module, trees, leaders, joined)                                                              \
     {HP_##collective, nodes_from,         nodes_to,          bytes_from,         bytes_to, #algorithm,       \
-     segment,         HP_SHAPE_##between, HP_SHAPE_##inside, HP_MODULE_##module, trees,    leaders},
+     segment,         HP_SHAPE_##between, HP_SHAPE_##inside, HP_MODULE_##module, trees,    leaders,           \
+     HP_BETWEEN_##joined},
 #include "../../../tuning/default_rules.def"
 #undef HP_RULE
 };
@@ -28,7 +31,8 @@ static const rule_t forced_default = {.segment_bytes = 32768,
                                       .inside_node = HP_SHAPE_LINEAR,
                                       .module = HP_MODULE_SINGLE_COPY,
                                       .trees = HP_FOREST_MAX,
-                                      .leaders = 1};
+                                      .leaders = 1,
+                                      .joined = HP_BETWEEN_TREE};
 
 static const rule_t *find_rule(hp_collective_t collective, uint64_t nodes, uint64_t bytes)
 {
@@ -86,6 +90,7 @@ static void fill_setting(const rule_t *rule, const hp_knobs_t *knobs, hp_setting
 {
     setting->segment_bytes = knobs->segment_bytes ? (size_t)knobs->segment_bytes : rule->segment_bytes;
     setting->trees = rule->trees;
+    setting->between = knobs->between_nodes ? (hp_between_t)knobs->between_nodes : rule->joined;
     setting->leaders = knobs->leaders ? (uint32_t)knobs->leaders : rule->leaders;
     for (unsigned level = 0; level < HP_LEVEL_COUNT; level++)
         setting->shapes.shape[level] = level == HP_LEVEL_NODE ? rule->between_nodes : rule->inside_node;
@@ -102,8 +107,8 @@ static void fill_setting(const rule_t *rule, const hp_knobs_t *knobs, hp_setting
     }
 }
 
-hp_outcome_t hp_select(const hp_comm_t *comm, hp_collective_t collective, uint64_t bytes,
-                       const hp_algorithm_t **algorithm, hp_setting_t *setting)
+static hp_outcome_t choose(const hp_comm_t *comm, hp_collective_t collective, uint64_t bytes,
+                       const hp_algorithm_t **algorithm, hp_setting_t *setting, const rule_t **used)
 {
     const hp_knobs_t *knobs = &comm->knobs;
     const uint32_t nodes = hp_hierarchy_node_count(comm->hierarchy);
@@ -123,7 +128,52 @@ hp_outcome_t hp_select(const hp_comm_t *comm, hp_collective_t collective, uint64
     if (bytes > (*algorithm)->bytes_max)
         return HP_OUTCOME_RULE;
     fill_setting(rule ? rule : &forced_default, knobs, setting);
+    *used = rule;
     return HP_OUTCOME_TAKEN;
+}
+
+/* The last rule that was used for each collective: most programs call a collective with few sizes. */
+struct hp_choices {
+    struct {
+        uint64_t bytes_from, bytes_to; /* none: from > to */
+        const hp_algorithm_t *algorithm;
+        hp_setting_t setting;
+    } last[HP_COLLECTIVE_COUNT];
+};
+
+static void remember(hp_comm_t *comm, hp_collective_t collective, const rule_t *rule,
+                     const hp_algorithm_t *algorithm, const hp_setting_t *setting)
+{
+    if (!comm->choices) {
+        if (!(comm->choices = malloc(sizeof *comm->choices)))
+            return;
+        for (unsigned c = 0; c < HP_COLLECTIVE_COUNT; c++) {
+            comm->choices->last[c].bytes_from = 1;
+            comm->choices->last[c].bytes_to = 0;
+        }
+    }
+    comm->choices->last[collective].bytes_from = rule->bytes_from;
+    comm->choices->last[collective].bytes_to =
+        rule->bytes_to < algorithm->bytes_max ? rule->bytes_to : algorithm->bytes_max;
+    comm->choices->last[collective].algorithm = algorithm;
+    comm->choices->last[collective].setting = *setting;
+}
+
+hp_outcome_t hp_select(hp_comm_t *comm, hp_collective_t collective, uint64_t bytes,
+                       const hp_algorithm_t **algorithm, hp_setting_t *setting)
+{
+    const rule_t *rule = NULL;
+
+    if (comm->choices && bytes >= comm->choices->last[collective].bytes_from &&
+        bytes <= comm->choices->last[collective].bytes_to) {
+        *algorithm = comm->choices->last[collective].algorithm;
+        *setting = comm->choices->last[collective].setting;
+        return HP_OUTCOME_TAKEN;
+    }
+    const hp_outcome_t outcome = choose(comm, collective, bytes, algorithm, setting, &rule);
+    if (outcome == HP_OUTCOME_TAKEN && rule && bytes <= (*algorithm)->bytes_max)
+        remember(comm, collective, rule, *algorithm, setting);
+    return outcome;
 }
 
 void hp_select_default_setting(const hp_knobs_t *knobs, hp_setting_t *setting)

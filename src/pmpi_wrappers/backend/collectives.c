@@ -96,7 +96,7 @@ static void count_call(const ticket_t *ticket)
     hp_stats_count(ticket->collective, ticket->bin, ticket->outcome);
     hp_stats_bin_t *bin = &hp_stats[ticket->collective][ticket->bin];
     if (ticket->outcome == HP_OUTCOME_TAKEN)
-        __atomic_fetch_add(&bin->taken_bytes, ticket->bytes, __ATOMIC_RELAXED);
+        hp_stats_add(&bin->taken_bytes, ticket->bytes);
     if (hp_job.knobs.stats && ticket->start_ns)
         __atomic_fetch_add(ticket->outcome == HP_OUTCOME_TAKEN ? &bin->taken_ns : &bin->passed_ns,
                            hp_clock_ns() - ticket->start_ns, __ATOMIC_RELAXED);

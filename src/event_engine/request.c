@@ -500,13 +500,18 @@ static hp_trace_kind_t record_kind(const hp_task_t *task)
         return HP_TRACE_SET;
     case TASK_NATIVE:
         return HP_TRACE_NATIVE;
+    case TASK_JOIN:
+        break;
     }
-    return HP_TRACE_TASK;
+    return HP_TRACE_KIND_COUNT; /* nothing to be seen */
 }
 
 /* A task of the engine is complete. */
 static void record_end(hp_request_t *request, const hp_task_t *task)
 {
+    const hp_trace_kind_t kind = record_kind(task);
+    if (kind == HP_TRACE_KIND_COUNT)
+        return;
     const uint64_t end_ns = hp_trace_now(request->trace), end_tick = end_ns >> TICK_SHIFT;
     lane_t *lane = task->lane >= 0 ? &request->lanes[task->lane] : NULL;
     record_t *record = record_of(task->segment);
@@ -517,7 +522,7 @@ static void record_end(hp_request_t *request, const hp_task_t *task)
                               .call = request->trace_call->number,
                               .segment = (uint32_t)task->segment->index,
                               .peer = -1,
-                              .kind = (uint8_t)record_kind(task),
+                              .kind = (uint8_t)kind,
                               .label = task->label};
 
     event.turn_ns = lane && lane->last_ns > event.start_ns ? lane->last_ns : event.start_ns;
@@ -803,7 +808,8 @@ static hp_status_t run_task(hp_request_t *request, hp_task_t *task)
     case TASK_PUSH:
         request->counters.pushes++;
         return hp_node_push(request->pipeline.node, task->member, operand_address(task->in),
-                            (char *)*task->address + task->offset, task->count * request->pipeline.type.bytes);
+                            (char *)*task->address + task->offset,
+                            task->count * request->pipeline.type.bytes);
     default: /* TASK_SET */
         request->counters.sets++;
         hp_node_set(request->pipeline.node, request->lanes[task->lane].counter, task->value);

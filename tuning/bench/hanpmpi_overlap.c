@@ -313,7 +313,7 @@ int main(int argc, char **argv)
         MPI_Finalize();
         return status;
     }
-    bench_job_init(&o.job, NULL, 0);
+    bench_job_init(&o.job, NULL, 0, false);
     if (o.job.side_count < BENCH_SIDES || o.job.node_count < 2 || o.job.node_ranks_max < 2) {
         if (rank == 0)
             fprintf(

@@ -339,6 +339,7 @@ static void who_sets_a_counter_wakes_who_sleeps_for_it(void **state)
         hp_node_memory_t memory;
         assert_int_equal(hp_node_memory_file(hp_node_memory_bytes(&shape), &fd), HP_OK);
         assert_int_equal(hp_node_memory_init(&memory, &shape, 0, pids, fd, NULL), HP_OK);
+        memory.wakes = true;
         hp_counter_t *counter = hp_node_counter(&memory, 0, 0, HP_WAY_DOWN);
         hp_counter_t *other = hp_node_counter(&memory, 0, 0, HP_WAY_UP);
         const pid_t child = fork();

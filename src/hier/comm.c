@@ -111,6 +111,8 @@ hp_status_t hp_comm_create(uint32_t rank, uint32_t size, const hp_locality_t *ta
         status = hp_hierarchy_create(size, table, levels, false, &comm->hierarchy);
     if (status == HP_OK && !hp_hierarchy_is_contiguous(comm->hierarchy))
         status = create_rank_order(comm, table, levels);
+    if (status == HP_OK && knobs->reproducible)
+        status = hp_hierarchy_create(size, table, levels, true, &comm->flat);
     if (status == HP_OK)
         status = hp_request_create(transport, &comm->pool, &comm->request);
     if (status != HP_OK) {
@@ -139,6 +141,7 @@ void hp_comm_destroy(hp_comm_t *comm)
     hp_request_destroy(comm->request);
     hp_arena_fini(&comm->arena);
     hp_pool_fini(&comm->pool);
+    hp_hierarchy_destroy(comm->flat);
     hp_hierarchy_destroy(comm->rank_order);
     hp_hierarchy_destroy(comm->hierarchy);
     free(comm);
@@ -189,13 +192,14 @@ typedef struct {
     uint64_t empty_polls, since_ns, nudged_ns;
 } hp_flag_wait_t;
 
-/* Waiting for flags of the node alone. A look costs a few ns, so more of them fit before the core is given up. Whoever
- * sets a flag wakes who sleeps for it, so a sleep costs a wake-up and no more; with more ranks than cores it keeps this
- * rank out of the way of those that others wait for. A peer may itself wait for a message that the program sent before this
- * collective: hence the nudges, a tenth of the time at most. */
+/* Waiting for flags of the node alone. A look costs a few ns, so more of them fit before the core is given
+ * up. Whoever sets a flag wakes who sleeps for it, so a sleep costs a wake-up and no more; with more ranks
+ * than cores it keeps this rank out of the way of those that others wait for. A peer may itself wait for a
+ * message that the program sent before this collective: hence the nudges, a tenth of the time at most. */
 static void idle_for_flags(hp_comm_t *comm, hp_flag_wait_t *wait)
 {
-    const uint64_t yields_ns = comm->crowded ? 10000 : comm->sleep_after_ns, nudge_ns = 20000, nap_ns = 200000;
+    const uint64_t yields_ns = comm->crowded ? 10000 : comm->sleep_after_ns, nudge_ns = 20000,
+                   nap_ns = 200000;
 
     if (++wait->empty_polls <= (comm->crowded ? 1 : 20) * (uint64_t)comm->knobs.spin_polls) {
         if (!comm->crowded)

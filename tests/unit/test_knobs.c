@@ -97,7 +97,7 @@ static void values_are_read(void **state)
     assert_int_equal(knobs.segment_bytes, 65536);
     assert_int_equal(knobs.setup_bytes, 3 << 20);
     assert_int_equal(knobs.window_segments, 1);
-    assert_int_equal(knobs.bcast, 3);
+    assert_int_equal(knobs.bcast, 4);
     assert_int_equal(knobs.allreduce, 1);
     assert_int_equal(knobs.enable, 0);
     assert_string_equal(knobs.topology, "node:2 core:4");
@@ -181,7 +181,7 @@ static void bad_values_keep_the_default(void **state)
         assert_false(set[id]);
     /* Each line names variable, value and what is accepted. */
     static const char *const parts[][3] = {{"HANPMPI_SENDS_PER_CHILD", "=0 ", "1..1024"},
-                                           {"HANPMPI_BCAST", "ring", "auto, native, han, tree"},
+                                           {"HANPMPI_BCAST", "ring", "auto, native, han, flags, tree"},
                                            {"HANPMPI_SHAPES", "star", "binomial"},
                                            {"HANPMPI_TOPOLOGY", "node:0", "1"},
                                            {"HANPMPI_LEVELS", "socket", "package"}};

@@ -215,7 +215,8 @@ static hp_status_t move(move_fn_t move_some, pid_t pid, char *own, char *others,
     return HP_OK;
 }
 
-hp_status_t hp_node_pull(const hp_node_memory_t *memory, uint32_t member, const void *from, void *to, size_t bytes)
+hp_status_t hp_node_pull(const hp_node_memory_t *memory, uint32_t member, const void *from, void *to,
+                         size_t bytes)
 {
     const pid_t pid = memory->pids[member];
 
@@ -225,7 +226,8 @@ hp_status_t hp_node_pull(const hp_node_memory_t *memory, uint32_t member, const 
     return HP_OK;
 }
 
-hp_status_t hp_node_push(const hp_node_memory_t *memory, uint32_t member, const void *from, void *to, size_t bytes)
+hp_status_t hp_node_push(const hp_node_memory_t *memory, uint32_t member, const void *from, void *to,
+                         size_t bytes)
 {
     const pid_t pid = memory->pids[member];
 

@@ -56,7 +56,7 @@ static hp_outcome_t decide_size(ticket_t *ticket, MPI_Comm comm)
     if (outcome != HP_OUTCOME_TAKEN)
         return outcome;
     if (++state->eligible_calls < (uint64_t)knobs->setup_calls &&
-        ticket->bytes < (uint64_t)knobs->setup_bytes)
+        ticket->bytes < (uint64_t)knobs->setup_bytes && !knobs->reproducible)
         return HP_OUTCOME_WARM_UP;
     ticket->error = hp_comm_state_set_up(state, comm);
     if (ticket->error != MPI_SUCCESS)

@@ -980,8 +980,10 @@ static hp_status_t progress(hp_request_t *request, take_fn_t take, bool *moved)
     uint32_t count = 0;
 
     if (request->step) {
-        step(request);
-        *moved = hp_request_done(request);
+        *moved = !hp_request_done(request);
+        if (*moved)
+            step(request);
+        *moved = *moved && hp_request_done(request);
         return request->error;
     }
     hp_status_t status = HP_OK;

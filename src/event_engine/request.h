@@ -94,8 +94,8 @@ int32_t hp_request_new_lane(hp_request_t *request, hp_direction_t direction, uin
  * must grow; for the same reason a counter that is set has one lane. */
 int32_t hp_request_wait_lane(hp_request_t *request, const hp_counter_t *counter);
 int32_t hp_request_set_lane(hp_request_t *request, hp_counter_t *counter);
-/* A lane of collectives on a communicator (transport.h): one at a time, in segment order. The same one for the
- * same communicator: all its ranks must start its collectives in one order. */
+/* A lane of collectives on a communicator (transport.h): one at a time, in segment order, which is the same on
+ * all ranks; so there is one lane for each. */
 int32_t hp_request_native_lane(hp_request_t *request, hp_handle_t comm);
 
 /* The next collective is recorded in trace, as call. trace NULL: it is not. Holds until it is called again; the

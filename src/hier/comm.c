@@ -76,8 +76,9 @@ hp_node_shape_t hp_comm_node_shape(const hp_comm_t *comm)
 {
     const hp_hierarchy_t *h = comm->hierarchy;
     const uint32_t levels = hp_hierarchy_level_count(h);
+    const size_t line = 64; /* elements in a slot are to be as aligned as anywhere */
     hp_node_shape_t shape = {.slots = (uint32_t)comm->knobs.slots,
-                             .slot_bytes = (size_t)comm->knobs.slot_bytes};
+                             .slot_bytes = ((size_t)comm->knobs.slot_bytes + line - 1) / line * line};
 
     hp_comm_node_ranks(comm, &shape.members);
     shape.levels = hp_hierarchy_level(h, 0) == HP_LEVEL_NODE && levels > 1 ? levels - 1 : levels;

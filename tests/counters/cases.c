@@ -8,9 +8,13 @@
 enum { SMALL_BYTES = 128 << 10, KIB = 1 << 10, MIB = 1 << 20 };
 
 static const layout_t layouts[] = {
-    {"1x1", 1, {1}, 1, 0, false, 16 * MIB},         {"1x8", 1, {8}, 2, 7, false, 16 * MIB},
-    {"4x4", 4, {4}, 2, 7, false, 1 * MIB},          {"4x4cyclic", 4, {4}, 2, 7, true, SMALL_BYTES},
-    {"8x1", 8, {1}, 1, 3, false, 16 * MIB},         {"5+3+1", 3, {5, 3, 1}, 1, 6, false, SMALL_BYTES},
+    {"1x1", 1, {1}, 1, 0, false, 16 * MIB},
+    {"1x4", 1, {4}, 1, 3, false, 16 * MIB},
+    {"1x8", 1, {8}, 2, 7, false, 16 * MIB},
+    {"4x4", 4, {4}, 2, 7, false, 1 * MIB},
+    {"4x4cyclic", 4, {4}, 2, 7, true, SMALL_BYTES},
+    {"8x1", 8, {1}, 1, 3, false, 16 * MIB},
+    {"5+3+1", 3, {5, 3, 1}, 1, 6, false, SMALL_BYTES},
     {"32x32", 32, {32}, 2, 77, false, SMALL_BYTES},
 };
 
@@ -56,7 +60,8 @@ static bool is_large(const layout_t *layout)
 /* What a collective is asked for: rooted ones from two roots, reductions with two operations. */
 static void visit_variants(case_t c, void (*visit)(const case_t *))
 {
-    const bool reduces = c.collective != HP_BCAST, rooted = c.collective != HP_ALLREDUCE;
+    const bool reduces = c.collective == HP_REDUCE || c.collective == HP_ALLREDUCE;
+    const bool rooted = c.collective == HP_BCAST || c.collective == HP_REDUCE;
     const uint32_t roots[] = {0, c.layout->other_root};
     for (unsigned commutative = 2; commutative-- > (reduces ? 0 : 1);)
         for (unsigned r = 0; r < (rooted && roots[1] ? 2 : 1); r++) {
@@ -76,8 +81,8 @@ static void visit_shapes(void (*visit)(const case_t *))
     };
     static const char *const used[] = {"4x4", "8x1", "5+3+1"};
     enum { FOUR_SEGMENTS = 100000 };
-    for (unsigned collective = 0; collective < HP_BARRIER; collective++)
-        for (size_t p = 0; p < LENGTH(pairs); p++)
+    for (unsigned collective = 0; collective < HP_COLLECTIVE_COUNT; collective++)
+        for (size_t p = 0; p < LENGTH(pairs) && hp_algorithm_find((hp_collective_t)collective, "tree"); p++)
             for (size_t i = 0; i < LENGTH(layouts); i++)
                 for (size_t u = 0; u < LENGTH(used); u++)
                     if (strcmp(layouts[i].name, used[u]) == 0)
@@ -115,10 +120,10 @@ static void visit_joins(void (*visit)(const case_t *))
 static void visit_rules(void (*visit)(const case_t *))
 {
     static const size_t sizes[] = {0, 8, 4 * KIB, SMALL_BYTES, MIB, 16 * MIB};
-    for (unsigned collective = 0; collective < HP_BARRIER; collective++)
+    for (unsigned collective = 0; collective < HP_COLLECTIVE_COUNT; collective++)
         for (size_t i = 0; i < LENGTH(layouts); i++)
             for (size_t s = 0; s < LENGTH(sizes) && sizes[s] <= layouts[i].bytes_max; s++)
-                if (!is_large(&layouts[i]) || sizes[s] >= 4 * KIB)
+                if (collective == HP_BARRIER ? sizes[s] == 0 : !is_large(&layouts[i]) || sizes[s] >= 4 * KIB)
                     visit(&(case_t){.layout = &layouts[i],
                                     .collective = (hp_collective_t)collective,
                                     .wanted = "auto",
@@ -138,11 +143,35 @@ static void visit_algorithms(void (*visit)(const case_t *))
                                   .wanted = any_algorithm(a)->name,
                                   .bytes = sizes[s],
                                   .commutative = true};
+                if (c.collective == HP_BARRIER)
+                    continue;
                 if ((layouts[i].ranks[1] || layouts[i].cyclic) && s)
                     visit_variants(c, visit);
                 else
                     visit(&c);
             }
+}
+
+/* The hierarchical pipeline on every module that the simulation has: small, four segments, and more segments
+ * than a rank has slots. The barrier too. */
+static void visit_modules(void (*visit)(const case_t *))
+{
+    static const char *const wanted[] = {"han:p2p", "han:shm", "han:single_copy"};
+    static const char *const used[] = {"1x4", "1x8", "4x4", "4x4cyclic", "8x1", "5+3+1"};
+    static const size_t sizes[] = {16, 100000, 400000};
+    for (unsigned collective = 0; collective < HP_COLLECTIVE_COUNT; collective++)
+        for (size_t w = 0; w < LENGTH(wanted); w++)
+            for (size_t i = 0; i < LENGTH(layouts); i++)
+                for (size_t u = 0; u < LENGTH(used); u++)
+                    for (size_t s = 0; s < (collective == HP_BARRIER ? 1 : LENGTH(sizes)); s++)
+                        if (strcmp(layouts[i].name, used[u]) == 0)
+                            visit_variants((case_t){.layout = &layouts[i],
+                                                    .collective = (hp_collective_t)collective,
+                                                    .wanted = wanted[w],
+                                                    .between_nodes = "chain",
+                                                    .inside_node = "linear",
+                                                    .bytes = collective == HP_BARRIER ? 0 : sizes[s]},
+                                           visit);
 }
 
 void cases_visit(void (*visit)(const case_t *c))
@@ -151,4 +180,5 @@ void cases_visit(void (*visit)(const case_t *c))
     visit_algorithms(visit);
     visit_shapes(visit);
     visit_joins(visit);
+    visit_modules(visit);
 }

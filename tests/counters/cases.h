@@ -23,7 +23,7 @@ typedef struct {
 typedef struct {
     const layout_t *layout;
     hp_collective_t collective;
-    const char *wanted;                      /* word of the collective's knob */
+    const char *wanted; /* word of the collective's knob; "han:shm": and the module inside nodes */
     const char *between_nodes, *inside_node; /* shapes; NULL: by the rules */
     const char *joined;                      /* word of HANPMPI_BETWEEN_NODES; NULL: by the rules */
     size_t bytes;

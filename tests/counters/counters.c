@@ -30,6 +30,9 @@
     X(reduced_bytes)                                                                                         \
     X(copies)                                                                                                \
     X(copied_bytes)                                                                                          \
+    X(pulls)                                                                                                 \
+    X(pushes)                                                                                                \
+    X(sets)                                                                                                  \
     X(window)                                                                                                \
     X(tasks)                                                                                                 \
     X(scratch)                                                                                               \
@@ -86,7 +89,14 @@ static hp_knobs_t knobs_of(const case_t *c)
         HP_COLLECTIVE_TABLE(X)
 #undef X
     };
-    set(&knobs, words[c->collective], c->wanted);
+    char word[HP_KNOB_TEXT_BYTES], modules[HP_KNOB_TEXT_BYTES];
+    const char *module = strchr(c->wanted, ':');
+    snprintf(word, sizeof word, "%.*s", (int)strcspn(c->wanted, ":"), c->wanted);
+    set(&knobs, words[c->collective], word);
+    if (module) {
+        snprintf(modules, sizeof modules, "package%s numa%s l3%s core%s", module, module, module, module);
+        set(&knobs, HP_KNOB_ID_modules, modules);
+    }
     if (c->between_nodes) {
         snprintf(shapes, sizeof shapes, "node:%s package:%s core:%s", c->between_nodes, c->inside_node,
                  c->inside_node);
@@ -102,21 +112,25 @@ static hp_knobs_t knobs_of(const case_t *c)
 static bool choose(const case_t *c, hp_comm_t *comm, collective_t *call, char *runs)
 {
     hp_outcome_t outcome = HP_OUTCOME_EMPTY;
-    if (c->bytes)
+    if (c->bytes || c->collective == HP_BARRIER)
         outcome = hp_select(comm, c->collective, c->bytes, &call->algorithm, &call->setting);
     if (outcome != HP_OUTCOME_TAKEN) {
         snprintf(runs, TEXT_BYTES, "left:%s", hp_outcome_word(outcome));
         return false;
     }
     snprintf(runs, TEXT_BYTES, "%s", call->algorithm->name);
-    const bool han = strcmp(call->algorithm->name, "han") == 0 && c->collective != HP_BARRIER;
-    if (han || strcmp(call->algorithm->name, "tree") == 0)
-        snprintf(runs, TEXT_BYTES, "%s:%s/%s", call->algorithm->name,
-                 han && call->setting.between != HP_BETWEEN_TREE
-                     ? hp_between_name(call->setting.between)
-                     : hp_shape_info(call->setting.shapes.shape[HP_LEVEL_NODE])->name,
-                 hp_shape_info(call->setting.shapes.shape[HP_LEVEL_CORE])->name);
-    call->kind = c->collective == HP_BCAST ? ELEMENTS_BYTES : c->commutative ? ELEMENTS_ONE : ELEMENTS_PAIR;
+    const char *join = call->setting.between == HP_BETWEEN_TREE
+                           ? hp_shape_info(call->setting.shapes.shape[HP_LEVEL_NODE])->name
+                           : hp_between_name(call->setting.between);
+    const char *inside = hp_shape_info(call->setting.shapes.shape[HP_LEVEL_CORE])->name;
+    if (strcmp(call->algorithm->name, "tree") == 0)
+        snprintf(runs, TEXT_BYTES, "tree:%s/%s",
+                 hp_shape_info(call->setting.shapes.shape[HP_LEVEL_NODE])->name, inside);
+    if (strcmp(call->algorithm->name, "han") == 0)
+        snprintf(runs, TEXT_BYTES, "han:%s/%s:%s", join, inside,
+                 hp_module_name((hp_module_id_t)call->setting.modules.module[HP_LEVEL_CORE]));
+    const bool bytes = c->collective == HP_BCAST || c->collective == HP_BARRIER;
+    call->kind = bytes ? ELEMENTS_BYTES : c->commutative ? ELEMENTS_ONE : ELEMENTS_PAIR;
     call->op = c->commutative ? ELEMENTS_SUM_INT64 : ELEMENTS_AFFINE;
     call->commutative = c->commutative;
     call->root = c->root;
@@ -139,8 +153,10 @@ static counters_t gather(const sim_counters_t *sim, const task_graph_t *graph, u
                     .chain_bytes = graph->chain_bytes,
                     .reductions = sim->reductions,
                     .reduced_bytes = sim->reduced_bytes,
-                    .copies = sim->copies,
-                    .copied_bytes = sim->copied_bytes,
+                    .copies = graph->copies,
+                    .copied_bytes = graph->copied_bytes,
+                    .pulls = graph->pulls,
+                    .pushes = graph->pushes,
                     .window = graph->window,
                     .tasks = graph->tasks,
                     .scratch = graph->scratch,
@@ -170,6 +186,7 @@ static bool run(const case_t *c, unsigned world, char *runs, counters_t *counter
     *counters = (counters_t){0};
     if (taken) {
         task_graph_begin(job, rank_count);
+        const uint64_t sets = job_sets();
         const bool right = job_run(job, &call, 1, NULL);
         if (!right)
             problem(job_problem(job), world);
@@ -178,6 +195,7 @@ static bool run(const case_t *c, unsigned world, char *runs, counters_t *counter
         const task_graph_t graph = task_graph_end();
         *counters = gather(&sim, &graph, world);
         counters->virtual_us = time_ns / 1000;
+        counters->sets = job_sets() - sets;
     }
     job_abandon(job);
     job_destroy(job);
@@ -218,8 +236,8 @@ static void print_case(const case_t *c)
            c->joined          ? c->joined
            : c->between_nodes ? c->between_nodes
                               : "rules",
-           c->between_nodes ? "/" : "",
-           c->between_nodes ? c->inside_node : "", c->bytes, c->root, c->commutative ? "any" : "rank");
+           c->between_nodes ? "/" : "", c->between_nodes ? c->inside_node : "", c->bytes, c->root,
+           c->commutative ? "any" : "rank");
     printf(" %s", runs);
 #define X(name)                                                                                              \
     if (taken)                                                                                               \

@@ -22,11 +22,13 @@ HEADER = """\
 #
 # layout   nodes x ranks on each, or the ranks of each node; cyclic: ranks go to the nodes in turn, else node after
 #          node; 1x8, 4x4, 32x32: two packages a node
-# wanted   HANPMPI_<collective>; shapes: between nodes/inside; order: rank = the operation is not commutative
+# wanted   HANPMPI_<collective>, and the module inside nodes; shapes: between nodes/inside; order: rank = the operation is not commutative
 # runs     what the library does: an algorithm, or it leaves the call to the MPI below, and why
 # messages, bytes        by the outermost level at which sender and receiver differ
 # chain, chain_bytes     the longest sequence of messages of which each can only be sent when the one before is complete
 # rounds                 the same where a message also waits for the one before it from the same rank to the same rank
+# copies                 tasks that copy; pulls, pushes: from and to the memory of another rank of the node
+# sets                   of counters and flags in the memory of a node
 # window, tasks, scratch per rank at most: segments in work, room for tasks, bytes of scratch memory they may need
 # scratch_peak           and did need: depends on the order of events, this is the highest of three runs with fixed seeds
 """

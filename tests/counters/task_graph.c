@@ -3,13 +3,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef enum { LOCAL, SEND, RECV } kind_t;
+typedef enum { LOCAL, SEND, RECV, WAIT, SET } kind_t;
 
 typedef struct {
     const hp_task_t *task;
     kind_t kind;
     uint32_t source, destination, tag; /* of a message */
     uint64_t bytes;
+    const hp_counter_t *counter; /* WAIT, SET */
+    uint64_t value;
     uint32_t waits;      /* edges that end here */
     uint32_t first_edge; /* list of edges that begin here: index + 1, 0 = none */
     uint64_t chain, chain_bytes, rounds;
@@ -23,10 +25,12 @@ typedef struct {
 typedef struct {
     hp_direction_t direction;
     uint32_t peer, tag;
+    const hp_counter_t *counter;
 } lane_t;
 
 typedef struct {
     const hp_request_t *request;
+    const hp_comm_t *comm;
     uint32_t rank;
     size_t element_bytes, scratch_bytes;
     lane_t *lanes;
@@ -95,7 +99,7 @@ static hp_task_t *note_task(hp_task_t *task, kind_t kind, int32_t lane, size_t c
     graph.nodes = grown(graph.nodes, graph.node_count, &graph.node_capacity, sizeof(node_t));
     node_t *node = &graph.nodes[graph.node_count++];
     *node = (node_t){.task = task, .kind = kind, .bytes = count * graph.current->element_bytes};
-    if (kind != LOCAL) {
+    if (kind == SEND || kind == RECV) {
         const lane_t *l = &graph.current->lanes[lane];
         node->source = kind == SEND ? graph.current->rank : l->peer;
         node->destination = kind == SEND ? l->peer : graph.current->rank;
@@ -135,7 +139,28 @@ WRAP(int32_t, hp_request_lane, hp_request_t *request, hp_direction_t direction, 
      uint32_t limit)
 {
     const int32_t index = __real_hp_request_lane(request, direction, peer, tag, limit);
-    note_lane(request, index, (lane_t){direction, peer, tag});
+    note_lane(request, index, (lane_t){direction, peer, tag, NULL});
+    return index;
+}
+
+WRAP(int32_t, hp_request_wait_lane, hp_request_t *request, const hp_counter_t *counter)
+{
+    const int32_t index = __real_hp_request_wait_lane(request, counter);
+    note_lane(request, index, (lane_t){.counter = counter});
+    return index;
+}
+
+WRAP(int32_t, hp_request_set_lane, hp_request_t *request, hp_counter_t *counter)
+{
+    const int32_t index = __real_hp_request_set_lane(request, counter);
+    note_lane(request, index, (lane_t){.counter = counter});
+    return index;
+}
+
+WRAP(int32_t, hp_request_native_lane, hp_request_t *request, hp_handle_t comm)
+{
+    const int32_t index = __real_hp_request_native_lane(request, comm);
+    note_lane(request, index, (lane_t){.counter = NULL});
     return index;
 }
 
@@ -143,7 +168,7 @@ WRAP(int32_t, hp_request_new_lane, hp_request_t *request, hp_direction_t directi
      uint32_t tag, uint32_t limit)
 {
     const int32_t index = __real_hp_request_new_lane(request, direction, peer, tag, limit);
-    note_lane(request, index, (lane_t){direction, peer, tag});
+    note_lane(request, index, (lane_t){direction, peer, tag, NULL});
     return index;
 }
 
@@ -199,6 +224,44 @@ WRAP(hp_task_t *, hp_emit_reduce_to, hp_segment_t *segment, hp_operand_t left, h
     return note_task(__real_hp_emit_reduce_to(segment, left, right, result, count), LOCAL, -1, count);
 }
 
+WRAP(hp_task_t *, hp_emit_pull, hp_segment_t *segment, uint32_t member, void *const *address, size_t offset,
+     hp_operand_t to, size_t count)
+{
+    graph.figures.pulls++;
+    return note_task(__real_hp_emit_pull(segment, member, address, offset, to, count), LOCAL, -1, count);
+}
+
+WRAP(hp_task_t *, hp_emit_push, hp_segment_t *segment, uint32_t member, void *const *address, size_t offset,
+     hp_operand_t from, size_t count)
+{
+    graph.figures.pushes++;
+    return note_task(__real_hp_emit_push(segment, member, address, offset, from, count), LOCAL, -1, count);
+}
+
+WRAP(hp_task_t *, hp_emit_native, hp_segment_t *segment, int32_t lane, hp_native_t what, hp_operand_t from,
+     hp_operand_t to, size_t count, uint32_t root)
+{
+    return note_task(__real_hp_emit_native(segment, lane, what, from, to, count, root), LOCAL, lane, count);
+}
+
+static hp_task_t *note_counter(hp_task_t *task, kind_t kind, int32_t lane, uint64_t value)
+{
+    note_task(task, kind, lane, 0);
+    graph.nodes[graph.node_count - 1].counter = graph.current->lanes[lane].counter;
+    graph.nodes[graph.node_count - 1].value = value;
+    return task;
+}
+
+WRAP(hp_task_t *, hp_emit_wait, hp_segment_t *segment, int32_t lane, uint64_t value)
+{
+    return note_counter(__real_hp_emit_wait(segment, lane, value), WAIT, lane, value);
+}
+
+WRAP(hp_task_t *, hp_emit_set, hp_segment_t *segment, int32_t lane, uint64_t value)
+{
+    return note_counter(__real_hp_emit_set(segment, lane, value), SET, lane, value);
+}
+
 WRAP(hp_task_t *, hp_emit_join, hp_segment_t *segment)
 {
     return note_task(__real_hp_emit_join(segment), LOCAL, -1, 0);
@@ -206,6 +269,8 @@ WRAP(hp_task_t *, hp_emit_join, hp_segment_t *segment)
 
 WRAP(hp_task_t *, hp_emit_copy, hp_segment_t *segment, void *to, hp_operand_t from, size_t count)
 {
+    graph.figures.copies++;
+    graph.figures.copied_bytes += count * graph.current->element_bytes;
     return note_task(__real_hp_emit_copy(segment, to, from, count), LOCAL, -1, count);
 }
 
@@ -244,7 +309,7 @@ static void join_messages(void)
 {
     uint32_t *ends = sim_alloc(graph.node_count, sizeof *ends), count = 0;
     for (uint32_t i = 0; i < graph.node_count; i++)
-        if (graph.nodes[i].kind != LOCAL)
+        if (graph.nodes[i].kind == SEND || graph.nodes[i].kind == RECV)
             ends[count++] = i;
     qsort(ends, count, sizeof *ends, by_stream);
     for (uint32_t first = 0, last; first < count; first = last) {
@@ -257,6 +322,62 @@ static void join_messages(void)
         for (uint32_t i = 0; i + 1 < sends; i++)
             add_edge(ends[first + i], ends[first + i + 1], true);
         graph.figures.unmatched += sends + recvs - 2 * joined;
+    }
+    free(ends);
+}
+
+/* By counter and value, settings in front of waits. */
+static int by_counter(const void *a, const void *b)
+{
+    const uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
+    const node_t *x = &graph.nodes[i], *y = &graph.nodes[j];
+    if (x->counter != y->counter)
+        return (uintptr_t)x->counter < (uintptr_t)y->counter ? -1 : 1;
+    if (x->value != y->value)
+        return x->value < y->value ? -1 : 1;
+    if (x->kind != y->kind)
+        return x->kind == SET ? -1 : 1;
+    return (i > j) - (i < j);
+}
+
+static bool is_done_counter(const hp_counter_t *counter)
+{
+    for (uint32_t i = 0; i < graph.member_count; i++) {
+        const hp_comm_t *comm = graph.members[i].comm;
+        if (comm->has_node_memory &&
+            hp_node_done(&comm->node_memory, hp_comm_node_member(comm, comm->rank)) == counter)
+            return true;
+    }
+    return false;
+}
+
+/* A wait ends with the first setting of its counter to its value or beyond. */
+static void join_counters(void)
+{
+    uint32_t *ends = sim_alloc(graph.node_count, sizeof *ends), count = 0;
+    for (uint32_t i = 0; i < graph.node_count; i++)
+        if (graph.nodes[i].kind == WAIT || graph.nodes[i].kind == SET)
+            ends[count++] = i;
+    qsort(ends, count, sizeof *ends, by_counter);
+    for (uint32_t first = 0, last; first < count; first = last) {
+        const hp_counter_t *counter = graph.nodes[ends[first]].counter;
+        for (last = first; last < count && graph.nodes[ends[last]].counter == counter; last++)
+            ;
+        if (is_done_counter(counter))
+            continue;
+        uint32_t setting = UINT32_MAX; /* the first one of a value is met last, going down */
+        for (uint32_t i = last; i-- > first;) {
+            uint32_t same = i;
+            if (graph.nodes[ends[i]].kind == SET) {
+                setting = ends[i];
+                continue;
+            }
+            while (same > first && graph.nodes[ends[same - 1]].value == graph.nodes[ends[i]].value)
+                same--; /* settings of this very value are in front of it */
+            const bool own = graph.nodes[ends[same]].kind == SET;
+            if (own || setting != UINT32_MAX)
+                add_edge(own ? ends[same] : setting, ends[i], false);
+        }
     }
     free(ends);
 }
@@ -305,7 +426,8 @@ void task_graph_begin(job_t *job, uint32_t rank_count)
     graph.members = sim_alloc(rank_count, sizeof(member_t));
     graph.member_count = rank_count;
     for (uint32_t rank = 0; rank < rank_count; rank++)
-        graph.members[rank] = (member_t){.request = job_comm(job, rank)->request, .rank = rank};
+        graph.members[rank] =
+            (member_t){.request = job_comm(job, rank)->request, .comm = job_comm(job, rank), .rank = rank};
     qsort(graph.members, rank_count, sizeof(member_t), by_request);
     graph.node_count = graph.edge_count = 0;
     graph.figures = (task_graph_t){0};
@@ -314,6 +436,7 @@ void task_graph_begin(job_t *job, uint32_t rank_count)
 task_graph_t task_graph_end(void)
 {
     join_messages();
+    join_counters();
     measure();
     for (uint32_t i = 0; i < graph.member_count; i++) {
         const member_t *member = &graph.members[i];

@@ -5,11 +5,12 @@ formulas of the shapes. A pipeline of s segments takes depth + s - 1 rounds.
 """
 import functools
 
-NODES = {"1x1": [1], "1x8": [8], "4x4": [4] * 4, "8x1": [1] * 8, "5+3+1": [5, 3, 1], "32x32": [32] * 32}
+NODES = {"1x1": [1], "1x4": [4], "1x8": [8], "4x4": [4] * 4, "8x1": [1] * 8, "5+3+1": [5, 3, 1], "32x32": [32] * 32}
 TWO_PACKAGES = {"1x8", "4x4", "32x32"}
 CYCLIC = {"4x4cyclic": "4x4"}  # the same machine, the ranks dealt out to the nodes in turn
 SEGMENT_BYTES = 32768  # where the case names the shapes
 ELEMENT_BYTES = {"bcast": 1, "any": 8, "rank": 16}
+SHARED = ("shm", "single_copy")
 
 
 @functools.cache
@@ -94,6 +95,30 @@ def expect_tree(row, layout, cyclic):
         yield "rounds", ways * deep + extra + (segments - 1 if ranks > 1 else 0)
 
 
+def teams(layout):
+    """(teams of more than one rank inside nodes, ranks that lead nothing but themselves)"""
+    parts = 2 if layout in TWO_PACKAGES else 1
+    joined, leaves = 0, 0
+    for count in NODES[layout]:
+        joined += (parts > 1) + (parts if count // parts > 1 else 0)
+        leaves += count - parts
+    return joined, leaves
+
+
+def expect_barrier(row, layout, shared):
+    ranks, nodes = sum(NODES[layout]), len(NODES[layout])
+    yield "segments", 1
+    yield "messages_node", nodes * (nodes - 1).bit_length()
+    yield "messages", nodes * (nodes - 1).bit_length() + (0 if shared else 2 * (ranks - nodes))
+    for nothing in ("bytes", "reductions", "copies", "pulls", "pushes"):
+        yield nothing, 0
+    if not shared:
+        yield "sets", 0
+    else:  # up, down and done; a rank alone on its node has nobody to tell
+        joined, _ = teams(layout)
+        yield "sets", (ranks - nodes) + joined + sum(count for count in NODES[layout] if count > 1)
+
+
 def doubling_chain(steps, paired):
     """Round by round, position by position. What is folded is complete when the partner's message is there and,
     where the fold overwrites what is being sent (the partner is lower), when the own one is gone."""
@@ -136,26 +161,62 @@ EXCHANGES = {
 
 
 def expect_han(row, layout, cyclic):
-    """Messages inside the nodes; the depth depends on who leads."""
     ranks, nodes = sum(NODES[layout]), len(NODES[layout])
-    collective, size, segments = row["collective"], int(row["bytes"]), int(row["segments"])
-    in_rank_order = row["order"] == "rank" and collective != "bcast"
-    join = row["runs"].split(":")[1].split("/")[0]
+    collective, size, root = row["collective"], int(row["bytes"]), int(row["root"])
+    _, join, module = row["runs"].split(":")
+    join = join.split("/")[0]
+    shared = module in SHARED and max(NODES[layout]) > 1
     if collective == "barrier":
+        yield from expect_barrier(row, layout, shared)
         return
-    if in_rank_order and (cyclic or (collective == "reduce" and row["root"] != "0")):
-        return  # one level of all ranks, or forwarded from rank 0: as expect_tree
-    ways = 2 if collective == "allreduce" else 1
-    messages, volume = ways * (nodes - 1), ways * (nodes - 1)
-    if collective == "allreduce" and nodes > 1 and (not in_rank_order or join == "recursive_doubling"):
-        messages, volume = EXCHANGES.get(join, lambda n: (messages, volume))(nodes)
-    if not (join == "ring" or join == "rabenseifner") or size // segments >= 8 * nodes:  # no block is empty
-        yield "messages_node", messages * segments
-        yield "messages", (ways * (ranks - nodes) + messages) * segments
-    yield "bytes_node", volume * size
-    yield "bytes", (ways * (ranks - nodes) + volume) * size
-    if collective != "bcast" and join != "recursive_doubling":
+    in_rank_order = row["order"] == "rank" and collective != "bcast"
+    flat = cyclic and in_rank_order  # no levels keep rank order: ranks of all nodes are joined
+    shared = shared and not flat
+    segments, ways = int(row["segments"]), 2 if collective == "allreduce" else 1
+    extra = 1 if collective == "reduce" and in_rank_order and root != 0 else 0  # from rank 0 to the root
+    inside = 0 if shared else ways * (ranks - nodes)
+    messages = volume = ways * (nodes - 1)
+    exchanges = collective == "allreduce" and nodes > 1 and not flat and join in EXCHANGES and (
+        not in_rank_order or join == "recursive_doubling")
+    if exchanges:
+        messages, volume = EXCHANGES[join](nodes)
+    if not (exchanges and join != "recursive_doubling") or size // segments >= 8 * nodes:  # no block is empty
+        yield "messages", (inside + messages + extra) * segments
+        if not flat and not extra:
+            yield "messages_node", messages * segments
+    yield "bytes", (inside + volume + extra) * size
+    if not flat and not extra:
+        yield "bytes_node", volume * size
+    if not exchanges:
+        yield "reductions", 0 if collective == "bcast" else (ranks - 1) * segments
+    if collective != "bcast" and not (exchanges and join == "recursive_doubling"):
         yield "reduced_bytes", (ranks - 1) * size
+    yield from expect_copies(row, layout, shared and module, extra, exchanges)
+
+
+def expect_copies(row, layout, module, extra, exchanges):
+    """Between the ranks of a node; module: False where they share nothing."""
+    ranks, nodes, collective, segments = sum(NODES[layout]), len(NODES[layout]), row["collective"], int(row["segments"])
+    up, down = collective != "bcast", collective != "reduce"
+    joined, leaves = teams(layout)
+    everybody = nodes == 1 and layout not in TWO_PACKAGES
+    if not module:
+        for nothing in ("pulls", "pushes", "sets"):
+            yield nothing, 0
+    elif module == "shm":  # a member's value once into its slot; the result into the lead's, and out of it
+        if not exchanges:
+            yield "copies", (up * leaves + down * (joined + ranks - nodes)) * segments
+        yield "copied", 0
+    elif everybody:
+        all_work = collective == "reduce" and not extra
+        handed_over = segments - -(-segments // ranks) if all_work else 0  # segments that others than the lead fold
+        yield "copies", 0
+        yield "copied", (ranks - 1) * segments * (up + down) + handed_over
+    else:
+        if not exchanges:
+            yield "copies", 0
+        yield "pulls", (up * leaves + down * (ranks - nodes)) * segments
+        yield "pushes", 0
 
 
 EXPECT = {"tree": expect_tree, "han": expect_han, "recursive_doubling": expect_recursive_doubling}
@@ -169,6 +230,7 @@ def violations(row):
     have = {name: int(value) for name, value in row.items() if value.isdigit()}
     for kind in ("messages", "bytes"):
         have[kind] = sum(have[f"{kind}_{level}"] for level in ("node", "package", "core"))
+    have["copied"] = have["pulls"] + have["pushes"]
     for name, value in expect(row, CYCLIC.get(row["layout"], row["layout"]), row["layout"] in CYCLIC):
         if have[name] != value:
             yield f"theory: {name} should be {value}, is {have[name]}"

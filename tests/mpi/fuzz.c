@@ -1,9 +1,10 @@
 /* fuzz: the differential fuzzer (fuzz.h says how it works).
  *
  * usage: fuzz [--seed S] [--count N] [--seconds T] [--max-bytes B] [--stuck-seconds T] [--expect-taken]
- *             [--bcast LIST] [--reduce LIST] [--allreduce LIST]
+ *             [--bcast LIST] [--reduce LIST] [--allreduce LIST] [--barrier LIST] [--modules LIST]
  *
- * LIST: algorithms, comma-separated, from which the hint of a communicator is drawn. Without --seed the clock
+ * LIST: algorithms, or modules for each level ("rules": no hint), comma-separated, from which the hints of a
+ * communicator are drawn; leaders are drawn too. Without --seed the clock
  * gives one. The seed is printed first; a failure prints the case on every rank that sees it, and the command
  * that repeats it. */
 #include "fuzz.h"
@@ -18,7 +19,10 @@ enum { PAIRS = 12, RENEW_PAIR = 400, RENEW_MAP = 50, LOOK_AT_CLOCK = 64, TEXT_BY
 static hp_fuzz_options_t options = {.count = 2000,
                                     .max_bytes = 256 << 10,
                                     .stuck_seconds = 120,
-                                    .algorithms = {"auto,tree", "auto,tree", "auto,tree,recursive_doubling"}};
+                                    .algorithms = {"auto,tree,han,flags", "auto,tree,han,flags",
+                                                   "auto,tree,han,flags,recursive_doubling",
+                                                   "auto,han,flags"},
+                                    .modules = "rules,p2p,shm,single_copy,native"};
 static const char *program;
 
 /* What the alarm prints. */
@@ -32,6 +36,7 @@ static void parse(int argc, char **argv)
         {"seconds", required_argument, NULL, 't'},   {"max-bytes", required_argument, NULL, 'm'},
         {"bcast", required_argument, NULL, 'b'},     {"reduce", required_argument, NULL, 'r'},
         {"allreduce", required_argument, NULL, 'a'}, {"stuck-seconds", required_argument, NULL, 'w'},
+        {"barrier", required_argument, NULL, 'B'},   {"modules", required_argument, NULL, 'M'},
         {"expect-taken", no_argument, NULL, 'e'},    {NULL, 0, NULL, 0}};
     struct timespec now;
 
@@ -61,6 +66,12 @@ static void parse(int argc, char **argv)
         case 'a':
             options.algorithms[HP_FUZZ_ALLREDUCE] = optarg;
             break;
+        case 'B':
+            options.algorithms[HP_FUZZ_BARRIER] = optarg;
+            break;
+        case 'M':
+            options.modules = optarg;
+            break;
         case 'w':
             options.stuck_seconds = atoi(optarg);
             break;
@@ -79,10 +90,11 @@ static void describe(char *text, size_t text_bytes)
     char own[TEXT_BYTES];
     snprintf(text, text_bytes,
              "case %" PRId64 ": %s\n  repeat with: mpirun -np %d %s --seed %" PRIu64 " --count %" PRId64
-             " --max-bytes %" PRId64 " --bcast %s --reduce %s --allreduce %s",
+             " --max-bytes %" PRId64 " --bcast %s --reduce %s --allreduce %s --barrier %s --modules %s",
              case_number, hp_fuzz_case_format(&current, own, sizeof own), hp_comm_size(MPI_COMM_WORLD),
              program, options.seed, case_number + 1, options.max_bytes, options.algorithms[HP_FUZZ_BCAST],
-             options.algorithms[HP_FUZZ_REDUCE], options.algorithms[HP_FUZZ_ALLREDUCE]);
+             options.algorithms[HP_FUZZ_REDUCE], options.algorithms[HP_FUZZ_ALLREDUCE],
+             options.algorithms[HP_FUZZ_BARRIER], options.modules);
 }
 
 /* Not async-signal-safe, and it does not matter: the job hangs and ends here. */
@@ -140,6 +152,7 @@ static void run_cases(MPI_Comm control)
             hp_fuzz_maps_renew(&maps, &random);
         const hp_pair_t *pair = &pairs[hp_random_below(&random, PAIRS)];
         hp_fuzz_case_draw(&current, &random, pair, &maps, &options);
+        current.number = (uint64_t)case_number + 1;
         if (!hp_fuzz_case_run(&current, difference, sizeof difference)) {
             describe(text, sizeof text);
             CHECK(false, "%s\n  %s", difference, text);
@@ -155,7 +168,7 @@ static void run_cases(MPI_Comm control)
 /* Figures of all ranks together, before MPI_Finalize. */
 static void summarise(double seconds)
 {
-    static const char *const names[HP_FUZZ_COLLECTIVES] = {"bcast", "reduce", "allreduce"};
+    static const char *const names[HP_FUZZ_COLLECTIVES] = {"bcast", "reduce", "allreduce", "barrier"};
     int rank = hp_comm_rank(MPI_COMM_WORLD), size = hp_comm_size(MPI_COMM_WORLD);
     uint64_t mine[HP_FUZZ_COLLECTIVES][2], *all = calloc((size_t)size, sizeof mine);
     CHECK(all, "out of memory");
@@ -199,8 +212,10 @@ int main(int argc, char **argv)
     signal(SIGALRM, report_stuck);
     hp_basics_init();
     hp_operations_init();
+    hp_entered_init();
     double start = MPI_Wtime();
     run_cases(control);
+    hp_entered_fini();
     hp_operations_fini();
     hp_basics_fini();
     summarise(MPI_Wtime() - start);

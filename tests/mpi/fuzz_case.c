@@ -2,7 +2,7 @@
 
 #include "host_bugs.h"
 
-static const char *const names[HP_FUZZ_COLLECTIVES] = {"Bcast", "Reduce", "Allreduce"};
+static const char *const names[HP_FUZZ_COLLECTIVES] = {"Bcast", "Reduce", "Allreduce", "Barrier"};
 
 static hp_typemap_t *create_derived(hp_random_t *random)
 {
@@ -101,7 +101,9 @@ void hp_fuzz_case_draw(hp_fuzz_case_t *test, hp_random_t *random, const hp_pair_
     *test = (hp_fuzz_case_t){.pair = pair};
     if (pair->library == MPI_COMM_NULL)
         return;
-    test->collective = (hp_fuzz_collective_t)hp_random_below(&own, HP_FUZZ_COLLECTIVES);
+    test->collective = (hp_fuzz_collective_t)hp_random_below(&own, HP_FUZZ_BARRIER);
+    if (hp_random_below(&own, 8) == 0)
+        test->collective = HP_FUZZ_BARRIER;
     test->map = maps->map[hp_random_below(&own, hp_random_below(&own, 2) ? HP_BASIC_COUNT : HP_FUZZ_MAPS)];
     test->count = draw_count(&own, pair, test->map, options);
     test->root = (int)(hp_random_next(&own) % (unsigned)pair->size);
@@ -156,7 +158,8 @@ static void call(const hp_fuzz_case_t *test, MPI_Comm comm, const hp_buffer_t *s
     int count = (int)test->count;
     MPI_Op op = hp_operation_info(test->operation)->op;
     MPI_Datatype type = test->map->type;
-    void *from = test->count ? send->base : NULL, *into = test->count ? receive->base : NULL;
+    void *from = send && test->count ? send->base : NULL;
+    void *into = receive && test->count ? receive->base : NULL;
     bool at_root = test->pair->rank == test->root;
 
     switch (test->collective) {
@@ -166,6 +169,9 @@ static void call(const hp_fuzz_case_t *test, MPI_Comm comm, const hp_buffer_t *s
     case HP_FUZZ_REDUCE:
         CHECK_MPI(CALL(Reduce, test, test->in_place && at_root ? MPI_IN_PLACE : from,
                        test->null_elsewhere && !at_root ? NULL : into, count, type, op, test->root, comm));
+        break;
+    case HP_FUZZ_BARRIER:
+        CHECK_MPI(MPI_Barrier(comm));
         break;
     default:
         CHECK_MPI(CALL(Allreduce, test, test->in_place ? MPI_IN_PLACE : from, into, count, type, op, comm));
@@ -228,6 +234,23 @@ static bool results_agree(const hp_fuzz_case_t *test, const hp_buffer_t *library
     return stray < 0;
 }
 
+/* One rank comes late, often enough; nobody may be back before it is there. */
+static bool run_barrier(const hp_fuzz_case_t *test, char *difference, size_t difference_bytes)
+{
+    const int late = (int)(test->salt % (2 * (unsigned)test->pair->size));
+    int missing = -1;
+
+    if (test->pair->rank == late)
+        hp_spin_us((double)(test->salt >> 32 & 255));
+    hp_entered_say(test->number);
+    call(test, test->pair->library, NULL, NULL);
+    missing = hp_entered_missing(test->pair, test->number);
+    if (missing >= 0)
+        snprintf(difference, difference_bytes, "came back before comm rank %d had entered", missing);
+    call(test, test->pair->native, NULL, NULL);
+    return missing < 0;
+}
+
 bool hp_fuzz_case_run(const hp_fuzz_case_t *test, char *difference, size_t difference_bytes)
 {
     enum { PRISTINE_SEND, PRISTINE_RECEIVE, SEND, LIBRARY, NATIVE, BUFFERS };
@@ -236,6 +259,8 @@ bool hp_fuzz_case_run(const hp_fuzz_case_t *test, char *difference, size_t diffe
 
     if (!test->map)
         return true;
+    if (test->collective == HP_FUZZ_BARRIER)
+        return run_barrier(test, difference, difference_bytes);
     for (int i = 0; i < BUFFERS; i++)
         hp_buffer_init(&buffer[i], test->map, test->count);
     hp_buffer_fill(&buffer[PRISTINE_SEND], test->operation, HP_VALUES_ANY, test->salt, test->pair->rank);

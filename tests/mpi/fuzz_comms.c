@@ -1,5 +1,7 @@
 #include "fuzz.h"
 
+#include <stdatomic.h>
+
 typedef enum { SAME, REVERSED, SHUFFLED, PARTS, SUBSET, MERGED, KINDS } kind_t;
 static const char *const kind_names[KINDS] = {
     "duplicate", "reversed", "shuffled", "shuffled parts", "shuffled subset", "merged intercommunicator"};
@@ -74,41 +76,82 @@ static void pick_word(const char *list, hp_random_t *random, char *word, size_t 
     snprintf(word, word_bytes, "%.*s", (int)strcspn(list, ","), list);
 }
 
+/* The hint's value: every level has a module of the list; native joins the nodes too, now and then. Empty for
+ * "rules". */
+static void draw_modules(const char *list, hp_random_t *random, char *text, size_t text_bytes)
+{
+    static const char *const levels[] = {"package", "numa", "l3", "core"};
+    char word[48];
+    size_t used = 0;
+
+    text[0] = '\0';
+    for (size_t i = 0; i < sizeof levels / sizeof *levels; i++) {
+        pick_word(list, random, word, sizeof word);
+        if (strcmp(word, "rules") != 0)
+            used += (size_t)snprintf(text + used, text_bytes - used, "%s:%s ", levels[i], word);
+    }
+    pick_word(list, random, word, sizeof word);
+    if (strcmp(word, "native") == 0)
+        snprintf(text + used, text_bytes - used, "node:native");
+}
+
+static int *world_ranks(MPI_Comm comm)
+{
+    int size = hp_comm_size(comm), *ranks = malloc(sizeof *ranks * 2 * (size_t)size);
+    MPI_Group group, world;
+
+    CHECK(ranks, "out of memory");
+    for (int i = 0; i < size; i++)
+        ranks[size + i] = i;
+    CHECK_MPI(MPI_Comm_group(comm, &group));
+    CHECK_MPI(MPI_Comm_group(MPI_COMM_WORLD, &world));
+    CHECK_MPI(MPI_Group_translate_ranks(group, size, ranks + size, world, ranks));
+    CHECK_MPI(MPI_Group_free(&group));
+    CHECK_MPI(MPI_Group_free(&world));
+    return ranks;
+}
+
 void hp_pair_create(hp_pair_t *pair, hp_random_t *random, const hp_fuzz_options_t *options)
 {
-    static const char *const keys[] = {HANPMPI_HINT_BCAST, HANPMPI_HINT_REDUCE, HANPMPI_HINT_ALLREDUCE};
+    static const char *const leaders[] = {"", "", "1", "2", "3", "16"};
     hp_random_t own = {hp_random_next(random)};
     kind_t kind = (kind_t)hp_random_below(&own, hp_comm_size(MPI_COMM_WORLD) > 1 ? KINDS : MERGED);
-    char words[HP_FUZZ_COLLECTIVES][48], segment[32];
+    char words[HP_FUZZ_COLLECTIVES][48], segment[32], modules[160];
     MPI_Comm comm;
 
     pair->segment_bytes = PICK(&own, segment_sizes);
     snprintf(segment, sizeof segment, "%" PRId64, pair->segment_bytes);
     for (int i = 0; i < HP_FUZZ_COLLECTIVES; i++)
         pick_word(options->algorithms[i], &own, words[i], sizeof words[i]);
-    const char *shape = PICK(&own, shapes);
+    const char *shape = PICK(&own, shapes), *leader = PICK(&own, leaders);
+    draw_modules(options->modules, &own, modules, sizeof modules);
     bool late = hp_random_below(&own, 2); /* hints by MPI_Comm_set_info instead of MPI_Comm_dup_with_info */
     snprintf(pair->text, sizeof pair->text,
-             "%s, bcast=%s reduce=%s allreduce=%s segment_bytes=%s shapes=\"%s\"%s", kind_names[kind],
-             words[0], words[1], words[2], segment, shape, late ? ", hints set late" : "");
+             "%s, bcast=%s reduce=%s allreduce=%s barrier=%s segment_bytes=%s shapes=\"%s\" modules=\"%s\" "
+             "leaders=%s%s",
+             kind_names[kind], words[HP_FUZZ_BCAST], words[HP_FUZZ_REDUCE], words[HP_FUZZ_ALLREDUCE],
+             words[HP_FUZZ_BARRIER], segment, shape, modules, leader, late ? ", hints set late" : "");
 
     comm = create_kind(kind, &own);
     pair->library = pair->native = MPI_COMM_NULL;
     pair->rank = -1;
     pair->size = 0;
+    pair->world_ranks = NULL;
     if (comm == MPI_COMM_NULL)
         return;
-    const char *const hints[] = {keys[0],
-                                 words[0],
-                                 keys[1],
-                                 words[1],
-                                 keys[2],
-                                 words[2],
-                                 HANPMPI_HINT_SEGMENT_BYTES,
-                                 segment,
-                                 shape[0] ? HANPMPI_HINT_SHAPES : NULL,
-                                 shape,
-                                 NULL};
+    const char *hints[20] = {HANPMPI_HINT_BCAST,         words[HP_FUZZ_BCAST],
+                             HANPMPI_HINT_REDUCE,        words[HP_FUZZ_REDUCE],
+                             HANPMPI_HINT_ALLREDUCE,     words[HP_FUZZ_ALLREDUCE],
+                             HANPMPI_HINT_BARRIER,       words[HP_FUZZ_BARRIER],
+                             HANPMPI_HINT_SEGMENT_BYTES, segment};
+    const char *const optional[][2] = {
+        {HANPMPI_HINT_SHAPES, shape}, {HANPMPI_HINT_MODULES, modules}, {HANPMPI_HINT_LEADERS, leader}};
+    size_t given = 2 * HP_FUZZ_COLLECTIVES + 2;
+    for (size_t i = 0; i < sizeof optional / sizeof *optional; i++)
+        if (optional[i][1][0]) {
+            hints[given++] = optional[i][0];
+            hints[given++] = optional[i][1];
+        }
     if (late) {
         MPI_Info info = hp_info_create(hints);
         CHECK_MPI(MPI_Comm_dup(comm, &pair->library));
@@ -120,6 +163,7 @@ void hp_pair_create(hp_pair_t *pair, hp_random_t *random, const hp_fuzz_options_
     pair->native = hp_comm_dup_native(comm);
     pair->rank = hp_comm_rank(comm);
     pair->size = hp_comm_size(comm);
+    pair->world_ranks = world_ranks(comm);
     CHECK_MPI(MPI_Comm_free(&comm));
 }
 
@@ -129,4 +173,54 @@ void hp_pair_free(hp_pair_t *pair)
         return;
     CHECK_MPI(MPI_Comm_free(&pair->library));
     CHECK_MPI(MPI_Comm_free(&pair->native));
+    free(pair->world_ranks);
+}
+
+/* ---- who has entered ---- */
+
+static MPI_Win window;
+static _Atomic uint64_t **entered; /* by world rank; NULL on other machines */
+
+void hp_entered_init(void)
+{
+    int size = hp_comm_size(MPI_COMM_WORLD), local_size;
+    MPI_Comm machine;
+    _Atomic uint64_t *own;
+
+    CHECK_MPI(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &machine));
+    CHECK_MPI(MPI_Win_allocate_shared(sizeof *own, sizeof *own, MPI_INFO_NULL, machine, &own, &window));
+    atomic_store(own, 0);
+    int *ranks = world_ranks(machine);
+    local_size = hp_comm_size(machine);
+    entered = calloc((size_t)size, sizeof *entered);
+    CHECK(entered, "out of memory");
+    for (int i = 0; i < local_size; i++) {
+        MPI_Aint bytes;
+        int unit;
+        CHECK_MPI(MPI_Win_shared_query(window, i, &bytes, &unit, &entered[ranks[i]]));
+    }
+    free(ranks);
+    CHECK_MPI(PMPI_Barrier(machine)); /* all are 0 */
+    CHECK_MPI(MPI_Comm_free(&machine));
+}
+
+void hp_entered_fini(void)
+{
+    free(entered);
+    CHECK_MPI(MPI_Win_free(&window));
+}
+
+void hp_entered_say(uint64_t number)
+{
+    atomic_store(entered[hp_comm_rank(MPI_COMM_WORLD)], number);
+}
+
+int hp_entered_missing(const hp_pair_t *pair, uint64_t number)
+{
+    for (int i = 0; i < pair->size; i++) {
+        const _Atomic uint64_t *other = entered[pair->world_ranks[i]];
+        if (other && atomic_load(other) < number)
+            return i;
+    }
+    return -1;
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 enum { GUARD_BYTES = 64 };
 
@@ -18,7 +19,14 @@ typedef struct {
     hp_type_t type;
     buffer_t *send, *recv; /* one a rank; raw is NULL where a rank has none */
     char *expected;        /* packed */
+    uint32_t entered;      /* ranks */
 } exchange_t;
+
+/* The memory of one node. Mapped, not allocated: most of it is never touched. */
+typedef struct {
+    void *base;
+    size_t bytes;
+} node_t;
 
 struct job {
     sim_t *sim;
@@ -27,6 +35,7 @@ struct job {
     exchange_t *exchanges;
     uint32_t exchange_count;
     uint32_t *current; /* per rank: the exchange it is at */
+    node_t *nodes;     /* by the node's lowest rank */
     uint64_t result;
     char problem[320];
 };
@@ -105,7 +114,14 @@ static bool buffer_gaps_are_untouched(buffer_t *buffer, size_t count, const hp_t
 
 static bool has_result(const collective_t *collective, uint32_t rank)
 {
-    return collective->algorithm->collective != HP_REDUCE || rank == collective->root;
+    const hp_collective_t id = collective->algorithm->collective;
+    return id == HP_BCAST || id == HP_ALLREDUCE || (id == HP_REDUCE && rank == collective->root);
+}
+
+static bool has_contribution(const collective_t *collective)
+{
+    const hp_collective_t id = collective->algorithm->collective;
+    return id == HP_REDUCE || id == HP_ALLREDUCE;
 }
 
 /* The operation applied in rank order. */
@@ -114,6 +130,8 @@ static void expect(exchange_t *x, uint32_t rank_count)
     const collective_t *c = x->collective;
     const size_t bytes = c->count * x->type.bytes;
     x->expected = sim_alloc(1, bytes);
+    if (c->algorithm->collective == HP_BARRIER)
+        return;
     if (c->algorithm->collective == HP_BCAST) {
         elements_pack(x->expected, x->recv[c->root].address, c->count, &x->type);
         return;
@@ -133,7 +151,7 @@ static void expect(exchange_t *x, uint32_t rank_count)
 static void exchange_init(exchange_t *x, const collective_t *c, uint32_t rank_count)
 {
     sim_random_t random = {c->data_seed};
-    const bool reduces = c->algorithm->collective != HP_BCAST;
+    const bool reduces = has_contribution(c);
     *x = (exchange_t){.collective = c,
                       .type = elements_type(c->kind),
                       .send = sim_alloc(rank_count, sizeof(buffer_t)),
@@ -201,6 +219,40 @@ static void check_rank(job_t *job, exchange_t *x, uint32_t rank, char *result)
 
 /* ---- the program of the ranks ---- */
 
+/* Counters and flags set by anybody. The linker puts the function between the library and its own (--wrap).
+ */
+static uint64_t sets;
+
+void __real_hp_node_set(const hp_node_memory_t *memory, hp_counter_t *counter, uint64_t value);
+void __wrap_hp_node_set(const hp_node_memory_t *memory, hp_counter_t *counter, uint64_t value);
+
+void __wrap_hp_node_set(const hp_node_memory_t *memory, hp_counter_t *counter, uint64_t value)
+{
+    sets++;
+    __real_hp_node_set(memory, counter, value);
+}
+
+uint64_t job_sets(void)
+{
+    return sets;
+}
+
+/* What the rank has just done may be what others of its node wait for. */
+static void tell_node(job_t *job, uint32_t rank, uint64_t sets_before)
+{
+    if (sets != sets_before)
+        sim_wake_node(job->sim, rank);
+}
+
+static void check_left(job_t *job, uint32_t rank)
+{
+    const exchange_t *x = &job->exchanges[job->current[rank]];
+    if (hp_request_done(job->comms[rank]->request) && x->collective->algorithm->collective == HP_BARRIER &&
+        x->entered < job->rank_count)
+        report(job, "rank %u left a barrier that %u of %u ranks had entered", rank, x->entered,
+               job->rank_count);
+}
+
 static hp_status_t start_current(job_t *job, uint32_t rank)
 {
     exchange_t *x = &job->exchanges[job->current[rank]];
@@ -215,7 +267,14 @@ static hp_status_t start_current(job_t *job, uint32_t rank)
                             .commutative = c->commutative,
                             .root = c->root};
     job->comms[rank]->sequence++;
-    return c->algorithm->start(job->comms[rank], &call, &c->setting);
+    x->entered++;
+    const uint64_t sets_before = sets;
+    sim_expect_empty(job->sim, rank, c->algorithm->collective == HP_BARRIER);
+    const hp_status_t status = c->algorithm->start(job->comms[rank], &call, &c->setting);
+    tell_node(job, rank, sets_before);
+    if (status == HP_OK)
+        check_left(job, rank);
+    return status;
 }
 
 static bool engine_done(void *context, uint32_t rank)
@@ -239,7 +298,11 @@ static hp_status_t engine_progress(void *context, uint32_t rank, bool *moved)
         *moved = true;
         return start_current(job, rank);
     }
+    const uint64_t sets_before = sets;
     hp_status_t status = hp_request_progress(request, moved);
+    tell_node(job, rank, sets_before);
+    if (status == HP_OK)
+        check_left(job, rank);
     *moved = *moved || hp_request_done(request);
     return status;
 }
@@ -303,23 +366,87 @@ bool job_run(job_t *job, const collective_t *collectives, uint32_t count, sim_ou
     return true;
 }
 
+/* Whatever the rank waits for in the memory of its node comes; what it then reads there is rubbish. */
+static void release_from_waits(hp_comm_t *comm, void *rubbish)
+{
+    const hp_node_memory_t *memory = &comm->node_memory;
+    const uint64_t beyond = UINT64_MAX / 2;
+
+    for (uint32_t member = 0; comm->has_node_memory && member < memory->shape.members; member++) {
+        *hp_node_done(memory, member) = beyond;
+        for (unsigned way = 0; way < HP_WAY_COUNT; way++) {
+            *hp_node_address(memory, member, (hp_way_t)way) = rubbish;
+            for (uint32_t level = 0; level < memory->shape.levels; level++)
+                *hp_node_counter(memory, member, level, (hp_way_t)way) = beyond;
+            for (uint64_t cell = 0; cell < HP_CELLS; cell++)
+                hp_node_cell(memory, member, (hp_way_t)way, cell)->flag = memory->step;
+        }
+    }
+}
+
 void job_abandon(job_t *job)
 {
+    enum { RUBBISH_BYTES = 1 << 20 };
+    void *rubbish = sim_alloc(1, RUBBISH_BYTES);
+
     for (uint32_t rank = 0; rank < job->rank_count; rank++) {
-        bool moved;
-        if (hp_request_done(job->comms[rank]->request))
+        hp_request_t *request = job->comms[rank]->request;
+        if (hp_request_done(request))
             continue;
+        release_from_waits(job->comms[rank], rubbish);
         sim_fail_call(job->sim, rank, SIM_POLL, 0);
-        hp_request_progress(job->comms[rank]->request, &moved);
+        for (bool moved = true; moved && !hp_request_done(request);)
+            hp_request_progress(request, &moved);
+        sim_fail_call(job->sim, rank, SIM_POLL, UINT32_MAX); /* there may have been no poll */
     }
+    free(rubbish);
     for (uint32_t i = 0; i < job->exchange_count; i++)
         exchange_fini(&job->exchanges[i], job->rank_count);
     if (job->exchange_count)
         free(job->exchanges);
     job->exchange_count = 0;
+    for (uint32_t rank = 0; rank < job->rank_count; rank++) {
+        hp_comm_t *comm = job->comms[rank];
+        if (job->nodes[rank].base)
+            madvise(job->nodes[rank].base, job->nodes[rank].bytes, MADV_DONTNEED); /* zeroes it */
+        if (comm->has_node_memory)
+            comm->node_memory.step = comm->node_memory.cleared = 0;
+    }
 }
 
 /* ---- life ---- */
+
+/* As the backend does it (node_setup.c), without the processes. */
+static bool share_memory(job_t *job, uint32_t rank)
+{
+    hp_comm_t *comm = job->comms[rank];
+    uint32_t count;
+
+    if (!comm->knobs.shared_memory || !hp_comm_may_share(comm))
+        return true;
+    const hp_node_shape_t shape = hp_comm_node_shape(comm);
+    const uint32_t *ranks = hp_comm_node_ranks(comm, &count);
+    comm->shares_memory = true;
+    comm->reads_peers = comm->knobs.read_peers;
+    if (count == 1)
+        return true;
+    node_t *node = &job->nodes[ranks[0]];
+    if (!node->base) {
+        node->bytes = hp_node_memory_bytes(&shape);
+        node->base = mmap(NULL, node->bytes, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (node->base == MAP_FAILED)
+            abort();
+    }
+    pid_t *pids = sim_alloc(count, sizeof *pids); /* all 0: in this process */
+    hp_node_memory_t memory;
+    const bool made =
+        hp_node_memory_init(&memory, &shape, hp_comm_node_member(comm, rank), pids, -1, node->base) == HP_OK;
+    free(pids);
+    if (made)
+        hp_comm_set_node_memory(comm, &memory);
+    return made;
+}
 
 hp_knobs_t job_knobs(void)
 {
@@ -345,10 +472,12 @@ bool job_try_create(const sim_config_t *config, const hp_knobs_t *knobs, job_t *
     job->rank_count = config->rank_count;
     job->comms = sim_alloc(job->rank_count, sizeof(hp_comm_t *));
     job->current = sim_alloc(job->rank_count, sizeof *job->current);
+    job->nodes = sim_alloc(job->rank_count, sizeof *job->nodes);
     *out = job;
     for (uint32_t rank = 0; rank < job->rank_count; rank++)
         if (hp_comm_create(rank, job->rank_count, config->table, knobs, sim_transport(job->sim, rank),
-                           &job->comms[rank]) != HP_OK) {
+                           &job->comms[rank]) != HP_OK ||
+            !share_memory(job, rank)) {
             job_destroy(job);
             *out = NULL;
             return false;
@@ -369,6 +498,10 @@ void job_destroy(job_t *job)
     for (uint32_t rank = 0; rank < job->rank_count; rank++)
         hp_comm_destroy(job->comms[rank]);
     sim_destroy(job->sim);
+    for (uint32_t rank = 0; rank < job->rank_count; rank++)
+        if (job->nodes[rank].base)
+            munmap(job->nodes[rank].base, job->nodes[rank].bytes);
+    free(job->nodes);
     free(job->current);
     free(job->comms);
     free(job);

@@ -1,7 +1,9 @@
 /* job: the ranks of one communicator in the simulated world, and collectives on it whose results are checked.
  *
- * Every rank has its own hp_comm_t, made by hp_comm_create, and runs the library's own algorithms. Buffers
- * lie between guards; gaps, guards and send buffers must come out as they went in. Threads: single-threaded.
+ * Every rank has its own hp_comm_t, made by hp_comm_create, and runs the library's own algorithms. Ranks of a
+ * node share memory where the knobs shared_memory and read_peers say so. Buffers lie between guards; gaps,
+ * guards and send buffers must come out as they went in. From a barrier nobody may come back before all have
+ * entered it. Threads: single-threaded.
  * Ownership: job_create allocates, job_destroy frees; case and table are borrowed. */
 #ifndef HP_TESTS_SIM_JOB_H
 #define HP_TESTS_SIM_JOB_H
@@ -47,7 +49,11 @@ const char *job_problem(const job_t *job);
 /* A number that stands for the bits of the last run's last result: at the root, or everywhere. */
 uint64_t job_result(const job_t *job);
 
-/* After a run in which some ranks failed or were left waiting: ends what they had begun. */
+/* How often the ranks of all jobs have set a counter or a flag in the memory of their node. */
+uint64_t job_sets(void);
+
+/* After a run in which some ranks failed or were left waiting: ends what they had begun. The nodes' memory is
+ * as new: what the ranks have counted in it differs. */
 void job_abandon(job_t *job);
 
 #endif

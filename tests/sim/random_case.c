@@ -58,12 +58,16 @@ sim_config_t random_world(sim_random_t *random, uint32_t rank_count, const hp_lo
 hp_knobs_t random_knobs(sim_random_t *random)
 {
     static const char *const levels[] = {"node,package,numa,l3", "node", "", "package,l3"};
-    static const int64_t windows[] = {1, 2, 3, 8, 256};
+    static const int64_t windows[] = {1, 2, 3, 8, 256}, slot_bytes[] = {64, 64, 100, 192, 512};
     hp_knobs_t knobs = job_knobs();
     knobs.sends_per_child = 1 + below(random, 6);
     knobs.recvs_per_parent = 1 + below(random, 8);
     knobs.window_segments = windows[below(random, LENGTH(windows))];
     snprintf(knobs.levels, sizeof knobs.levels, "%s", levels[below(random, LENGTH(levels))]);
+    knobs.shared_memory = below(random, 8) != 0;
+    knobs.read_peers = below(random, 6) != 0;
+    knobs.slots = 2 + below(random, below(random, 2) ? 1 : 6);
+    knobs.slot_bytes = slot_bytes[below(random, LENGTH(slot_bytes))];
     return knobs;
 }
 
@@ -75,12 +79,20 @@ collective_t random_collective(sim_random_t *random, const hp_algorithm_t *algor
         .algorithm = algorithm, .in_place = below(random, 2) != 0, .data_seed = sim_random_next(random)};
     c.setting.segment_bytes = segment_bytes[below(random, LENGTH(segment_bytes))];
     c.setting.trees = 1 + below(random, HP_FOREST_MAX);
-    c.setting.leaders = 1 + below(random, 4);
     c.setting.between = (hp_between_t)(HP_BETWEEN_TREE + below(random, HP_BETWEEN_COUNT - HP_BETWEEN_TREE));
     for (unsigned level = 0; level < HP_LEVEL_COUNT; level++)
         c.setting.shapes.shape[level] = (hp_shape_t)below(random, HP_SHAPE_COUNT);
 
+    c.setting.leaders = 1 + (below(random, 2) ? below(random, 6) : 0);
+    for (unsigned level = 0; level < HP_LEVEL_COUNT; level++)
+        c.setting.modules.module[level] = (uint8_t)below(random, HP_MODULE_COUNT);
+
     c.commutative = true;
+    if (algorithm->collective == HP_BARRIER) {
+        c.kind = ELEMENTS_BYTES;
+        c.in_place = false;
+        return c;
+    }
     if (algorithm->collective == HP_BCAST) {
         c.kind = (elements_t)below(random, ELEMENTS_COUNT);
     } else {
@@ -100,6 +112,11 @@ collective_t random_collective(sim_random_t *random, const hp_algorithm_t *algor
     return c;
 }
 
+uint32_t random_roots(const hp_algorithm_t *algorithm, uint32_t rank_count)
+{
+    return algorithm->collective == HP_BCAST || algorithm->collective == HP_REDUCE ? rank_count : 1;
+}
+
 void random_delays(sim_random_t *random, sim_t *sim, uint32_t rank_count, uint64_t span_ns)
 {
     for (uint32_t i = below(random, 3); i > 0; i--) {
@@ -110,7 +127,7 @@ void random_delays(sim_random_t *random, sim_t *sim, uint32_t rank_count, uint64
 
 const hp_algorithm_t *any_algorithm(unsigned i)
 {
-    for (unsigned collective = 0; collective < HP_BARRIER; collective++)
+    for (unsigned collective = 0; collective < HP_COLLECTIVE_COUNT; collective++)
         for (unsigned k = 0; hp_algorithm((hp_collective_t)collective, k); k++)
             if (i-- == 0)
                 return hp_algorithm((hp_collective_t)collective, k);
@@ -128,15 +145,21 @@ unsigned any_algorithm_count(void)
 void print_case(const collective_t *c, uint32_t rank_count, const hp_knobs_t *knobs,
                 const sim_config_t *world)
 {
-    printf("%s %s: %u ranks, root %u, %zu elements of kind %d, op %d%s%s, segments of %zu bytes, %u trees, %u leaders, %s, "
-           "N %d M %d window %d, levels \"%s\", eager %zu, jitter %llu%s%s, shapes",
+    printf("%s %s: %u ranks, root %u, %zu elements of kind %d, op %d%s%s, segments of %zu bytes, %u trees, "
+           "N %d M %d window %d, levels \"%s\", %d slots of %d bytes%s%s, eager %zu, jitter %llu%s%s, %u "
+           "leaders, %s, "
+           "modules",
            hp_collective_name(c->algorithm->collective), c->algorithm->name, rank_count, c->root, c->count,
            (int)c->kind, (int)c->op, c->commutative ? "" : " not commutative", c->in_place ? " in place" : "",
-           c->setting.segment_bytes, c->setting.trees, c->setting.leaders,
-           hp_between_name(c->setting.between), (int)knobs->sends_per_child,
-           (int)knobs->recvs_per_parent, (int)knobs->window_segments, knobs->levels, world->eager_bytes,
-           (unsigned long long)world->jitter_ns, world->shuffle ? ", shuffled" : "",
-           world->software_matching ? ", software matching" : "");
+           c->setting.segment_bytes, c->setting.trees, (int)knobs->sends_per_child,
+           (int)knobs->recvs_per_parent, (int)knobs->window_segments, knobs->levels, (int)knobs->slots,
+           (int)knobs->slot_bytes, knobs->shared_memory ? "" : " not shared",
+           knobs->read_peers ? "" : " not read", world->eager_bytes, (unsigned long long)world->jitter_ns,
+           world->shuffle ? ", shuffled" : "", world->software_matching ? ", software matching" : "",
+           c->setting.leaders, hp_between_name(c->setting.between));
+    for (unsigned level = 0; level < HP_LEVEL_COUNT; level++)
+        printf(" %s", hp_module_name((hp_module_id_t)c->setting.modules.module[level]));
+    printf(", shapes");
     for (unsigned level = 0; level < HP_LEVEL_COUNT; level++)
         printf(" %s", hp_shape_info(c->setting.shapes.shape[level])->name);
     printf("; nodes");

@@ -13,13 +13,16 @@ hp_locality_t *random_table(sim_random_t *random, uint32_t rank_count);
  * can come up; random eager limit, jitter and shuffling. */
 sim_config_t random_world(sim_random_t *random, uint32_t rank_count, const hp_locality_t *table);
 
-/* N, M, window, levels. */
+/* N, M, window, levels, memory shared inside a node: slots are few and small. */
 hp_knobs_t random_knobs(sim_random_t *random);
 
-/* Everything but the root. Counts around the number of ranks, around the segment size, or up to most
- * elements. */
+/* Everything but the root: modules for each level and leaders too. Counts around the number of ranks, around
+ * the segment size, or up to most elements. */
 collective_t random_collective(sim_random_t *random, const hp_algorithm_t *algorithm, uint32_t rank_count,
                                size_t most);
+
+/* Roots that a rooted collective may have; 1 for the others. */
+uint32_t random_roots(const hp_algorithm_t *algorithm, uint32_t rank_count);
 
 /* Some ranks stand still for a while, somewhere in the first span_ns from now. */
 void random_delays(sim_random_t *random, sim_t *sim, uint32_t rank_count, uint64_t span_ns);

@@ -61,7 +61,7 @@ static fixture_t fixture_of(uint64_t seed, const hp_algorithm_t *algorithm)
     f.knobs = random_knobs(&random);
     f.c = random_collective(&random, algorithm, RANKS, MOST_ELEMENTS);
     f.c.setting.segment_bytes = 32;
-    f.c.root = algorithm->collective == HP_ALLREDUCE ? 0 : (uint32_t)sim_random_below(&random, RANKS);
+    f.c.root = (uint32_t)sim_random_below(&random, random_roots(algorithm, RANKS));
     return f;
 }
 

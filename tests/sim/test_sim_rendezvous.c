@@ -26,7 +26,8 @@ static void pitfall_26_forced_rendezvous(void **state)
             const unsigned which = (unsigned)((seed + i) % any_algorithm_count());
             list[i] = random_collective(&random, any_algorithm(which), rank_count, MOST_ELEMENTS);
             list[i].setting.segment_bytes = 1 + (size_t)sim_random_below(&random, 32);
-            list[i].root = (uint32_t)sim_random_below(&random, rank_count);
+            list[i].root =
+                (uint32_t)sim_random_below(&random, random_roots(any_algorithm(which), rank_count));
         }
         job_t *job = job_create(&world, &knobs);
         random_delays(&random, job_sim(job), rank_count, SPAN_NS);

@@ -64,12 +64,14 @@ static void trees_send_no_message_too_many(void **state)
         hp_locality_t *table = random_table(&random, rank_count);
         const sim_config_t world = random_world(&random, rank_count, table);
         const hp_knobs_t knobs = job_knobs();
-        for (unsigned collective = 0; collective < HP_BARRIER; collective++) {
-            collective_t c = random_collective(
-                &random, hp_algorithm_find((hp_collective_t)collective, "tree"), rank_count, MOST_ELEMENTS);
+        for (unsigned collective = 0; collective < HP_COLLECTIVE_COUNT; collective++) {
+            const hp_algorithm_t *tree = hp_algorithm_find((hp_collective_t)collective, "tree");
+            if (!tree)
+                continue;
+            collective_t c = random_collective(&random, tree, rank_count, MOST_ELEMENTS);
             if (!c.commutative)
                 continue; /* another tree, maybe with a hop to the root */
-            c.root = (uint32_t)sim_random_below(&random, rank_count);
+            c.root = (uint32_t)sim_random_below(&random, random_roots(tree, rank_count));
             job_t *job = job_create(&world, &knobs);
             if (!job_run(job, &c, 1, NULL))
                 seeds_fail(seed, job_problem(job));
@@ -140,6 +142,84 @@ static void rotating_roots_load_links_evenly(void **state)
     }
 }
 
+/* A barrier: up and down inside every node, and log2 N messages of a leader between them. On modules of
+ * shared memory no message stays inside a node. */
+static void barriers_send_few_messages(void **state)
+{
+    (void)state;
+    static const uint32_t node_counts[] = {1, 2, 3, 8, 13};
+    enum { PER_NODE = 5 };
+    for (size_t i = 0; i < ARRAY_LENGTH(node_counts); i++)
+        for (unsigned module = 0; module < HP_MODULE_NATIVE; module++) {
+            const uint32_t nodes = node_counts[i];
+            uint32_t rounds = 0;
+            while (1u << rounds < nodes)
+                rounds++;
+            hp_locality_t *table = table_of_blocks(nodes * PER_NODE, PER_NODE);
+            const sim_config_t world = plain_world(nodes * PER_NODE, table);
+            const hp_knobs_t knobs = job_knobs();
+            collective_t c = {.algorithm = hp_algorithm_find(HP_BARRIER, "han"),
+                              .setting = {.shapes = shapes_of(HP_SHAPE_BINOMIAL, HP_SHAPE_LINEAR),
+                                          .trees = 1,
+                                          .leaders = 1},
+                              .kind = ELEMENTS_BYTES,
+                              .commutative = true};
+            for (unsigned level = HP_LEVEL_NODE + 1; level < HP_LEVEL_COUNT; level++)
+                c.setting.modules.module[level] = (uint8_t)module;
+            job_t *job = job_create(&world, &knobs);
+            if (!job_run(job, &c, 1, NULL))
+                fail_msg("%s", job_problem(job));
+            const sim_counters_t *counters = sim_counters(job_sim(job));
+            const uint64_t inside = module == HP_MODULE_P2P ? 2 * nodes * (PER_NODE - 1) : 0;
+            assert_int_equal(counters->messages[HP_LEVEL_NODE], nodes * rounds);
+            assert_int_equal(count_messages(counters), nodes * rounds + inside);
+            assert_int_equal(counters->bytes[HP_LEVEL_NODE], 0);
+            job_destroy(job);
+            free(table);
+        }
+}
+
+/* What one rank of a wide node may have to wait for in one segment: everybody, at two levels and in both
+ * ways, while slots are used again. The engine's room for tasks must be enough for it (an assertion, and the
+ * address sanitizer, watch). */
+static void wide_nodes_have_room_for_their_tasks(void **state)
+{
+    (void)state;
+    enum { RANKS = 96, LENGTH = 6 };
+    const seeds_t seeds = seeds_start("wide_nodes_have_room_for_their_tasks", 12);
+    for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; seed++) {
+        sim_random_t random = {seed};
+        hp_locality_t *table = sim_alloc(RANKS, sizeof *table);
+        const uint32_t packages = 2 + (uint32_t)(seed % 3);
+        for (uint32_t rank = 0; rank < RANKS; rank++)
+            table[rank] = (hp_locality_t){{0, rank * packages / RANKS, 0, rank / 2 % 8, rank}};
+        const sim_config_t world = random_world(&random, RANKS, table);
+        hp_knobs_t knobs = job_knobs();
+        knobs.slots = 2;
+        knobs.slot_bytes = 64;
+        snprintf(knobs.levels, sizeof knobs.levels, seed % 2 ? "package" : "package,l3");
+        collective_t list[LENGTH];
+        for (unsigned i = 0; i < LENGTH; i++) {
+            list[i] = random_collective(&random, hp_algorithm_find(HP_ALLREDUCE, "han"), RANKS, 60);
+            list[i].kind = ELEMENTS_ONE;
+            list[i].op = ELEMENTS_SUM_INT64;
+            list[i].commutative = true;
+            list[i].setting.leaders = 1 + i;
+            for (unsigned level = HP_LEVEL_NODE + 1; level < HP_LEVEL_COUNT; level++)
+                list[i].setting.modules.module[level] = HP_MODULE_SHM;
+        }
+        job_t *job = job_create(&world, &knobs);
+        random_delays(&random, job_sim(job), RANKS, 100000);
+        if (!job_run(job, list, LENGTH, NULL)) {
+            for (unsigned i = 0; i < LENGTH; i++)
+                print_case(&list[i], RANKS, &knobs, &world);
+            seeds_fail(seed, job_problem(job));
+        }
+        job_destroy(job);
+        free(table);
+    }
+}
+
 /* The largest number of ranks that one process can hold in seconds. */
 static void many_ranks(void **state)
 {
@@ -154,16 +234,20 @@ static void many_ranks(void **state)
     printf("%u communicators made in %.1f s\n", RANKS, (double)(clock() - begun) / CLOCKS_PER_SEC);
 
     for (unsigned i = 0; any_algorithm(i); i++) {
-        const collective_t c = {.algorithm = any_algorithm(i),
-                                .setting = {.segment_bytes = SEGMENT_BYTES,
-                                            .shapes = shapes_of(HP_SHAPE_BINARY, HP_SHAPE_LINEAR),
-                                            .trees = HP_FOREST_MAX},
-                                .kind = ELEMENTS_ONE,
-                                .op = ELEMENTS_SUM_INT64,
-                                .commutative = true,
-                                .root = any_algorithm(i)->collective == HP_ALLREDUCE ? 0 : RANKS - 3,
-                                .count = COUNT,
-                                .data_seed = i};
+        const bool empty = any_algorithm(i)->collective == HP_BARRIER;
+        collective_t c = {.algorithm = any_algorithm(i),
+                          .setting = {.segment_bytes = SEGMENT_BYTES,
+                                      .shapes = shapes_of(HP_SHAPE_BINARY, HP_SHAPE_LINEAR),
+                                      .trees = HP_FOREST_MAX,
+                                      .leaders = 1},
+                          .kind = empty ? ELEMENTS_BYTES : ELEMENTS_ONE,
+                          .op = ELEMENTS_SUM_INT64,
+                          .commutative = true,
+                          .root = random_roots(any_algorithm(i), RANKS) > 1 ? RANKS - 3 : 0,
+                          .count = empty ? 0 : COUNT,
+                          .data_seed = i};
+        for (unsigned level = HP_LEVEL_NODE + 1; level < HP_LEVEL_COUNT; level++)
+            c.setting.modules.module[level] = HP_MODULE_SHM;
         uint64_t last_ns = 0;
         if (!job_run(job, &c, 1, outcomes))
             fail_msg("%s", job_problem(job));
@@ -185,6 +269,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(trees_send_no_message_too_many),
         cmocka_unit_test(rotating_roots_load_links_evenly),
+        cmocka_unit_test(barriers_send_few_messages),
+        cmocka_unit_test(wide_nodes_have_room_for_their_tasks),
         cmocka_unit_test(many_ranks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -41,6 +41,10 @@ static collective_t long_call(const hp_algorithm_t *algorithm, hp_shape_t shape,
                       .count = segments};
     for (unsigned level = 0; level < HP_LEVEL_COUNT; level++)
         c.setting.shapes.shape[level] = shape;
+    if (algorithm->collective == HP_BARRIER) {
+        c.kind = ELEMENTS_BYTES;
+        c.count = 0;
+    }
     return c;
 }
 
@@ -54,8 +58,15 @@ static void window_bounds_memory(void **state)
         for (unsigned i = 0; any_algorithm(i); i++) {
             hp_knobs_t knobs = job_knobs();
             knobs.window_segments = windows[w];
-            const collective_t c = long_call(any_algorithm(i), HP_SHAPE_BINARY, SEGMENTS);
+            collective_t c = long_call(any_algorithm(i), HP_SHAPE_BINARY, SEGMENTS);
             check_bounds(&c, &knobs, table, RANKS);
+            if (strcmp(c.algorithm->name, "han") != 0)
+                continue;
+            for (unsigned module = HP_MODULE_SHM; module <= HP_MODULE_SINGLE_COPY; module++) {
+                for (unsigned level = HP_LEVEL_NODE + 1; level < HP_LEVEL_COUNT; level++)
+                    c.setting.modules.module[level] = (uint8_t)module;
+                check_bounds(&c, &knobs, table, RANKS);
+            }
         }
     free(table);
 }

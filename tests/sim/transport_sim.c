@@ -24,7 +24,8 @@ static bool call_fails(rank_t *rank, sim_call_t call)
 static void check_message(const rank_t *rank, const char *call, size_t count, uint32_t peer, uint32_t tag)
 {
     enum { TAG_MAX = 32767 }; /* what MPI guarantees */
-    if (peer >= rank->sim->config.rank_count || peer == rank->rank || count == 0 || tag > TAG_MAX)
+    if (peer >= rank->sim->config.rank_count || peer == rank->rank || (count == 0) != rank->empty ||
+        tag > TAG_MAX)
         network_report(rank->sim, "rank %u: %s of %zu elements, peer %u, tag %u", rank->rank, call, count,
                        peer, tag);
 }
@@ -225,6 +226,19 @@ void sim_destroy(sim_t *sim)
 hp_transport_t *sim_transport(sim_t *sim, uint32_t rank)
 {
     return &sim->ranks[rank].transport;
+}
+
+void sim_wake_node(sim_t *sim, uint32_t rank)
+{
+    const uint64_t seen_ns = sim->now_ns + sim->config.links[HP_LEVEL_CORE].latency_ns;
+    for (uint32_t r = 0; r < sim->config.rank_count; r++)
+        if (r != rank && sim->ranks[r].node == sim->ranks[rank].node && sim->ranks[r].started)
+            network_wake(&sim->ranks[r], seen_ns + network_jitter(sim));
+}
+
+void sim_expect_empty(sim_t *sim, uint32_t rank, bool empty)
+{
+    sim->ranks[rank].empty = empty;
 }
 
 uint64_t sim_now(const sim_t *sim)

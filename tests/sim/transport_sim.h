@@ -14,6 +14,8 @@
  * by a running process The n-th send of a flow matches its n-th receive, always. Completions may come in any
  * order: `shuffle` draws it anew in every poll and holds some back, `jitter_ns` moves arrivals.
  *
+ *   memory     ranks of a node may share plain memory, which the job gives them; the network does not see it
+ *
  * What it watches (the first finding is kept, sim_problem): sizes of both sides of a message agree; a send
  * buffer is not written before the send is complete; a receive buffer belongs to the transport from the
  * moment it is posted (it is filled with rubbish then); at most so many operations of a flow in flight.
@@ -49,6 +51,13 @@ typedef struct sim sim_t;
 sim_t *sim_create(const sim_config_t *config); /* never NULL: without memory the test ends */
 void sim_destroy(sim_t *sim);
 hp_transport_t *sim_transport(sim_t *sim, uint32_t rank);
+
+/* The rank has written to memory that the ranks of its node share: those that wait look again, a latency of
+ * the innermost level later. */
+void sim_wake_node(sim_t *sim, uint32_t rank);
+/* Do the messages that the rank posts from now on carry nothing (a barrier's)? Others must carry something.
+ */
+void sim_expect_empty(sim_t *sim, uint32_t rank, bool empty);
 
 uint64_t sim_now(const sim_t *sim); /* the clock goes on from run to run */
 /* rank stands still from from_ns to to_ns by the clock. One delay a rank. */

@@ -97,7 +97,7 @@ static void values_are_read(void **state)
     assert_int_equal(knobs.segment_bytes, 65536);
     assert_int_equal(knobs.setup_bytes, 3 << 20);
     assert_int_equal(knobs.window_segments, 1);
-    assert_int_equal(knobs.bcast, 4);
+    assert_string_equal(hp_knob_info(HP_KNOB_ID_bcast)->word((unsigned)knobs.bcast), "tree");
     assert_int_equal(knobs.allreduce, 1);
     assert_int_equal(knobs.enable, 0);
     assert_string_equal(knobs.topology, "node:2 core:4");

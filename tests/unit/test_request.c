@@ -1,4 +1,5 @@
-/* test_request: the engine alone, over a transport in which the test itself says what completes when.
+/* test_request: the engine alone, over a transport in which the test itself says what completes when, and
+ * with counters that the test sets in the place of other members of a node.
  *
  * PITFALLS 26 (a lane goes out in segment order), 27 (nothing recurses, nothing is held after an error). */
 #include "check.h"
@@ -25,6 +26,10 @@ typedef struct {
     uint32_t cancelled, reductions, copies, waits;
     uint32_t copies_before_first; /* operation was posted */
     hp_status_t post_status, poll_status, local_status;
+    hp_native_t native; /* the last collective, */
+    hp_handle_t native_comm;
+    const void *native_from; /* what it reads, */
+    uint32_t native_root;
 } hand_t;
 
 static hp_status_t hand_post(hand_t *hand, operation_t operation)
@@ -112,10 +117,26 @@ static hp_status_t hand_wait(hp_transport_t *transport, void **done, uint32_t ca
     return hand->poll_status;
 }
 
+/* A collective: an operation to the peer that is nobody; the buffer is where the result goes. */
+enum { NOBODY = 999 };
+static hp_status_t hand_icollective(hp_transport_t *transport, hp_native_t what, hp_handle_t comm,
+                                    const void *from, void *to, size_t count, const hp_type_t *type,
+                                    hp_handle_t op, uint32_t root, void *cookie)
+{
+    hand_t *hand = (hand_t *)transport;
+    (void)type;
+    (void)op;
+    hand->native = what;
+    hand->native_comm = comm;
+    hand->native_from = from;
+    hand->native_root = root;
+    return hand_post(hand, (operation_t){false, true, to, count, NOBODY, 0, cookie});
+}
+
 #define HAND_OPS(blocking_wait)                                                                              \
     {                                                                                                        \
         .isend = hand_isend, .irecv = hand_irecv, .poll = hand_poll, .wait = (blocking_wait),                \
-        .cancel = hand_cancel, .reduce = hand_reduce, .copy = hand_copy,                                     \
+        .cancel = hand_cancel, .reduce = hand_reduce, .icollective = hand_icollective, .copy = hand_copy,    \
     }
 static const hp_transport_ops_t hand_ops = HAND_OPS(NULL), hand_blocking_ops = HAND_OPS(hand_wait);
 
@@ -145,6 +166,12 @@ typedef struct {
     char buffer[OPERATIONS_MAX * SEGMENT_BYTES];
     int32_t lanes[4];
     uint64_t emitted; /* segments */
+    hp_node_memory_t node;
+    hp_counter_t *theirs, *mine; /* of the node: a peer's, and our own */
+    void *address;               /* where the peer says its buffer is */
+    size_t offset;
+    hp_operand_t left, right, result;
+    char scratch_seen[SEGMENT_BYTES];
 } fixture_t;
 
 static int set_up(void **state)
@@ -152,6 +179,16 @@ static int set_up(void **state)
     fixture_t *f = calloc(1, sizeof *f);
     if (!f)
         return -1;
+    const hp_node_shape_t shape = {.members = 2, .levels = 1, .slots = 2, .slot_bytes = 64};
+    const pid_t pids[2] = {0};
+    void *memory = aligned_alloc(64, hp_node_memory_bytes(&shape));
+    if (!memory)
+        return -1;
+    memset(memory, 0, hp_node_memory_bytes(&shape));
+    if (hp_node_memory_init(&f->node, &shape, 0, pids, -1, memory) != HP_OK)
+        return -1;
+    f->mine = hp_node_counter(&f->node, 0, 0, HP_WAY_UP);
+    f->theirs = hp_node_counter(&f->node, 1, 0, HP_WAY_DOWN);
     f->hand.transport.ops = &hand_ops;
     hp_pool_init(&f->pool);
     *state = f;
@@ -164,6 +201,8 @@ static int tear_down(void **state)
     hp_request_destroy(f->request);
     assert_int_equal(f->pool.live, 0);
     hp_pool_fini(&f->pool);
+    free(f->node.base);
+    hp_node_memory_fini(&f->node);
     free(f);
     return 0;
 }
@@ -181,6 +220,7 @@ static hp_pipeline_t prepare(fixture_t *f, uint64_t segments, uint32_t window, h
                            .window_segments = window,
                            .scratch_bytes = SEGMENT_BYTES,
                            .type = {.bytes = 1, .extent = 1, .true_extent = 1},
+                           .node = &f->node,
                            .emit = emit};
 }
 
@@ -499,6 +539,427 @@ static void equal_lanes_are_shared(void **state)
     assert_int_equal(hp_request_lane(f->request, HP_LANE_SEND, 2, TAG, 4), 0);
 }
 
+/* ---- counters of the node ---- */
+
+/* Wait for theirs to say that segment i is there, copy it, and say on our counter that it was read. */
+static void emit_counted(const void *plan, hp_segment_t *segment, uint64_t i)
+{
+    fixture_t *f = of_plan(plan);
+    f->emitted++;
+    hp_task_t *there = hp_emit_wait(segment, f->lanes[0], i + 1);
+    hp_task_t *copy =
+        hp_emit_copy(segment, f->buffer + i * SEGMENT_BYTES, hp_at(f->buffer + 30000), SEGMENT_BYTES);
+    hp_emit_after(copy, there);
+    hp_emit_after(hp_emit_set(segment, f->lanes[1], i + 1), copy);
+}
+
+static void start_counted(fixture_t *f, uint64_t segments, uint32_t window)
+{
+    const hp_pipeline_t pipeline = prepare(f, segments, window, emit_counted);
+    f->lanes[0] = hp_request_wait_lane(f->request, f->theirs);
+    f->lanes[1] = hp_request_set_lane(f->request, f->mine);
+    assert_true(f->lanes[0] >= 0 && f->lanes[1] >= 0);
+    assert_int_equal(hp_request_start(f->request, &pipeline), HP_OK);
+}
+
+static void waits_end_when_the_counter_has_come(void **state)
+{
+    fixture_t *f = *state;
+    bool moved;
+
+    start_counted(f, 10, 10);
+    assert_int_equal(hp_request_progress(f->request, &moved), HP_OK);
+    assert_false(moved);
+    assert_int_equal(f->hand.copies, 0);
+    *f->theirs = 3;
+    progress_all(f);
+    assert_int_equal(f->hand.copies, 3);
+    assert_int_equal(*f->mine, 3);
+    *f->theirs = 4;
+    assert_int_equal(hp_request_progress(f->request, &moved), HP_OK);
+    assert_true(moved);
+    assert_int_equal(*f->mine, 4);
+    *f->theirs = 1000; /* beyond all of them */
+    progress_all(f);
+    assert_true(hp_request_done(f->request));
+    assert_int_equal(*f->mine, 10);
+    assert_int_equal(hp_request_counters(f->request)->sets, 10);
+    assert_int_equal(f->hand.posted, 0);
+}
+
+static void waits_are_bounded_by_the_window(void **state)
+{
+    fixture_t *f = *state;
+
+    start_counted(f, 100, 3);
+    assert_int_equal(f->emitted, 3);
+    *f->theirs = 2;
+    progress_all(f);
+    assert_int_equal(f->emitted, 5);
+    *f->theirs = 100;
+    progress_all(f);
+    assert_true(hp_request_done(f->request));
+    assert_int_equal(*f->mine, 100);
+}
+
+/* What comes first in a segment may be ready last: a counter only grows, one step at a time. */
+static void emit_counted_after_recv(const void *plan, hp_segment_t *segment, uint64_t i)
+{
+    fixture_t *f = of_plan(plan);
+    hp_task_t *recv = hp_emit_recv(segment, f->lanes[0], f->buffer + i * SEGMENT_BYTES, SEGMENT_BYTES);
+    hp_emit_after(hp_emit_set(segment, f->lanes[1], i + 1), recv);
+}
+
+static void settings_keep_segment_order(void **state)
+{
+    fixture_t *f = *state;
+    const hp_pipeline_t pipeline = prepare(f, 4, 4, emit_counted_after_recv);
+
+    f->lanes[0] = hp_request_new_lane(f->request, HP_LANE_RECV, PARENT, TAG, 4);
+    f->lanes[1] = hp_request_set_lane(f->request, f->mine);
+    assert_int_equal(hp_request_start(f->request, &pipeline), HP_OK);
+    hand_complete(&f->hand, 2);
+    hand_complete(&f->hand, 1);
+    progress_all(f);
+    assert_int_equal(*f->mine, 0); /* segment 0 is not there: 1 would promise it */
+    hand_complete(&f->hand, 0);
+    progress_all(f);
+    assert_int_equal(*f->mine, 3);
+    hand_complete(&f->hand, 3);
+    progress_all(f);
+    assert_int_equal(*f->mine, 4);
+    assert_true(hp_request_done(f->request));
+}
+
+/* A wait that itself waits: its counter has come long ago, the message before it has not. */
+static void emit_wait_behind_recv(const void *plan, hp_segment_t *segment, uint64_t i)
+{
+    fixture_t *f = of_plan(plan);
+    hp_task_t *recv = hp_emit_recv(segment, f->lanes[0], f->buffer + i * SEGMENT_BYTES, SEGMENT_BYTES);
+    hp_task_t *wait = hp_emit_wait(segment, f->lanes[1], i + 1);
+    hp_emit_after(wait, recv);
+    hp_emit_after(hp_emit_set(segment, f->lanes[2], i + 1), wait);
+}
+
+static void waits_wait_for_what_is_before_them(void **state)
+{
+    fixture_t *f = *state;
+    const hp_pipeline_t pipeline = prepare(f, 2, 2, emit_wait_behind_recv);
+
+    f->lanes[0] = hp_request_new_lane(f->request, HP_LANE_RECV, PARENT, TAG, 4);
+    f->lanes[1] = hp_request_wait_lane(f->request, f->theirs);
+    f->lanes[2] = hp_request_set_lane(f->request, f->mine);
+    *f->theirs = 2;
+    assert_int_equal(hp_request_start(f->request, &pipeline), HP_OK);
+    hand_complete(&f->hand, 1);
+    progress_all(f);
+    assert_int_equal(*f->mine, 0);
+    hand_complete(&f->hand, 0);
+    progress_all(f);
+    assert_int_equal(*f->mine, 2);
+    assert_true(hp_request_done(f->request));
+}
+
+/* ---- pulls ---- */
+
+/* The address is read when the pull starts, not when it is emitted; then the bytes go through scratch. */
+static void emit_pull(const void *plan, hp_segment_t *segment, uint64_t i)
+{
+    fixture_t *f = of_plan(plan);
+    (void)i;
+    hp_task_t *there = hp_emit_wait(segment, f->lanes[0], 1);
+    hp_task_t *pull = hp_emit_pull(segment, 1, &f->address, f->offset, hp_scratch(), 4);
+    hp_emit_after(pull, there);
+    hp_task_t *copy = hp_emit_copy(segment, f->buffer, hp_of(pull), 4);
+    hp_emit_after(copy, pull);
+    hp_task_t *direct = hp_emit_pull(segment, 1, &f->address, 0, hp_at(f->buffer + 100), 4);
+    hp_emit_after(direct, there);
+}
+
+static hp_pipeline_t prepare_pull(fixture_t *f)
+{
+    hp_pipeline_t pipeline = prepare(f, 1, 1, emit_pull);
+    pipeline.scratch_per_segment = 1;
+    f->lanes[0] = hp_request_wait_lane(f->request, f->theirs);
+    return pipeline;
+}
+
+static void pulls_read_the_address_when_they_start(void **state)
+{
+    fixture_t *f = *state;
+    char theirs[] = "their buffer";
+    const hp_pipeline_t pipeline = prepare_pull(f);
+
+    f->offset = 6;
+    assert_int_equal(hp_request_start(f->request, &pipeline), HP_OK);
+    assert_int_equal(hp_request_counters(f->request)->pulls, 0);
+    f->address = theirs;
+    *f->theirs = 1;
+    progress_all(f);
+    assert_true(hp_request_done(f->request));
+    assert_int_equal(hp_request_counters(f->request)->pulls, 2);
+    assert_memory_equal(f->buffer, "buff", 4);
+    assert_memory_equal(f->buffer + 100, "thei", 4);
+    assert_int_equal(hp_request_counters(f->request)->scratch_peak, 1);
+    assert_int_equal(f->pool.live, 0);
+}
+
+/* The member is gone: an error of the request, and nothing is held. */
+static void a_pull_that_fails_ends_the_request(void **state)
+{
+    fixture_t *f = *state;
+    const hp_pipeline_t pipeline = prepare_pull(f);
+    bool moved;
+
+    f->node.pids[1] = 0x7ffffff0;
+    f->address = f->buffer;
+    *f->theirs = 1;
+    assert_int_equal(hp_request_start(f->request, &pipeline), HP_OK);
+    assert_int_equal(hp_request_progress(f->request, &moved), HP_ERR_PEER);
+    assert_true(hp_request_done(f->request));
+    assert_int_equal(f->hand.cancelled, 1);
+    assert_int_equal(f->pool.live, 0);
+}
+
+/* ---- reductions with three operands ---- */
+
+static void emit_three(const void *plan, hp_segment_t *segment, uint64_t i)
+{
+    fixture_t *f = of_plan(plan);
+    (void)i;
+    hp_task_t *fold = hp_emit_reduce_to(segment, f->left, f->right, f->result, SEGMENT_BYTES);
+    hp_emit_after(hp_emit_copy(segment, f->scratch_seen, hp_of(fold), SEGMENT_BYTES), fold);
+}
+
+/* Not commutative, on bytes. */
+static void kernel(const void *left, const void *right, void *result, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        ((char *)result)[i] = (char)(3 * ((const char *)left)[i] + ((const char *)right)[i]);
+}
+
+static hp_status_t reduce_in_order(hp_transport_t *transport, const void *in, void *inout, size_t count,
+                                   const hp_type_t *type, hp_handle_t op)
+{
+    (void)type;
+    (void)op;
+    ((hand_t *)transport)->reductions++;
+    kernel(in, inout, inout, count);
+    return HP_OK;
+}
+
+/* left (op) right wherever the result goes, and operands that are not the result stay as they are. */
+static void check_three(fixture_t *f, bool with_kernel, bool commutative, int where)
+{
+    char *const left = f->buffer, *const right = f->buffer + 100, *const other = f->buffer + 200;
+    memset(left, 5, SEGMENT_BYTES);
+    memset(right, 7, SEGMENT_BYTES);
+    memset(other, 0, SEGMENT_BYTES);
+    f->left = hp_at(left);
+    f->right = hp_at(right);
+    f->result = where == 0   ? hp_at(left)
+                : where == 1 ? hp_at(right)
+                : where == 2 ? hp_at(other)
+                             : hp_scratch();
+    hp_pipeline_t pipeline = prepare(f, 1, 1, emit_three);
+    pipeline.kernel = with_kernel ? kernel : NULL;
+    pipeline.commutative = commutative;
+    pipeline.scratch_per_segment = 1;
+    assert_int_equal(hp_request_start(f->request, &pipeline), HP_OK);
+    assert_true(hp_request_done(f->request));
+    const char expected = !with_kernel && commutative ? 5 + 7 : 3 * 5 + 7;
+    for (unsigned i = 0; i < SEGMENT_BYTES; i++) {
+        assert_int_equal(f->scratch_seen[i], expected);
+        assert_int_equal(left[i], where == 0 ? expected : 5);
+        assert_int_equal(right[i], where == 1 ? expected : 7);
+        assert_int_equal(other[i], where == 2 ? expected : 0);
+    }
+    assert_int_equal(hp_request_counters(f->request)->reductions, 1);
+    assert_int_equal(f->pool.live, 0);
+}
+
+static void reductions_keep_the_order_of_operands(void **state)
+{
+    fixture_t *f = *state;
+    hp_transport_ops_t in_order = hand_ops;
+
+    in_order.reduce = reduce_in_order;
+    for (int where = 0; where < 4; where++) {
+        f->hand.transport.ops = &hand_ops;
+        check_three(f, true, true, where);
+        check_three(f, true, false, where);
+        check_three(f, false, true, where);
+        f->hand.transport.ops = &in_order;
+        check_three(f, false, false, where);
+    }
+    f->hand.transport.ops = &hand_ops;
+}
+
+/* ---- collectives of the MPI below ---- */
+
+static void emit_native(const void *plan, hp_segment_t *segment, uint64_t i)
+{
+    fixture_t *f = of_plan(plan);
+    char *at = f->buffer + i * SEGMENT_BYTES;
+    hp_task_t *up =
+        hp_emit_native(segment, f->lanes[0], HP_NATIVE_REDUCE, hp_at(at), hp_scratch(), SEGMENT_BYTES, 3);
+    hp_task_t *down =
+        hp_emit_native(segment, f->lanes[1], HP_NATIVE_BCAST, hp_of(up), hp_of(up), SEGMENT_BYTES, 4);
+    hp_emit_after(down, up);
+}
+
+static void collectives_go_one_at_a_time_on_a_communicator(void **state)
+{
+    fixture_t *f = *state;
+    hp_pipeline_t pipeline = prepare(f, 3, 3, emit_native);
+
+    pipeline.scratch_per_segment = 1;
+    f->lanes[0] = hp_request_native_lane(f->request, 71);
+    f->lanes[1] = hp_request_native_lane(f->request, 72);
+    assert_int_equal(hp_request_native_lane(f->request, 71), f->lanes[0]); /* however often it is asked for */
+    assert_int_equal(hp_request_start(f->request, &pipeline), HP_OK);
+    assert_int_equal(f->hand.posted, 1); /* of three that are ready */
+    assert_int_equal(f->hand.native, HP_NATIVE_REDUCE);
+    assert_int_equal(f->hand.native_comm, 71);
+    assert_int_equal(f->hand.native_root, 3);
+    assert_ptr_equal(f->hand.native_from, f->buffer);
+    hand_complete(&f->hand, 0);
+    progress_all(f);
+    assert_int_equal(f->hand.posted, 3); /* the next reduction, and a bcast of what the first one made */
+    for (uint32_t i = 1; i < f->hand.posted; i++) {
+        hand_complete(&f->hand, i);
+        progress_all(f);
+    }
+    assert_true(hp_request_done(f->request));
+    assert_int_equal(f->hand.posted, 6);
+    assert_int_equal(f->hand.native, HP_NATIVE_BCAST);
+    assert_int_equal(f->hand.native_comm, 72);
+    assert_int_equal(f->hand.native_root, 4);
+    assert_ptr_equal(f->hand.native_from, f->hand.operations[5].buffer);
+    assert_int_equal(hp_request_counters(f->request)->natives, 6);
+    assert_int_equal(f->pool.live, 0);
+}
+
+/* ---- collectives without tasks ---- */
+
+typedef struct {
+    hp_direct_t direct;
+    fixture_t *f;
+    unsigned steps;
+} direct_plan_t;
+
+/* Done when their counter is 2; then adds right to left. */
+static bool direct_step(hp_request_t *request, hp_direct_t *direct)
+{
+    direct_plan_t *plan = (direct_plan_t *)direct;
+    fixture_t *f = plan->f;
+
+    plan->steps++;
+    direct->counter = f->theirs;
+    direct->value = 2;
+    if (*f->theirs < 2)
+        return false;
+    hp_request_reduce(request, f->buffer, f->buffer + 100, f->buffer, 4);
+    return true;
+}
+
+static hp_status_t start_direct(fixture_t *f, direct_plan_t **plan)
+{
+    const hp_pipeline_t pipeline = {.scratch_bytes = SEGMENT_BYTES,
+                                    .type = {.bytes = 1, .extent = 1, .true_extent = 1},
+                                    .commutative = true,
+                                    .node = &f->node};
+    *plan = hp_request_plan(f->request, sizeof **plan);
+    assert_non_null(*plan);
+    **plan = (direct_plan_t){.f = f};
+    return hp_request_start_direct(f->request, &pipeline, direct_step, &(*plan)->direct);
+}
+
+static void steps_are_called_until_they_are_done(void **state)
+{
+    fixture_t *f = *state;
+    direct_plan_t *plan;
+    bool moved;
+
+    memset(f->buffer, 3, 4);
+    memset(f->buffer + 100, 4, 4);
+    assert_int_equal(start_direct(f, &plan), HP_OK);
+    assert_int_equal(plan->steps, 1);
+    assert_false(hp_request_done(f->request));
+    assert_true(hp_request_waits_for_flags(f->request));
+    assert_int_equal(hp_request_progress(f->request, &moved), HP_OK);
+    assert_false(moved);
+    *f->theirs = 2;
+    assert_int_equal(hp_request_wait(f->request, &moved), HP_OK);
+    assert_true(moved);
+    assert_true(hp_request_done(f->request));
+    assert_false(hp_request_waits_for_flags(f->request));
+    assert_int_equal(plan->steps, 3);
+    assert_int_equal(f->buffer[0], 7);
+    assert_int_equal(f->buffer[4], 0);
+    assert_int_equal(hp_request_counters(f->request)->reductions, 1);
+    start_counted(f, 2, 2); /* and with tasks again */
+    progress_all(f);
+    assert_true(hp_request_done(f->request));
+    assert_int_equal(plan->steps, 3);
+}
+
+static void an_error_ends_the_steps(void **state)
+{
+    fixture_t *f = *state;
+    direct_plan_t *plan;
+    bool moved;
+
+    assert_int_equal(start_direct(f, &plan), HP_OK);
+    *f->theirs = 2;
+    f->hand.local_status = HP_ERR_TRANSPORT;
+    assert_int_equal(hp_request_progress(f->request, &moved), HP_ERR_TRANSPORT);
+    assert_true(hp_request_done(f->request));
+    assert_int_equal(start_direct(f, &plan), HP_ERR_TRANSPORT);
+    assert_true(hp_request_done(f->request));
+}
+
+/* A sleep that would last a minute: what it waits for has come already. */
+static void nobody_sleeps_for_what_has_come(void **state)
+{
+    fixture_t *f = *state;
+    const uint64_t minute_ns = 60000000000u;
+    direct_plan_t *plan;
+
+    *f->theirs = 1;
+    start_counted(f, 2, 2);
+    assert_true(hp_request_waits_for_flags(f->request));
+    hp_request_sleep(f->request, minute_ns);
+    progress_all(f);
+    *f->theirs = 2;
+    hp_request_sleep(f->request, minute_ns);
+    progress_all(f);
+    assert_true(hp_request_done(f->request));
+    *f->theirs = 0;
+    assert_int_equal(start_direct(f, &plan), HP_OK);
+    *f->theirs = 2;
+    hp_request_sleep(f->request, minute_ns);
+    progress_all(f);
+    assert_true(hp_request_done(f->request));
+}
+
+static void counted_lanes_are_forgotten(void **state)
+{
+    fixture_t *f = *state;
+
+    start_counted(f, 2, 2);
+    *f->theirs = 2;
+    progress_all(f);
+    assert_true(hp_request_done(f->request));
+    start_relay(f, 1, 1, 6, 4); /* has none of them */
+    hand_complete(&f->hand, 0);
+    progress_all(f);
+    hand_complete(&f->hand, 1);
+    progress_all(f);
+    assert_true(hp_request_done(f->request));
+    assert_int_equal(*f->mine, 2);
+}
+
 /* Two copies, then a send. */
 static void emit_copies_and_send(const void *plan, hp_segment_t *segment, uint64_t i)
 {
@@ -622,6 +1083,18 @@ int main(void)
         TEST(nothing_to_do_is_done_at_once),
         TEST(pitfall_27_errors_leave_nothing),
         TEST(equal_lanes_are_shared),
+        TEST(waits_end_when_the_counter_has_come),
+        TEST(waits_are_bounded_by_the_window),
+        TEST(settings_keep_segment_order),
+        TEST(waits_wait_for_what_is_before_them),
+        TEST(pulls_read_the_address_when_they_start),
+        TEST(a_pull_that_fails_ends_the_request),
+        TEST(reductions_keep_the_order_of_operands),
+        TEST(collectives_go_one_at_a_time_on_a_communicator),
+        TEST(counted_lanes_are_forgotten),
+        TEST(steps_are_called_until_they_are_done),
+        TEST(an_error_ends_the_steps),
+        TEST(nobody_sleeps_for_what_has_come),
         TEST(the_oldest_segment_goes_first),
         TEST(what_happens_is_recorded),
     };

@@ -18,9 +18,9 @@ typedef struct {
 static const row_t rows[] = {
 #define HP_RULE(collective, nodes_from, nodes_to, bytes_from, bytes_to, algorithm, segment, between, inside, \
                 module, trees, leaders, joined)                                                              \
-    {HP_##collective, nodes_from,         nodes_to,          bytes_from,         bytes_to, #algorithm,       \
-     segment,         HP_SHAPE_##between, HP_SHAPE_##inside, HP_MODULE_##module, trees,    leaders,           \
-     HP_BETWEEN_##joined},
+    {HP_##collective, nodes_from, nodes_to,           bytes_from,        bytes_to,                           \
+     #algorithm,      segment,    HP_SHAPE_##between, HP_SHAPE_##inside, HP_MODULE_##module,                 \
+     trees,           leaders,    HP_BETWEEN_##joined},
 #include "../../tuning/default_rules.def"
 #undef HP_RULE
 };
@@ -49,7 +49,7 @@ static hp_knobs_t default_knobs(void)
     return knobs_with(HP_KNOB_COUNT, NULL);
 }
 
-/* A communicator of `nodes` nodes with two ranks each. */
+/* A communicator of `nodes` nodes with two ranks each, which share memory. */
 static hp_comm_t *comm_of(uint32_t nodes, const hp_knobs_t *knobs)
 {
     hp_comm_t *comm = NULL;
@@ -59,6 +59,7 @@ static hp_comm_t *comm_of(uint32_t nodes, const hp_knobs_t *knobs)
         table[rank] = (hp_locality_t){{rank / 2, 0, 0, 0, rank % 2}};
     assert_int_equal(hp_comm_create(0, 2 * nodes, table, knobs, NULL, &comm), HP_OK);
     free(table);
+    comm->shares_memory = true;
     return comm;
 }
 
@@ -97,7 +98,6 @@ static void pitfall_33_rules_are_used(void **state)
         hp_comm_t *comm = comm_of(nodes_in(row), &knobs);
         const hp_algorithm_t *algorithm = NULL;
         hp_setting_t setting;
-        comm->shares_memory = true; /* without it one node passes */
         assert_int_equal(hp_select(comm, row->collective, row->bytes_from, &algorithm, &setting),
                          HP_OUTCOME_TAKEN);
         assert_string_equal(algorithm->name, row->algorithm);
@@ -132,13 +132,30 @@ static void calls_that_no_rule_covers(void **state)
     const hp_knobs_t knobs = default_knobs();
     const hp_algorithm_t *algorithm;
     hp_setting_t setting;
-    assert_int_equal(outcome_of(&knobs, 8, HP_BARRIER, 0, &algorithm, &setting), HP_OUTCOME_RULE);
-    assert_int_equal(outcome_of(&knobs, 1, HP_BCAST, 1 << 20, &algorithm, &setting), HP_OUTCOME_ONE_NODE);
-    assert_int_equal(hp_select_possible(&knobs, HP_BARRIER, 8, false), HP_OUTCOME_RULE);
-    assert_int_equal(hp_select_possible(&knobs, HP_BARRIER, 8, true), HP_OUTCOME_ONE_NODE);
-    /* On how many nodes is not known there. */
+    assert_int_equal(outcome_of(&knobs, 64, HP_BARRIER, 0, &algorithm, &setting), HP_OUTCOME_RULE);
+    /* On how many nodes is not known there; on two a rule covers it. */
     assert_int_equal(hp_select_possible(&knobs, HP_BARRIER, 0, false), HP_OUTCOME_TAKEN);
-    assert_int_equal(hp_select_possible(&knobs, HP_BCAST, 1 << 20, false), HP_OUTCOME_TAKEN);
+    assert_int_equal(hp_select_possible(&knobs, HP_BCAST, 8, false), HP_OUTCOME_TAKEN);
+    assert_int_equal(hp_select_possible(&knobs, HP_BCAST, 1 << 20, true), HP_OUTCOME_TAKEN);
+}
+
+/* Over the MPI's own messages nothing is to be gained inside a node: unless an algorithm is asked for. */
+static void one_node_whose_ranks_share_nothing(void **state)
+{
+    (void)state;
+    const hp_knobs_t knobs = default_knobs(), forced = knobs_with(HP_KNOB_ID_bcast, "han");
+    const hp_knobs_t *both[] = {&knobs, &forced};
+    const hp_outcome_t expected[] = {HP_OUTCOME_ONE_NODE, HP_OUTCOME_TAKEN};
+    const hp_algorithm_t *algorithm = NULL;
+    hp_setting_t setting;
+    for (unsigned i = 0; i < 2; i++) {
+        hp_comm_t *comm = comm_of(1, both[i]);
+        assert_int_equal(hp_select(comm, HP_BCAST, 1 << 20, &algorithm, &setting), HP_OUTCOME_TAKEN);
+        comm->shares_memory = false;
+        hp_comm_set_knobs(comm, both[i]); /* what the selection remembers is forgotten */
+        assert_int_equal(hp_select(comm, HP_BCAST, 1 << 20, &algorithm, &setting), expected[i]);
+        hp_comm_destroy(comm);
+    }
 }
 
 static void switched_off(void **state)
@@ -193,9 +210,13 @@ static void knobs_rule_over_rules(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pitfall_32_rules_are_sound), cmocka_unit_test(pitfall_33_rules_are_used),
-        cmocka_unit_test(calls_that_no_rule_covers),  cmocka_unit_test(switched_off),
-        cmocka_unit_test(asked_for_by_name),          cmocka_unit_test(knobs_rule_over_rules),
+        cmocka_unit_test(pitfall_32_rules_are_sound),
+        cmocka_unit_test(pitfall_33_rules_are_used),
+        cmocka_unit_test(calls_that_no_rule_covers),
+        cmocka_unit_test(one_node_whose_ranks_share_nothing),
+        cmocka_unit_test(switched_off),
+        cmocka_unit_test(asked_for_by_name),
+        cmocka_unit_test(knobs_rule_over_rules),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

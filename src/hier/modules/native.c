@@ -24,8 +24,10 @@ static bool serves(const hp_comm_t *comm, bool between_nodes, const hp_call_t *c
      * 0. */
     if (!comm->transport->ops->icollective || !hp_type_is_dense(&call->type))
         return false;
-    if (hp_hierarchy_level_count(h) > 2 && !between_nodes)
+    if (!between_nodes && hp_comm_node_shape(comm).levels > 1)
         return false; /* the leads of packages and the like change with the root */
+    if (call->collective != HP_BCAST && !call->commutative && comm->rank_order)
+        return false; /* other teams than those of the communicators that are kept */
     return !between_nodes || call->collective == HP_ALLREDUCE || call->collective == HP_BARRIER ||
            hp_hierarchy_node_leader(h, hp_hierarchy_node_of(h, call->root)) == call->root;
 }

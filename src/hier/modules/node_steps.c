@@ -42,8 +42,10 @@ hp_status_t hp_node_lanes_make(hp_stage_t *stage)
         stage->edges = 10 + slot_waits;
         stage->finish_tasks = 1;
     } else {
-        stage->tasks = 4 * count + 4 + slot_waits; /* wait, read and fold, push; copy and set */
-        stage->edges = 8 * count + 8 + slot_waits;
+        /* Wait, read and fold, push; copy and set; a slot for what an inner stage makes, and one for the way
+         * down. */
+        stage->tasks = 4 * count + 4 + 2 * slot_waits;
+        stage->edges = 8 * count + 8 + 2 * slot_waits;
         stage->scratch = 2;
         stage->finish_tasks = count;
     }

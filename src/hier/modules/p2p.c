@@ -98,7 +98,7 @@ static hp_status_t prepare_dissemination(hp_stage_t *stage, p2p_t *own)
             return HP_ERR_NO_MEM;
     }
     stage->tasks = 2 * own->round_count;
-    stage->edges = own->round_count + 1;
+    stage->edges = 2 * own->round_count;
     return HP_OK;
 }
 

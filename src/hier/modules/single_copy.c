@@ -148,6 +148,10 @@ static void reduce(const hp_stage_t *stage, hp_segment_t *segment, hp_flow_t *fl
         flow->ready =
             hp_emit_wait(segment, lanes->member_down[worker], stage->node->first_step + flow->index + 1);
         flow->value = into.given ? hp_at(into.address) : flow->value;
+    } else if (stage->collective == HP_REDUCE && flow->own == flow->result) {
+        /* In place, and the result is made elsewhere and sent here: to where the lead still reads. */
+        flow->own_read =
+            hp_emit_wait(segment, stage->node->done[lanes->lead], stage->node->first_step + flow->index + 1);
     }
 }
 

@@ -1,0 +1,401 @@
+/* test_node_memory: where everything lies, and how processes come to share it and to read each other. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include "check.h"
+#include "event_engine/mem/node_memory.h"
+
+enum { LINE_BYTES = 64, LEVELS_MAX = 4, MEMBERS_MAX = 9, SLOTS_MAX = 9 };
+
+/* ---- layout ---- */
+
+typedef struct {
+    const char *from, *to;
+} range_t;
+
+static int by_address(const void *a, const void *b)
+{
+    const range_t *x = a, *y = b;
+    return (x->from > y->from) - (x->from < y->from);
+}
+
+static hp_node_shape_t random_shape(check_random_t *random)
+{
+    return (hp_node_shape_t){.members = 1 + check_random_below(random, MEMBERS_MAX),
+                             .levels = 1 + check_random_below(random, LEVELS_MAX),
+                             .slots = 1 + check_random_below(random, SLOTS_MAX),
+                             .slot_bytes = LINE_BYTES * (1 + (size_t)check_random_below(random, 40))};
+}
+
+/* Everything a member owns, as ranges of bytes. Counters keep away from other members' and from each other:
+ * each is given a line. */
+static size_t list_member(const hp_node_memory_t *memory, uint32_t member, range_t *ranges)
+{
+    const hp_node_shape_t *shape = &memory->shape;
+    size_t count = 0;
+    const char *at = (const char *)hp_node_done(memory, member);
+
+    ranges[count++] = (range_t){at, at + LINE_BYTES};
+    at = (const char *)hp_node_address(memory, member, HP_WAY_UP);
+    ranges[count++] = (range_t){at, at + sizeof(void *)};
+    at = (const char *)hp_node_address(memory, member, HP_WAY_DOWN);
+    ranges[count++] = (range_t){at, at + sizeof(void *)};
+    for (unsigned way = 0; way < HP_WAY_COUNT; way++) {
+        for (uint32_t level = 0; level < shape->levels; level++) {
+            at = (const char *)hp_node_counter(memory, member, level, (hp_way_t)way);
+            ranges[count++] = (range_t){at, at + LINE_BYTES};
+            for (uint32_t slot = 0; slot < shape->slots; slot++) {
+                at = hp_node_slot(memory, member, level, (hp_way_t)way, slot);
+                ranges[count++] = (range_t){at, at + shape->slot_bytes};
+            }
+        }
+        for (uint64_t cell = 0; cell < HP_CELLS; cell++) {
+            at = (const char *)hp_node_cell(memory, member, (hp_way_t)way, cell);
+            ranges[count++] = (range_t){at, at + sizeof(hp_cell_t)};
+        }
+    }
+    return count;
+}
+
+static void nothing_overlaps(void **state)
+{
+    (void)state;
+    enum { A_MEMBER = 3 + HP_WAY_COUNT * (LEVELS_MAX * (1 + SLOTS_MAX) + HP_CELLS) };
+    check_random_t random = check_random_start("nothing_overlaps");
+    const pid_t pids[MEMBERS_MAX] = {0};
+    range_t ranges[A_MEMBER * MEMBERS_MAX];
+
+    for (unsigned run = 0; run < 300; run++) {
+        const hp_node_shape_t shape = random_shape(&random);
+        const size_t bytes = hp_node_memory_bytes(&shape);
+        hp_node_memory_t memory;
+        size_t count = 0;
+        char *base = (char *)(uintptr_t)0x10000000; /* addresses only: nothing is touched */
+
+        assert_int_equal(bytes % 4096, 0);
+        assert_int_equal(hp_node_memory_init(&memory, &shape, 0, pids, -1, base), HP_OK);
+        for (uint32_t member = 0; member < shape.members; member++)
+            count += list_member(&memory, member, ranges + count);
+        for (size_t i = 0; i < count; i++) {
+            assert_true(ranges[i].from >= base + LINE_BYTES && ranges[i].to <= base + bytes);
+            const size_t alignment =
+                ranges[i].to - ranges[i].from == sizeof(void *) ? sizeof(void *) : LINE_BYTES;
+            assert_int_equal((uintptr_t)ranges[i].from % alignment, 0);
+        }
+        qsort(ranges, count, sizeof *ranges, by_address);
+        for (size_t i = 1; i < count; i++)
+            assert_true(ranges[i].from >= ranges[i - 1].to);
+        hp_node_memory_fini(&memory);
+    }
+}
+
+static void rings_come_around(void **state)
+{
+    (void)state;
+    const hp_node_shape_t shape = {.members = 2, .levels = 2, .slots = 3, .slot_bytes = 128};
+    const pid_t pids[2] = {0};
+    hp_node_memory_t memory;
+
+    assert_int_equal(hp_node_memory_init(&memory, &shape, 1, pids, -1, (void *)(uintptr_t)0x10000), HP_OK);
+    for (uint64_t step = 0; step < 20; step++) {
+        assert_ptr_equal(hp_node_slot(&memory, 1, 1, HP_WAY_UP, step),
+                         hp_node_slot(&memory, 1, 1, HP_WAY_UP, step + shape.slots));
+        assert_ptr_equal(hp_node_cell(&memory, 1, HP_WAY_DOWN, step),
+                         hp_node_cell(&memory, 1, HP_WAY_DOWN, step + HP_CELLS));
+        assert_ptr_not_equal(hp_node_slot(&memory, 1, 1, HP_WAY_UP, step),
+                             hp_node_slot(&memory, 1, 1, HP_WAY_UP, step + 1));
+    }
+    hp_node_memory_fini(&memory);
+}
+
+/* ---- between processes ---- */
+
+static hp_node_shape_t small_shape(void)
+{
+    return (hp_node_shape_t){.members = 2, .levels = 1, .slots = 2, .slot_bytes = 64};
+}
+
+enum { CHILD_SAW_IT = 42 };
+
+/* The child: opens the parent's file by its number, waits for the parent's counter, answers with its own. */
+static int be_member(pid_t parent, int fd)
+{
+    const hp_node_shape_t shape = small_shape();
+    const pid_t pids[2] = {parent, getpid()};
+    hp_node_memory_t memory;
+    int own_fd;
+
+    if (hp_node_memory_open(parent, fd, &own_fd) != HP_OK ||
+        hp_node_memory_init(&memory, &shape, 1, pids, own_fd, NULL) != HP_OK)
+        return 1;
+    close(own_fd);
+    while (atomic_load_explicit(hp_node_counter(&memory, 0, 0, HP_WAY_DOWN), memory_order_acquire) == 0)
+        usleep(100);
+    const bool right = strcmp(hp_node_slot(&memory, 0, 0, HP_WAY_DOWN, 0), "from the parent") == 0;
+    strcpy(hp_node_slot(&memory, 1, 0, HP_WAY_UP, 0), "from the child");
+    atomic_store_explicit(hp_node_counter(&memory, 1, 0, HP_WAY_UP), 1, memory_order_release);
+    hp_node_memory_fini(&memory);
+    return right ? CHILD_SAW_IT : 2;
+}
+
+/* The file's number is not to be inherited: the child closes it, as another rank never had it. */
+static void two_processes_share(void **state)
+{
+    (void)state;
+    const hp_node_shape_t shape = small_shape();
+    const pid_t pids[2] = {getpid(), 0};
+    const pid_t parent = getpid();
+    hp_node_memory_t memory;
+    int fd, status;
+
+    assert_int_equal(hp_node_memory_file(hp_node_memory_bytes(&shape), &fd), HP_OK);
+    assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
+    const pid_t child = fork();
+    if (child == 0) {
+        close(fd);
+        _exit(be_member(parent, fd));
+    }
+    assert_true(child > 0);
+    assert_int_equal(hp_node_memory_init(&memory, &shape, 0, pids, fd, NULL), HP_OK);
+    for (size_t i = 0; i < memory.bytes; i += 64) /* a new file is zeroed */
+        if (memory.base[i] && memory.base + i != hp_node_slot(&memory, 1, 0, HP_WAY_UP, 0))
+            fail_msg("byte %zu is not 0", i);
+    strcpy(hp_node_slot(&memory, 0, 0, HP_WAY_DOWN, 0), "from the parent");
+    atomic_store_explicit(hp_node_counter(&memory, 0, 0, HP_WAY_DOWN), 1, memory_order_release);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == CHILD_SAW_IT);
+    assert_int_equal(atomic_load(hp_node_counter(&memory, 1, 0, HP_WAY_UP)), 1);
+    assert_string_equal(hp_node_slot(&memory, 1, 0, HP_WAY_UP, 0), "from the child");
+    close(fd);
+    hp_node_memory_fini(&memory);
+}
+
+static void what_cannot_be_opened(void **state)
+{
+    (void)state;
+    int fd = -1;
+    assert_int_equal(hp_node_memory_open(getpid(), 1000000, &fd), HP_ERR_NOT_FOUND);
+    assert_int_equal(hp_node_memory_open(0x7ffffff0, 0, &fd), HP_ERR_NOT_FOUND);
+    assert_int_equal(hp_node_memory_file(SIZE_MAX, &fd), HP_ERR_NO_MEM);
+}
+
+/* A child that has the word, with another value than ours, and stands still until it is killed. */
+static pid_t fork_holder(uint64_t *word, uint64_t value)
+{
+    int ready[2];
+    char byte;
+
+    assert_int_equal(pipe(ready), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+        *word = value;
+        hp_node_allow_pull();
+        if (write(ready[1], "", 1) != 1)
+            _exit(1);
+        for (;;)
+            pause();
+    }
+    assert_true(child > 0);
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    close(ready[0]);
+    close(ready[1]);
+    return child;
+}
+
+static void end(pid_t child)
+{
+    kill(child, SIGKILL);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+}
+
+static void pulls_from_another_process(void **state)
+{
+    (void)state;
+    enum { WORDS = 100000 };
+    const hp_node_shape_t shape = small_shape();
+    uint64_t *words = calloc(WORDS, sizeof *words), *got = calloc(WORDS, sizeof *got);
+    hp_node_memory_t memory;
+
+    assert_true(words && got);
+    for (unsigned i = 0; i < WORDS; i++)
+        words[i] = i;
+    const pid_t child = fork_holder(&words[WORDS - 1], 4711);
+    if (!hp_node_can_pull(child, &words[WORDS - 1], 4711)) {
+        end(child);
+        free(words);
+        free(got);
+        skip(); /* not allowed here: a container without SYS_PTRACE */
+    }
+    assert_false(hp_node_can_pull(child, &words[WORDS - 1], 4712)); /* another process than expected */
+    assert_false(hp_node_can_pull(child, NULL, 0));
+    const pid_t pids[2] = {getpid(), child};
+    assert_int_equal(hp_node_memory_init(&memory, &shape, 0, pids, -1, (void *)(uintptr_t)0x10000), HP_OK);
+    assert_int_equal(hp_node_pull(&memory, 1, words, got, WORDS * sizeof *words), HP_OK);
+    for (unsigned i = 0; i < WORDS; i++)
+        assert_int_equal(got[i], i + 1 == WORDS ? 4711 : i);
+    /* A few bytes in the middle, and an address that is none. */
+    memset(got, 0, 16);
+    assert_int_equal(hp_node_pull(&memory, 1, (char *)words + 13, got, 3), HP_OK);
+    assert_memory_equal(got, (char *)words + 13, 3);
+    assert_int_equal(((char *)got)[3], 0);
+    assert_int_equal(hp_node_pull(&memory, 1, NULL, got, 8), HP_ERR_PEER);
+    end(child);
+    assert_int_equal(hp_node_pull(&memory, 1, words, got, 8), HP_ERR_PEER);
+    assert_false(hp_node_can_pull(child, &words[WORDS - 1], 4711));
+    hp_node_memory_fini(&memory);
+    free(words);
+    free(got);
+}
+
+static void pulls_inside_the_process(void **state)
+{
+    (void)state;
+    const hp_node_shape_t shape = small_shape();
+    const pid_t pids[2] = {0};
+    const char from[] = "the other member";
+    char to[sizeof from] = "";
+    hp_node_memory_t memory;
+
+    assert_int_equal(hp_node_memory_init(&memory, &shape, 0, pids, -1, (void *)(uintptr_t)0x10000), HP_OK);
+    assert_int_equal(hp_node_pull(&memory, 1, from, to, sizeof from), HP_OK);
+    assert_string_equal(to, from);
+    hp_node_memory_fini(&memory);
+}
+
+static void clear_is_what_all_have_read(void **state)
+{
+    (void)state;
+    const hp_node_shape_t shape = {.members = 3, .levels = 1, .slots = 2, .slot_bytes = 64};
+    const pid_t pids[3] = {0};
+    const size_t bytes = hp_node_memory_bytes(&shape);
+    void *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    hp_node_memory_t memory;
+
+    assert_ptr_not_equal(base, MAP_FAILED);
+    assert_int_equal(hp_node_memory_init(&memory, &shape, 1, pids, -1, base), HP_OK);
+    assert_true(hp_node_is_clear(&memory, 0));
+    assert_false(hp_node_is_clear(&memory, 1));
+    atomic_store(hp_node_done(&memory, 0), 5);
+    atomic_store(hp_node_done(&memory, 1), 7);
+    assert_false(hp_node_is_clear(&memory, 1));
+    atomic_store(hp_node_done(&memory, 2), 3);
+    assert_true(hp_node_is_clear(&memory, 1));
+    assert_true(hp_node_is_clear(&memory, 3));
+    assert_false(hp_node_is_clear(&memory, 4));
+    atomic_store(hp_node_done(&memory, 2), 6);
+    assert_true(hp_node_is_clear(&memory, 5)); /* it looked again */
+    assert_false(hp_node_is_clear(&memory, 6));
+    hp_node_memory_fini(&memory); /* not ours to unmap */
+    assert_int_equal(atomic_load(hp_node_done(&memory, 0)), 5);
+    munmap(base, bytes);
+}
+
+/* ---- sleeping ---- */
+
+enum { LONG_NS = 2000000000, WOKEN = 43, SLEPT_THROUGH = 44 };
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* Sleeps until the counter has the value, saying on the way that it is about to. */
+static int sleep_until(const hp_node_memory_t *memory, const hp_counter_t *counter, bool any, uint64_t value)
+{
+    const uint64_t start = now_ns();
+    bool slept = false;
+
+    while (atomic_load_explicit(counter, memory_order_acquire) < value) {
+        const uint32_t rings = hp_node_sleep_begin(memory, any ? NULL : counter);
+        if (atomic_load_explicit(counter, memory_order_acquire) >= value) {
+            hp_node_sleep_cancel(memory);
+            break;
+        }
+        atomic_fetch_add(hp_node_done(memory, memory->own), 1);
+        hp_node_sleep_wait(memory, rings, LONG_NS);
+        slept = true;
+        if (now_ns() - start >= LONG_NS)
+            return SLEPT_THROUGH;
+    }
+    return slept ? WOKEN : 0;
+}
+
+/* A member that sleeps is woken by who sets its counter, or any if it waits for any; long before its time is
+ * over. */
+static void who_sets_a_counter_wakes_who_sleeps_for_it(void **state)
+{
+    (void)state;
+    const hp_node_shape_t shape = small_shape();
+    const pid_t pids[2] = {0};
+    int fd, status;
+
+    for (int any = 0; any < 2; any++) {
+        hp_node_memory_t memory;
+        assert_int_equal(hp_node_memory_file(hp_node_memory_bytes(&shape), &fd), HP_OK);
+        assert_int_equal(hp_node_memory_init(&memory, &shape, 0, pids, fd, NULL), HP_OK);
+        memory.wakes = true;
+        hp_counter_t *counter = hp_node_counter(&memory, 0, 0, HP_WAY_DOWN);
+        hp_counter_t *other = hp_node_counter(&memory, 0, 0, HP_WAY_UP);
+        const pid_t child = fork();
+        if (child == 0) {
+            memory.own = 1;
+            _exit(sleep_until(&memory, counter, any, 3));
+        }
+        for (uint64_t value = 1; value <= 3; value++) {
+            while (atomic_load(hp_node_done(&memory, 1)) < (any ? 2 * value - 1 : value))
+                usleep(100); /* it is about to sleep, or does */
+            if (any) {
+                hp_node_set(&memory, other, value); /* wakes it too, in vain */
+                while (atomic_load(hp_node_done(&memory, 1)) < 2 * value)
+                    usleep(100);
+            }
+            hp_node_set(&memory, counter, value);
+        }
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_true(WIFEXITED(status));
+        assert_int_equal(WEXITSTATUS(status), WOKEN);
+        close(fd);
+        hp_node_memory_fini(&memory);
+    }
+}
+
+static void a_sleep_ends_when_its_time_is_over(void **state)
+{
+    (void)state;
+    const hp_node_shape_t shape = small_shape();
+    const pid_t pids[2] = {0};
+    const uint64_t nap_ns = 20000000;
+    hp_node_memory_t memory;
+    int fd;
+
+    assert_int_equal(hp_node_memory_file(hp_node_memory_bytes(&shape), &fd), HP_OK);
+    assert_int_equal(hp_node_memory_init(&memory, &shape, 0, pids, fd, NULL), HP_OK);
+    const uint64_t start = now_ns();
+    const uint32_t rings = hp_node_sleep_begin(&memory, NULL);
+    hp_node_sleep_wait(&memory, rings, nap_ns);
+    assert_true(now_ns() - start >= nap_ns);
+    close(fd);
+    hp_node_memory_fini(&memory);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nothing_overlaps),
+        cmocka_unit_test(rings_come_around),
+        cmocka_unit_test(two_processes_share),
+        cmocka_unit_test(what_cannot_be_opened),
+        cmocka_unit_test(pulls_from_another_process),
+        cmocka_unit_test(pulls_inside_the_process),
+        cmocka_unit_test(clear_is_what_all_have_read),
+        cmocka_unit_test(who_sets_a_counter_wakes_who_sleeps_for_it),
+        cmocka_unit_test(a_sleep_ends_when_its_time_is_over),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,150 @@
+/* test_team: every member of a team has the same picture of it, whoever leads: random tables, every root,
+ * several leaders. */
+#include <stdbool.h>
+#include "places.h"
+#include "topo_tree/team.h"
+
+enum { RANKS_MAX = 24, LEADERS = 5 };
+
+/* Is rank in a team of that depth: does it lead its group one further in? */
+static bool is_member(const hp_hierarchy_t *h, const hp_leads_t *leads, uint32_t depth, uint32_t rank)
+{
+    return hp_leads_of(h, leads, depth + 1, hp_hierarchy_group_of(h, depth + 1, rank)) == rank;
+}
+
+static void check_leads(const hp_hierarchy_t *h, const hp_leads_t *leads)
+{
+    const uint32_t levels = hp_hierarchy_level_count(h);
+
+    for (uint32_t depth = 0; depth <= levels; depth++)
+        for (uint32_t group = 0; group < hp_hierarchy_group_count(h, depth); group++) {
+            const uint32_t lead = hp_leads_of(h, leads, depth, group);
+            assert_int_equal(hp_hierarchy_group_of(h, depth, lead), group); /* it is in the group */
+            for (uint32_t inner = depth; inner <= levels; inner++) /* and leads all of its own within */
+                assert_int_equal(hp_leads_of(h, leads, inner, hp_hierarchy_group_of(h, inner, lead)), lead);
+        }
+    assert_int_equal(hp_leads_of(h, leads, 0, 0), leads->root);
+}
+
+static void check_team(const hp_hierarchy_t *h, const hp_leads_t *leads, uint32_t depth, uint32_t rank)
+{
+    const hp_team_t team = hp_team_of(h, leads, depth, rank);
+    bool seen[RANKS_MAX] = {false};
+    uint32_t subgroups;
+
+    assert_int_equal(team.level, hp_hierarchy_level(h, depth));
+    hp_hierarchy_subgroups(h, depth, hp_hierarchy_group_of(h, depth, rank), &subgroups);
+    assert_int_equal(team.count, subgroups);
+    assert_true(team.position < team.count);
+    assert_int_equal(hp_team_rank(&team, team.position), rank);
+    assert_int_equal(hp_team_rank(&team, 0),
+                     hp_leads_of(h, leads, depth, hp_hierarchy_group_of(h, depth, rank)));
+    for (uint32_t position = 0; position < team.count; position++) {
+        const uint32_t member = hp_team_rank(&team, position);
+        const hp_team_t theirs = hp_team_of(h, leads, depth, member);
+        assert_false(seen[member]);
+        seen[member] = true;
+        assert_true(is_member(h, leads, depth, member));
+        assert_int_equal(theirs.position, position);
+        assert_int_equal(theirs.count, team.count);
+        for (uint32_t other = 0; other < team.count; other++)
+            assert_int_equal(hp_team_rank(&theirs, other), hp_team_rank(&team, other));
+    }
+}
+
+static void check_rank(const hp_hierarchy_t *h, const hp_leads_t *leads, uint32_t rank)
+{
+    const uint32_t levels = hp_hierarchy_level_count(h), top = hp_leads_top(h, leads, rank);
+
+    assert_int_equal(top == 0, rank == leads->root);
+    for (uint32_t depth = 0; depth < levels; depth++) {
+        const bool member = depth + 1 >= top; /* what team.h says of the top */
+        assert_int_equal(is_member(h, leads, depth, rank), member);
+        if (member)
+            check_team(h, leads, depth, rank);
+    }
+}
+
+/* A message goes up from every rank to the root, by the teams' leads, once through each level. */
+static void check_reaches_root(const hp_hierarchy_t *h, const hp_leads_t *leads, uint32_t rank)
+{
+    uint32_t depth = hp_hierarchy_level_count(h);
+
+    for (; depth-- > 0;) {
+        const hp_team_t team = hp_team_of(h, leads, depth, rank);
+        rank = hp_team_rank(&team, 0);
+    }
+    assert_int_equal(rank, leads->root);
+}
+
+static void check_table(check_random_t *random, uint32_t count, const hp_locality_t *table, uint32_t mask)
+{
+    hp_hierarchy_t *h = NULL;
+
+    assert_int_equal(hp_hierarchy_create(count, table, mask, check_random_below(random, 8) == 0, &h), HP_OK);
+    for (uint32_t root = 0; root < count; root++)
+        for (uint32_t leader = 0; leader < LEADERS; leader++) {
+            const hp_leads_t leads = {.root = root, .leader = leader};
+            check_leads(h, &leads);
+            for (uint32_t rank = 0; rank < count; rank++) {
+                check_rank(h, &leads, rank);
+                check_reaches_root(h, &leads, rank);
+            }
+        }
+    hp_hierarchy_destroy(h);
+}
+
+static void teams_agree_on_random_tables(void **state)
+{
+    (void)state;
+    check_random_t random = check_random_start("teams_agree_on_random_tables");
+    for (unsigned run = 0; run < 150; run++) {
+        const uint32_t count = 1 + check_random_below(&random, RANKS_MAX);
+        hp_locality_t *table = places_random(&random, count);
+        check_table(&random, count, table, check_random_below(&random, PLACES_ALL_LEVELS + 1));
+        free(table);
+    }
+}
+
+static void teams_agree_on_machines(void **state)
+{
+    (void)state;
+    static const char *const machines[] = {"node:1 core:8", "node:4 core:1", "node:2 package:2 core:3",
+                                           "node:3 package:2 numa:2 l3:1 core:2", "node:2 package:1 core:12"};
+    check_random_t random = check_random_start("teams_agree_on_machines");
+    for (size_t i = 0; i < ARRAY_LENGTH(machines); i++)
+        for (uint32_t count = 1; count <= RANKS_MAX; count += 1 + count / 3) {
+            hp_locality_t *table = places_synthetic(machines[i], count);
+            check_table(&random, count, table, PLACES_ALL_LEVELS);
+            free(table);
+        }
+}
+
+/* Which ranks lead a node that does not hold the root: one after the other, and around. */
+static void leaders_take_turns(void **state)
+{
+    (void)state;
+    enum { COUNT = 12, PER_NODE = 4 };
+    hp_locality_t *table = places_synthetic("node:3 package:2 core:2", COUNT);
+    hp_hierarchy_t *h = NULL;
+
+    assert_int_equal(hp_hierarchy_create(COUNT, table, PLACES_ALL_LEVELS, false, &h), HP_OK);
+    for (uint32_t leader = 0; leader < 2 * PER_NODE; leader++) {
+        const hp_leads_t leads = {.root = 5, .leader = leader};
+        assert_int_equal(hp_leads_of(h, &leads, 1, 0), leader % PER_NODE);
+        assert_int_equal(hp_leads_of(h, &leads, 1, 1), 5); /* the root's own node */
+        assert_int_equal(hp_leads_of(h, &leads, 1, 2), 2 * PER_NODE + leader % PER_NODE);
+    }
+    hp_hierarchy_destroy(h);
+    free(table);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(teams_agree_on_random_tables),
+        cmocka_unit_test(teams_agree_on_machines),
+        cmocka_unit_test(leaders_take_turns),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

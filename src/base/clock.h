@@ -13,8 +13,6 @@ static inline uint64_t hp_clock_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-
-
 /* For the body of a loop that looks at memory until another processor changes it. */
 static inline void hp_cpu_relax(void)
 {

@@ -617,7 +617,8 @@ static hp_status_t run_task(hp_request_t *request, hp_task_t *task)
     case TASK_PUSH:
         request->counters.pushes++;
         return hp_node_push(request->pipeline.node, task->member, operand_address(task->in),
-                            (char *)*task->address + task->offset, task->count * request->pipeline.type.bytes);
+                            (char *)*task->address + task->offset,
+                            task->count * request->pipeline.type.bytes);
     default: /* TASK_SET */
         request->counters.sets++;
         hp_node_set(request->pipeline.node, request->lanes[task->lane].counter, task->value);
@@ -823,7 +824,8 @@ bool hp_request_waits_for_flags(const hp_request_t *request)
     return request->counters.in_flight == 0 && request->pipeline.node && !hp_request_done(request);
 }
 
-/* The counters that the heads of lanes wait for: how many, and the last of them. *set: one of them has come. */
+/* The counters that the heads of lanes wait for: how many, and the last of them. *set: one of them has come.
+ */
 static uint32_t pending_flags(const hp_request_t *request, const hp_counter_t **counter, bool *set)
 {
     uint32_t count = 0;

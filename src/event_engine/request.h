@@ -98,19 +98,20 @@ int32_t hp_request_native_lane(hp_request_t *request, hp_handle_t comm);
 /* Emits the first window of segments and posts what is ready. On an error nothing is in flight. */
 hp_status_t hp_request_start(hp_request_t *request, const hp_pipeline_t *pipeline);
 
-/* A collective that needs no engine: so short that emitting tasks would cost more than it takes. Its step is called
- * until it says that it is done, the first time at once; it must not block. */
+/* A collective that needs no engine: so short that emitting tasks would cost more than it takes. Its step is
+ * called until it says that it is done, the first time at once; it must not block. */
 typedef struct {
     /* What it waits for, when the last step was not done: the counter to reach that value. */
     const hp_counter_t *counter;
     uint64_t value;
 } hp_direct_t;
 typedef bool (*hp_step_fn_t)(hp_request_t *request, hp_direct_t *direct);
-/* direct: the beginning of the plan. pipeline: type, op, kernel, commutative, scratch_bytes and node are used. */
+/* direct: the beginning of the plan. pipeline: type, op, kernel, commutative, scratch_bytes and node are
+ * used. */
 hp_status_t hp_request_start_direct(hp_request_t *request, const hp_pipeline_t *pipeline, hp_step_fn_t step,
                                     hp_direct_t *direct);
-/* result = left (op) right, as the pipeline says. result may be left or right. An error ends the collective after
- * the step. */
+/* result = left (op) right, as the pipeline says. result may be left or right. An error ends the collective
+ * after the step. */
 void hp_request_reduce(hp_request_t *request, const void *left, void *right, void *result, size_t count);
 
 /* Takes completions and does everything they make possible, without blocking. *moved tells whether anything
@@ -121,8 +122,8 @@ hp_status_t hp_request_progress(hp_request_t *request, bool *moved);
 hp_status_t hp_request_wait(hp_request_t *request, bool *moved);
 bool hp_request_done(const hp_request_t *request);
 
-/* Is nothing in flight that the MPI below must move, and only flags of the node are waited for? Then the rank may sleep
- * until one of them is set, or the time is over. */
+/* Is nothing in flight that the MPI below must move, and only flags of the node are waited for? Then the rank
+ * may sleep until one of them is set, or the time is over. */
 bool hp_request_waits_for_flags(const hp_request_t *request);
 void hp_request_sleep(const hp_request_t *request, uint64_t timeout_ns);
 

@@ -88,6 +88,7 @@ hp_node_shape_t hp_comm_node_shape(const hp_comm_t *comm)
 void hp_comm_set_node_memory(hp_comm_t *comm, const hp_node_memory_t *memory)
 {
     comm->node_memory = *memory;
+    comm->node_memory.wakes = comm->crowded;
     comm->has_node_memory = true;
 }
 
@@ -111,6 +112,8 @@ hp_status_t hp_comm_create(uint32_t rank, uint32_t size, const hp_locality_t *ta
         status = hp_hierarchy_create(size, table, levels, false, &comm->hierarchy);
     if (status == HP_OK && !hp_hierarchy_is_contiguous(comm->hierarchy))
         status = create_rank_order(comm, table, levels);
+    if (status == HP_OK && knobs->reproducible)
+        status = hp_hierarchy_create(size, table, levels, true, &comm->flat);
     if (status == HP_OK)
         status = hp_request_create(transport, &comm->pool, &comm->request);
     if (status != HP_OK) {
@@ -135,9 +138,11 @@ void hp_comm_destroy(hp_comm_t *comm)
             hp_neighbors_fini(&comm->trees[i].neighbors);
     if (comm->has_node_memory)
         hp_node_memory_fini(&comm->node_memory);
+    free(comm->choices);
     hp_request_destroy(comm->request);
     hp_arena_fini(&comm->arena);
     hp_pool_fini(&comm->pool);
+    hp_hierarchy_destroy(comm->flat);
     hp_hierarchy_destroy(comm->rank_order);
     hp_hierarchy_destroy(comm->hierarchy);
     free(comm);
@@ -172,6 +177,13 @@ const hp_neighbors_t *hp_comm_tree(hp_comm_t *comm, const hp_shapes_t *shapes, u
     return tree->valid ? &tree->neighbors : NULL;
 }
 
+void hp_comm_set_knobs(hp_comm_t *comm, const hp_knobs_t *knobs)
+{
+    comm->knobs = *knobs;
+    free(comm->choices);
+    comm->choices = NULL;
+}
+
 uint32_t hp_comm_tag(const hp_comm_t *comm, uint32_t channel)
 {
     return (comm->sequence % 4096) * 8 + channel;
@@ -181,13 +193,14 @@ typedef struct {
     uint64_t empty_polls, since_ns, nudged_ns;
 } hp_flag_wait_t;
 
-/* Waiting for flags of the node alone. A look costs a few ns, so more of them fit before the core is given up. Whoever
- * sets a flag wakes who sleeps for it, so a sleep costs a wake-up and no more; with more ranks than cores it keeps this
- * rank out of the way of those that others wait for. A peer may itself wait for a message that the program sent before this
- * collective: hence the nudges, a tenth of the time at most. */
+/* Waiting for flags of the node alone. A look costs a few ns, so more of them fit before the core is given
+ * up. Whoever sets a flag wakes who sleeps for it, so a sleep costs a wake-up and no more; with more ranks
+ * than cores it keeps this rank out of the way of those that others wait for. A peer may itself wait for a
+ * message that the program sent before this collective: hence the nudges, a tenth of the time at most. */
 static void idle_for_flags(hp_comm_t *comm, hp_flag_wait_t *wait)
 {
-    const uint64_t yields_ns = comm->crowded ? 10000 : comm->sleep_after_ns, nudge_ns = 20000, nap_ns = 200000;
+    const uint64_t yields_ns = comm->crowded ? 10000 : comm->sleep_after_ns, nudge_ns = 20000,
+                   nap_ns = 200000;
 
     if (++wait->empty_polls <= (comm->crowded ? 1 : 20) * (uint64_t)comm->knobs.spin_polls) {
         if (!comm->crowded)

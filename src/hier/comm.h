@@ -34,6 +34,8 @@ typedef struct {
     hp_hierarchy_t *hierarchy; /* by topology */
     hp_hierarchy_t
         *rank_order; /* flat, for non-commutative reductions; NULL when hierarchy keeps rank order itself */
+    hp_hierarchy_t
+        *flat; /* all ranks in one row, for reproducible reductions; NULL where they are not asked for */
     hp_pool_t pool;
     hp_arena_t arena; /* what the collective in execution keeps of its stages */
     hp_transport_t *transport;
@@ -47,9 +49,10 @@ typedef struct {
     /* Communicators of the MPI below for the levels' teams, made when first used. */
     bool native_made[HP_LEVEL_COUNT][HP_WAY_COUNT];
     hp_handle_t native_comms[HP_LEVEL_COUNT][HP_WAY_COUNT];
-    bool crowded;            /* more ranks than cores on this node */
-    uint64_t sleep_after_ns; /* when waiting; by how crowded the node is */
-    uint32_t sequence;       /* collectives started, for tags; the same on all ranks */
+    bool crowded;               /* more ranks than cores on this node */
+    uint64_t sleep_after_ns;    /* when waiting; by how crowded the node is */
+    uint32_t sequence;          /* collectives started, for tags; the same on all ranks */
+    struct hp_choices *choices; /* what the selection remembers; NULL: nothing. Forgotten when knobs change */
     hp_cached_tree_t trees[HP_TREE_CACHE];
     uint32_t next_tree;
 } hp_comm_t;
@@ -74,6 +77,9 @@ uint32_t hp_comm_node_member(const hp_comm_t *comm, uint32_t rank);
 bool hp_comm_may_share(const hp_comm_t *comm);
 /* The shape of that memory: by the hierarchy and the knobs. */
 hp_node_shape_t hp_comm_node_shape(const hp_comm_t *comm);
+
+/* Other knobs, from the next collective on. */
+void hp_comm_set_knobs(hp_comm_t *comm, const hp_knobs_t *knobs);
 
 /* The tag of a message of the current collective. channel: 0..7, separates the streams one collective has
  * between two ranks. Fits the 32767 that MPI guarantees for tags. */

@@ -32,13 +32,17 @@ static inline unsigned hp_stats_bin(uint64_t bytes)
  * call the 5 ns of an atomic one. Set before the first count. */
 extern bool hp_stats_threads;
 
+static inline void hp_stats_add(uint64_t *counter, uint64_t amount)
+{
+    if (hp_stats_threads)
+        __atomic_fetch_add(counter, amount, __ATOMIC_RELAXED);
+    else
+        *counter += amount;
+}
+
 static inline void hp_stats_count(hp_collective_t collective, unsigned bin, hp_outcome_t outcome)
 {
-    uint64_t *counter = &hp_stats[collective][bin].calls[outcome];
-    if (hp_stats_threads)
-        __atomic_fetch_add(counter, 1, __ATOMIC_RELAXED);
-    else
-        ++*counter;
+    hp_stats_add(&hp_stats[collective][bin].calls[outcome], 1);
 }
 
 /* Sums over all sizes: calls intercepted, calls taken, bytes of the taken ones. */

@@ -109,7 +109,7 @@ static hp_knobs_t knobs_of(const case_t *c)
 }
 
 /* False: the library leaves the call to the MPI below. runs: what is done, for the table. */
-static bool choose(const case_t *c, const hp_comm_t *comm, collective_t *call, char *runs)
+static bool choose(const case_t *c, hp_comm_t *comm, collective_t *call, char *runs)
 {
     hp_outcome_t outcome = HP_OUTCOME_EMPTY;
     if (c->bytes || c->collective == HP_BARRIER)

@@ -23,9 +23,9 @@ typedef struct {
     const hp_exchange_t *exchange;
     uint32_t count, block_count;
     data_t data[COUNT_MAX];
-    uint32_t next[COUNT_MAX];  /* step of each position */
-    bool sent[COUNT_MAX];      /* of that step */
-    data_t *mail;              /* [from][to][half]: the message on its way */
+    uint32_t next[COUNT_MAX]; /* step of each position */
+    bool sent[COUNT_MAX];     /* of that step */
+    data_t *mail;             /* [from][to][half]: the message on its way */
     hp_blocks_t mail_blocks[COUNT_MAX][COUNT_MAX][2];
     uint32_t sends[COUNT_MAX]; /* blocks that a position has sent */
 } run_t;
@@ -47,7 +47,8 @@ static data_t *mail_of(run_t *run, uint32_t from, uint32_t to, bool finished)
 /* Posts the send of the step a position is at; a message may be on its way already. False: nothing moved. */
 static bool send(run_t *run, uint32_t position, const hp_exchange_step_t *step)
 {
-    hp_blocks_t *blocks = step->to == HP_NOBODY ? NULL : &run->mail_blocks[position][step->to][step->finished];
+    hp_blocks_t *blocks =
+        step->to == HP_NOBODY ? NULL : &run->mail_blocks[position][step->to][step->finished];
     if (run->sent[position])
         return false;
     if (blocks) {

@@ -170,8 +170,8 @@ static double no_bytes(double bytes, int count)
 static const bench_collective_t collectives[] = {
     {"bcast", HANPMPI_HINT_BCAST, "tree", true, false, false, run_bcast, fill_bcast, validate_bcast, message,
      copies_to_the_others, one},
-    {"reduce", HANPMPI_HINT_REDUCE, "tree", true, true, false, run_reduce, fill_reduction, validate_reduce, message,
-     contributions_and_result, one},
+    {"reduce", HANPMPI_HINT_REDUCE, "tree", true, true, false, run_reduce, fill_reduction, validate_reduce,
+     message, contributions_and_result, one},
     {"allreduce", HANPMPI_HINT_ALLREDUCE, "tree", false, true, false, run_allreduce, fill_reduction,
      validate_allreduce, shares_twice, contributions_and_results, ring_twice},
     {"barrier", HANPMPI_HINT_BARRIER, "han", false, false, true, run_barrier, fill_nothing, validate_nothing,

@@ -43,8 +43,8 @@ typedef struct {
     const char *library_version, *library_backend; /* NULL: not loaded; "none": loaded, not active */
 } bench_job_t;
 
-/* After MPI_Init. hints: KEY=VALUE texts for the library's side. sync_library: the barriers between repetitions are the
- * library's, for both sides; else the host MPI's. Collective. */
+/* After MPI_Init. hints: KEY=VALUE texts for the library's side. sync_library: the barriers between
+ * repetitions are the library's, for both sides; else the host MPI's. Collective. */
 void bench_job_init(bench_job_t *job, char *const *hints, int hint_count, bool sync_library);
 void bench_job_fini(bench_job_t *job);
 

@@ -64,7 +64,8 @@ static const struct argp_option descriptions[] = {
      "info key for the library's communicator (hanpmpi.h); may be given several times", 2},
     {"force", KEY_FORCE, 0, 0, "take every call that can be taken, whatever the rules say", 2},
     {"sync", KEY_SYNC, "WHOSE", 0,
-     "whose barrier separates repetitions, of both sides: host, or library (with more ranks than cores and an MPI that "
+     "whose barrier separates repetitions, of both sides: host, or library (with more ranks than cores and "
+     "an MPI that "
      "spins, the host's own barrier is most of what is measured). Default host",
      2},
     {0, 0, 0, 0, "How long:", 3},

@@ -145,6 +145,8 @@ static void wake(const hp_node_memory_t *memory, const hp_counter_t *counter)
 void hp_node_set(const hp_node_memory_t *memory, hp_counter_t *counter, uint64_t value)
 {
     atomic_store_explicit(counter, value, memory_order_release);
+    if (!memory->wakes) /* the fence would wait until the line is ours: most of a short message's time */
+        return;
     atomic_thread_fence(memory_order_seq_cst);
     if (atomic_load_explicit(&head_of(memory)->sleepers, memory_order_relaxed))
         wake(memory, counter);
@@ -213,7 +215,8 @@ static hp_status_t move(move_fn_t move_some, pid_t pid, char *own, char *others,
     return HP_OK;
 }
 
-hp_status_t hp_node_pull(const hp_node_memory_t *memory, uint32_t member, const void *from, void *to, size_t bytes)
+hp_status_t hp_node_pull(const hp_node_memory_t *memory, uint32_t member, const void *from, void *to,
+                         size_t bytes)
 {
     const pid_t pid = memory->pids[member];
 
@@ -223,7 +226,8 @@ hp_status_t hp_node_pull(const hp_node_memory_t *memory, uint32_t member, const 
     return HP_OK;
 }
 
-hp_status_t hp_node_push(const hp_node_memory_t *memory, uint32_t member, const void *from, void *to, size_t bytes)
+hp_status_t hp_node_push(const hp_node_memory_t *memory, uint32_t member, const void *from, void *to,
+                         size_t bytes)
 {
     const pid_t pid = memory->pids[member];
 

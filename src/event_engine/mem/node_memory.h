@@ -59,12 +59,13 @@ typedef struct {
 
 typedef struct {
     hp_node_shape_t shape;
-    uint32_t own;     /* this rank's number */
-    pid_t *pids;      /* of the members; 0: in this process */
-    char *base;       /* of the mapping */
+    uint32_t own; /* this rank's number */
+    pid_t *pids;  /* of the members; 0: in this process */
+    char *base;   /* of the mapping */
     size_t member_bytes;
-    size_t bytes;     /* mapped; 0: the memory is not ours to unmap */
-    uint64_t step;    /* the next one; the same on all ranks of the communicator */
+    size_t bytes;  /* mapped; 0: the memory is not ours to unmap */
+    bool wakes;    /* members sleep soon, and are woken; the same on all. Else they look again now and then */
+    uint64_t step; /* the next one; the same on all ranks of the communicator */
     uint64_t cleared; /* all members' DONE was seen at this or beyond */
 } hp_node_memory_t;
 
@@ -82,13 +83,13 @@ hp_status_t hp_node_memory_init(hp_node_memory_t *out, const hp_node_shape_t *sh
                                 const pid_t *pids, int fd, void *base);
 void hp_node_memory_fini(hp_node_memory_t *memory);
 
-/* Sets a counter or the flag of a cell, and wakes the members that sleep until it is. */
+/* Sets a counter or the flag of a cell, and (memory->wakes) wakes the members that sleep until it is. */
 void hp_node_set(const hp_node_memory_t *memory, hp_counter_t *counter, uint64_t value);
 
 /* Sleeping until a counter is set (NULL: any), or until the time is over:
  *   begin; look at the counters once more; either cancel, or wait
- * A setter stores the counter, then looks for sleepers; a sleeper says that it sleeps, then looks at the counter. Both have a
- * full fence in between, so one of them sees the other. */
+ * A setter stores the counter, then looks for sleepers; a sleeper says that it sleeps, then looks at the
+ * counter. Both have a full fence in between, so one of them sees the other. */
 uint32_t hp_node_sleep_begin(const hp_node_memory_t *memory, const hp_counter_t *counter);
 void hp_node_sleep_cancel(const hp_node_memory_t *memory);
 void hp_node_sleep_wait(const hp_node_memory_t *memory, uint32_t rings, uint64_t timeout_ns);
@@ -106,7 +107,8 @@ void **hp_node_address(const hp_node_memory_t *memory, uint32_t member, hp_way_t
 hp_status_t hp_node_pull(const hp_node_memory_t *memory, uint32_t member, const void *from, void *to,
                          size_t bytes);
 /* The same in the other direction: to the member's address `to`. */
-hp_status_t hp_node_push(const hp_node_memory_t *memory, uint32_t member, const void *from, void *to, size_t bytes);
+hp_status_t hp_node_push(const hp_node_memory_t *memory, uint32_t member, const void *from, void *to,
+                         size_t bytes);
 /* May this process read that one's memory? expected: what lies at address there. */
 bool hp_node_can_pull(pid_t pid, const uint64_t *address, uint64_t expected);
 /* Lets other processes of this user read this one's memory where the kernel asks for it (Yama). */

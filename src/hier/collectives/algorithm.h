@@ -20,7 +20,7 @@ struct hp_setting {
     uint32_t trees; /* roots that take turns, segment by segment, where the algorithm has a choice; >= 1 */
     hp_modules_t modules;
     hp_between_t between; /* how the module p2p joins the nodes */
-    uint32_t leaders; /* ranks of each node that take turns to lead it; >= 1 */
+    uint32_t leaders;     /* ranks of each node that take turns to lead it; >= 1 */
 };
 
 /* Starts call on comm->request. HP_OK, or an error with nothing in flight. */

@@ -167,6 +167,7 @@ static bool serves(const hp_comm_t *comm, const hp_call_t *call)
 {
     return comm->has_node_memory && comm->shares_memory && hp_hierarchy_node_count(comm->hierarchy) == 1 &&
            call->count * call->type.bytes <= HP_FLAGS_BYTES_MAX && hp_type_is_dense(&call->type) &&
+           !(comm->knobs.reproducible && call->count > 0 && call->collective != HP_BCAST) &&
            (call->commutative || call->collective == HP_BCAST ||
             (!comm->rank_order && (call->collective == HP_ALLREDUCE || call->root == 0)));
 }

@@ -7,6 +7,7 @@ typedef struct {
     hp_leads_t leads;
     hp_stage_t stages[HP_LEVEL_COUNT]; /* innermost first */
     uint32_t stage_count;
+    hp_stage_t in_order; /* reproducible reductions: the way up instead of the stages' */
 } turn_t;
 
 typedef struct {
@@ -15,6 +16,7 @@ typedef struct {
     hp_cut_t cut;
     uint64_t segment_count;
     bool in_place;
+    bool in_order;       /* up along all ranks in their order, whatever nodes they are on */
     bool result_here;    /* this rank gets a result from the reduction itself */
     int32_t forward;     /* lane from rank 0 to the root, or its other end; -1: not needed, or not here */
     hp_node_use_t *node; /* NULL: no memory of the node is used, or not here */
@@ -60,11 +62,18 @@ static hp_place_t place_of(const plan_t *p, const turn_t *turn, uint32_t k, hp_s
 
 static bool is_fused(const plan_t *p, const hp_stage_t *stage)
 {
-    return stage->outermost && is_up(p) && is_down(p) && stage->module->fuses && stage->module->fuses(stage);
+    return !p->in_order && stage->outermost && is_up(p) && is_down(p) && stage->module->fuses &&
+           stage->module->fuses(stage);
 }
 
 static void emit_up(const plan_t *p, const turn_t *turn, hp_segment_t *segment, hp_flow_t *flow)
 {
+    if (p->in_order) {
+        const hp_place_t into = {.given = p->result_here && p->comm->rank == 0, .address = flow->result};
+        label(segment, &turn->in_order, true);
+        turn->in_order.module->reduce(&turn->in_order, segment, flow, into);
+        return;
+    }
     for (uint32_t k = 0; k < turn->stage_count; k++) {
         const hp_stage_t *stage = &turn->stages[k];
         label(segment, stage, true);
@@ -112,7 +121,7 @@ static void emit(const void *plan, hp_segment_t *segment, uint64_t i)
     flow.value = hp_at(is_up(p) ? flow.own : flow.result);
     if (is_up(p))
         emit_up(p, turn, segment, &flow);
-    if (turn->stage_count == 0 && p->result_here && !p->in_place) /* alone */
+    if (turn->stage_count == 0 && !p->in_order && p->result_here && !p->in_place) /* alone */
         flow.ready = hp_emit_copy(segment, flow.result, flow.value, flow.count);
     if (p->forward >= 0)
         emit_forward(p, segment, &flow);
@@ -140,7 +149,8 @@ static void emit(const void *plan, hp_segment_t *segment, uint64_t i)
 static const hp_hierarchy_t *hierarchy_of(const plan_t *p)
 {
     const hp_comm_t *comm = p->comm;
-    return p->call.commutative || !is_up(p) || !comm->rank_order ? comm->hierarchy : comm->rank_order;
+    return p->call.commutative || p->in_order || !is_up(p) || !comm->rank_order ? comm->hierarchy
+                                                                                : comm->rank_order;
 }
 
 static bool is_between_nodes(const hp_hierarchy_t *h, const hp_team_t *team)
@@ -221,6 +231,32 @@ static hp_leads_t leads_of(const plan_t *p, const hp_setting_t *setting, uint32_
     return (hp_leads_t){.root = ranks[leader % count], .leader = leader};
 }
 
+/* Up to this size a reproducible reduction takes the fewest rounds, above it the fewest bytes over each link:
+ * by the size alone, because the order of operations follows from it. */
+enum { IN_ORDER_BINOMIAL_BYTES = 65536 };
+
+/* The way up of a reproducible reduction: a tree over the ranks in their order. Ranks of a node that follow
+ * each other keep their messages inside it; of a chain only one leaves each node. */
+static hp_status_t prepare_in_order(const plan_t *p, turn_t *turn, const hp_setting_t *setting)
+{
+    const bool small = p->call.count * p->call.type.bytes <= IN_ORDER_BINOMIAL_BYTES;
+    const hp_leads_t leads = {.root = 0};
+    hp_setting_t in_order = *setting;
+
+    in_order.between = HP_BETWEEN_TREE;
+    for (unsigned level = 0; level < HP_LEVEL_COUNT; level++)
+        in_order.shapes.shape[level] = small ? HP_SHAPE_BINOMIAL : HP_SHAPE_CHAIN;
+    turn->in_order = (hp_stage_t){.module = &hp_module_p2p,
+                                  .comm = p->comm,
+                                  .collective = HP_REDUCE,
+                                  .commutative = false,
+                                  .team = hp_team_of(p->comm->flat, &leads, 0, p->comm->rank),
+                                  .between_nodes = true,
+                                  .outermost = true,
+                                  .turn_count = 1};
+    return turn->in_order.module->prepare(&turn->in_order, &p->call, &in_order);
+}
+
 /* The stages of this rank in one turn, innermost first. */
 static hp_status_t prepare_turn(const plan_t *p, turn_t *turn, const hp_setting_t *setting,
                                 const hp_modules_t *modules)
@@ -238,7 +274,7 @@ static hp_status_t prepare_turn(const plan_t *p, turn_t *turn, const hp_setting_
         *stage = (hp_stage_t){
             .module = hp_module((hp_module_id_t)modules->module[team.level]),
             .comm = comm,
-            .collective = p->call.collective,
+            .collective = p->in_order ? HP_BCAST : p->call.collective,
             .commutative = p->call.commutative,
             .team = team,
             .between_nodes = between,
@@ -262,7 +298,9 @@ static void add_up(const plan_t *p, hp_pipeline_t *pipeline)
     uint32_t finish = 0;
 
     for (uint32_t t = 0; t < p->turn_count; t++) {
-        uint32_t tasks = 3, edges = 3 + 2 * HP_LEVEL_COUNT, scratch = 0; /* forward, done */
+        const hp_stage_t *in_order = &p->turns[t].in_order; /* or all zero */
+        uint32_t tasks = 3 + in_order->tasks;               /* forward, done */
+        uint32_t edges = 3 + 2 * HP_LEVEL_COUNT + in_order->edges, scratch = in_order->scratch;
         for (uint32_t k = 0; k < p->turns[t].stage_count; k++) {
             const hp_stage_t *stage = &p->turns[t].stages[k];
             tasks += stage->tasks;
@@ -338,9 +376,12 @@ hp_status_t hp_pipeline_start(hp_comm_t *comm, const hp_call_t *call, const hp_s
     p->comm = comm;
     p->call = *call;
     p->in_place = call->send == call->recv;
+    p->in_order = comm->knobs.reproducible && comm->flat && is_up(p) && call->count > 0 && comm->size > 1;
+    if (p->in_order)
+        p->call.commutative = false;
     p->result_here =
-        call->collective == HP_ALLREDUCE ||
-        (call->collective == HP_REDUCE && comm->rank == call->root && (call->commutative || call->root == 0));
+        call->collective == HP_ALLREDUCE || (call->collective == HP_REDUCE && comm->rank == call->root &&
+                                             (p->call.commutative || call->root == 0));
     choose_modules(p, setting, &modules);
     if (uses_slots(p, &modules) && cut_setting.segment_bytes > (size_t)comm->knobs.slot_bytes)
         cut_setting.segment_bytes = (size_t)comm->knobs.slot_bytes;
@@ -360,12 +401,15 @@ hp_status_t hp_pipeline_start(hp_comm_t *comm, const hp_call_t *call, const hp_s
         status = use_node(p);
     for (uint32_t t = 0; t < p->turn_count && status == HP_OK; t++) {
         p->turns[t].leads = leads_of(p, setting, t);
-        status = prepare_turn(p, &p->turns[t], setting, &modules);
+        if (p->in_order)
+            status = prepare_in_order(p, &p->turns[t], setting);
+        if (status == HP_OK && !(p->in_order && call->collective == HP_REDUCE))
+            status = prepare_turn(p, &p->turns[t], setting, &modules);
     }
     if (status != HP_OK)
         return status;
     add_up(p, &pipeline);
-    pipeline.commutative = call->commutative;
+    pipeline.commutative = p->call.commutative;
     pipeline.node = p->node ? p->node->memory : NULL;
     pipeline.emit = emit;
     return hp_request_start(comm->request, &pipeline);

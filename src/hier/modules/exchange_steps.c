@@ -15,7 +15,8 @@ struct hp_exchange_use {
     uint32_t block_count, step_count;
     size_t extent;
     step_t *steps;
-    /* While a segment is emitted, for each block: the last task that writes it, and the last that sends it. */
+    /* While a segment is emitted, for each block: the last task that writes it, and the last that sends it.
+     */
     hp_task_t **writer, **reader;
 };
 
@@ -140,8 +141,8 @@ void hp_exchange_emit(const hp_stage_t *stage, hp_exchange_use_t *use, hp_segmen
         char *const own = flow->result + in_start * use->extent;
 
         if (step->what.to != HP_NOBODY && out_count > 0) {
-            hp_task_t *send = hp_emit_send(
-                segment, step->send, hp_at(flow->result + out_start * use->extent), out_count);
+            hp_task_t *send =
+                hp_emit_send(segment, step->send, hp_at(flow->result + out_start * use->extent), out_count);
             after_blocks(send, use->writer, out);
             note(send, use->reader, out);
         }

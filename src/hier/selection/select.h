@@ -18,7 +18,7 @@ hp_outcome_t hp_select_possible(const hp_knobs_t *knobs, hp_collective_t collect
 bool hp_select_never(const hp_knobs_t *knobs, hp_collective_t collective, bool one_node);
 
 /* What runs the call. HP_OUTCOME_TAKEN with *algorithm and *setting, or why not. */
-hp_outcome_t hp_select(const hp_comm_t *comm, hp_collective_t collective, uint64_t bytes,
+hp_outcome_t hp_select(hp_comm_t *comm, hp_collective_t collective, uint64_t bytes,
                        const hp_algorithm_t **algorithm, hp_setting_t *setting);
 
 /* The setting of an algorithm that is asked for by name where no rule covers the call. */

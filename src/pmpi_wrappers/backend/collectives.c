@@ -55,7 +55,7 @@ static hp_outcome_t decide_size(ticket_t *ticket, MPI_Comm comm)
     if (outcome != HP_OUTCOME_TAKEN)
         return outcome;
     if (++state->eligible_calls < (uint64_t)knobs->setup_calls &&
-        ticket->bytes < (uint64_t)knobs->setup_bytes)
+        ticket->bytes < (uint64_t)knobs->setup_bytes && !knobs->reproducible)
         return HP_OUTCOME_WARM_UP;
     ticket->error = hp_comm_state_set_up(state, comm);
     if (ticket->error != MPI_SUCCESS)
@@ -95,7 +95,7 @@ static void count_call(const ticket_t *ticket)
     hp_stats_count(ticket->collective, ticket->bin, ticket->outcome);
     hp_stats_bin_t *bin = &hp_stats[ticket->collective][ticket->bin];
     if (ticket->outcome == HP_OUTCOME_TAKEN)
-        __atomic_fetch_add(&bin->taken_bytes, ticket->bytes, __ATOMIC_RELAXED);
+        hp_stats_add(&bin->taken_bytes, ticket->bytes);
     if (hp_job.knobs.stats && ticket->start_ns)
         __atomic_fetch_add(ticket->outcome == HP_OUTCOME_TAKEN ? &bin->taken_ns : &bin->passed_ns,
                            hp_clock_ns() - ticket->start_ns, __ATOMIC_RELAXED);

@@ -199,7 +199,7 @@ hp_status_t hp_comm_state_set_hints(hp_comm_state_t *state, const hp_knobs_t *kn
         state->hinted = NULL;
     }
     if (state->comm)
-        state->comm->knobs = *hp_comm_state_knobs(state);
+        hp_comm_set_knobs(state->comm, hp_comm_state_knobs(state));
     return HP_OK;
 }
 

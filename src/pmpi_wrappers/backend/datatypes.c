@@ -357,8 +357,8 @@ static unsigned accepted_classes(MPI_Op op, hp_op_t *kernel_op)
 }
 
 /* An operation of the standard on one of the standard's types, as MPI 4.1 section 6.9.2 has it. */
-static bool describe_predefined(unsigned accepted, hp_op_t kernel_op, MPI_Datatype datatype, const hp_type_t *type,
-                                hp_kernel_fn_t *kernel)
+static bool describe_predefined(unsigned accepted, hp_op_t kernel_op, MPI_Datatype datatype,
+                                const hp_type_t *type, hp_kernel_fn_t *kernel)
 {
     predefined_t row;
     hp_number_t number;

@@ -18,8 +18,8 @@ typedef struct {
     bool contiguous;
 } hp_named_type_t;
 
-/* What is known of the datatype, if it is a named one; asks the MPI at the first call only. NULL: it is not, or it cannot be
- * described. Any thread. */
+/* What is known of the datatype, if it is a named one; asks the MPI at the first call only. NULL: it is not,
+ * or it cannot be described. Any thread. */
 const hp_named_type_t *hp_datatype_named(MPI_Datatype datatype);
 
 /* Does the data of count elements lie in memory without gaps and in the order of the type signature? Then it

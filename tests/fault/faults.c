@@ -119,15 +119,18 @@ int memfd_create(const char *name, unsigned flags)
     return (int)syscall(SYS_memfd_create, name, flags);
 }
 
-ssize_t process_vm_readv(pid_t pid, const struct iovec *own, unsigned long own_count,
-                         const struct iovec *others, unsigned long others_count, unsigned long flags)
-{
-    if (fails("read_peer", "process_vm_readv", CALLER)) {
-        errno = EPERM;
-        return -1;
+#define MOVES(kind, name)                                                                                    \
+    ssize_t name(pid_t pid, const struct iovec *own, unsigned long own_count, const struct iovec *others,    \
+                 unsigned long others_count, unsigned long flags)                                            \
+    {                                                                                                        \
+        if (fails(kind, #name, CALLER)) {                                                                    \
+            errno = EPERM;                                                                                   \
+            return -1;                                                                                       \
+        }                                                                                                    \
+        return syscall(SYS_##name, pid, own, own_count, others, others_count, flags);                        \
     }
-    return syscall(SYS_process_vm_readv, pid, own, own_count, others, others_count, flags);
-}
+MOVES("read_peer", process_vm_readv)
+MOVES("write_peer", process_vm_writev)
 
 /* ---- hwloc and MPI: FUNCTION(kind, result, failure, name, (parameters), (arguments)) ---- */
 

@@ -270,9 +270,10 @@ def refusal(bench, mpi, kind, rank, module, said):
 
 @test
 def refused(bench, mpi):
-    """The kernel, or a container, refuses memfd_create or process_vm_readv, on all ranks or on one: the next module is taken."""
+    """The kernel, or a container, refuses memfd_create, process_vm_readv or process_vm_writev, on all ranks or on one: the next module is taken."""
     for rank in ("all", 0, FAILING_RANK, RANKS - 1):
         refusal(bench, mpi, "read_peer", rank, "single_copy", "the module shm takes the place of single_copy")
+    refusal(bench, mpi, "write_peer", FAILING_RANK, "single_copy", "the module shm takes the place of single_copy")
     for rank in ("all", 0):
         refusal(bench, mpi, "memfd", rank, "single_copy", "the module p2p takes the place of shm and single_copy")
         refusal(bench, mpi, "memfd", rank, "shm", "the module p2p takes the place of shm and single_copy")

@@ -153,6 +153,8 @@ static void one_node_whose_ranks_share_nothing(void **state)
     for (unsigned i = 0; i < 2; i++) {
         hp_comm_t *comm = comm_of(1, both[i]);
         assert_int_equal(hp_select(comm, HP_BCAST, 1 << 20, &algorithm, &setting), HP_OUTCOME_TAKEN);
+        hp_comm_destroy(comm);
+        comm = comm_of(1, both[i]);
         comm->shares_memory = false;
         assert_int_equal(hp_select(comm, HP_BCAST, 1 << 20, &algorithm, &setting), expected[i]);
         hp_comm_destroy(comm);

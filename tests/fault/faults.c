@@ -6,7 +6,10 @@
  * MPI call would do on an error is done too: the communicator's error handler runs.
  *
  *   FAULT=alloc|mmap|hwloc|isend|irecv|setup   malloc and its kin; mmap; hwloc; MPI_Isend; MPI_Irecv; what
- * sets a communicator up FAULT_NTH=N        counted from 1 FAULT_RANK=R       in MPI_COMM_WORLD
+ * sets a communicator up
+ *   FAULT=memfd|read_peer                      memfd_create; process_vm_readv, as where the kernel refuses
+ * them FAULT_NTH=N        counted from 1; all: every one FAULT_RANK=R       in MPI_COMM_WORLD; all: on every
+ * rank
  *
  *   FAULT_LOG=FILE     gets the line "NAME fails" when it comes to that; what a rank prints may be lost when
  * the job is aborted
@@ -25,6 +28,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 static atomic_long calls;
@@ -34,7 +38,7 @@ static bool is_chosen_rank(void)
     const char *chosen = getenv("FAULT_RANK"), *rank = getenv("OMPI_COMM_WORLD_RANK");
     if (!rank)
         rank = getenv("PMI_RANK");
-    return chosen && rank && strcmp(chosen, rank) == 0;
+    return chosen && rank && (strcmp(chosen, rank) == 0 || strcmp(chosen, "all") == 0);
 }
 
 static bool is_of_library(const void *caller)
@@ -48,7 +52,7 @@ static bool fails(const char *kind, const char *name, const void *caller)
 {
     const char *chosen = getenv("FAULT"), *nth = getenv("FAULT_NTH");
     if (!chosen || !nth || strcmp(chosen, kind) != 0 || !is_chosen_rank() || !is_of_library(caller) ||
-        atomic_fetch_add(&calls, 1) + 1 != atol(nth))
+        (atomic_fetch_add(&calls, 1) + 1 != atol(nth) && strcmp(nth, "all") != 0))
         return false;
     const char *path = getenv("FAULT_LOG");
     const int file = path ? open(path, O_WRONLY | O_CREAT | O_APPEND, 0666) : -1;
@@ -103,6 +107,30 @@ void *mmap(void *address, size_t bytes, int protection, int flags, int file, off
     }
     return (void *)syscall(SYS_mmap, address, bytes, protection, flags, file, offset);
 }
+
+/* ---- what a kernel or a container may refuse ---- */
+
+int memfd_create(const char *name, unsigned flags)
+{
+    if (fails("memfd", "memfd_create", CALLER)) {
+        errno = EPERM;
+        return -1;
+    }
+    return (int)syscall(SYS_memfd_create, name, flags);
+}
+
+#define MOVES(kind, name)                                                                                    \
+    ssize_t name(pid_t pid, const struct iovec *own, unsigned long own_count, const struct iovec *others,    \
+                 unsigned long others_count, unsigned long flags)                                            \
+    {                                                                                                        \
+        if (fails(kind, #name, CALLER)) {                                                                    \
+            errno = EPERM;                                                                                   \
+            return -1;                                                                                       \
+        }                                                                                                    \
+        return syscall(SYS_##name, pid, own, own_count, others, others_count, flags);                        \
+    }
+MOVES("read_peer", process_vm_readv)
+MOVES("write_peer", process_vm_writev)
 
 /* ---- hwloc and MPI: FUNCTION(kind, result, failure, name, (parameters), (arguments)) ---- */
 

@@ -28,6 +28,16 @@ LAUNCHERS = {
 # Every call is taken, on a machine of two nodes.
 TAKE_ALL = {"HANPMPI_BCAST": "tree", "HANPMPI_REDUCE": "tree", "HANPMPI_ALLREDUCE": "tree", "HANPMPI_SETUP_CALLS": "1"}
 TOPOLOGY = {"HANPMPI_TOPOLOGY": "node:2 core:2"}
+# The hierarchical pipeline on shared memory, all ranks on one node, or two of them.
+MACHINES = ("node:1 core:4", "node:2 core:2")
+
+
+def on_memory(module, machine):
+    return {"HANPMPI_BCAST": "han", "HANPMPI_REDUCE": "han", "HANPMPI_ALLREDUCE": "han", "HANPMPI_TOPOLOGY": machine,
+            "HANPMPI_MODULES": f"package:{module} core:{module}"}
+
+
+FLAGS = {"HANPMPI_BCAST": "flags", "HANPMPI_REDUCE": "flags", "HANPMPI_ALLREDUCE": "flags", "HANPMPI_TOPOLOGY": MACHINES[0]}
 EXIT_WRONG, LATE_SECONDS = 9, 2  # of job.c
 CRASHES = {128 + number for number in (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS)} | {signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS}
 # Of the MPIs: shared memory that they leave themselves when a rank is killed, without the library too.
@@ -181,6 +191,13 @@ def alloc(bench, mpi):
 
 
 @test
+def alloc_memory(bench, mpi):
+    """The same where the ranks of a node share memory."""
+    return "; ".join(sweep(bench, mpi, "alloc", 17, "right", "reported", settings=on_memory(module, MACHINES[0]))
+                     for module in ("shm", "single_copy"))
+
+
+@test
 def setup(bench, mpi):
     """The Nth MPI call of setting up a communicator fails: as alloc."""
     return sweep(bench, mpi, "setup", 4, "right", "reported")
@@ -225,6 +242,46 @@ def kill(bench, mpi):
     copying from the dead one; the exit code is then another.)"""
     return as_native(bench, mpi, ["--seconds", 30, "--act", "kill", "--rank", FAILING_RANK, "--after", 300], "reported", "crashes",
                      same_code=False, limit=25)
+
+
+@test
+def kill_memory(bench, mpi):
+    """The same where the others wait for a flag of the killed one, or copy from it, on one node and on two. Nothing of the memory they
+    shared stays behind (it has no name)."""
+    told = []
+    for settings in [on_memory(module, machine) for module in ("shm", "single_copy") for machine in MACHINES] + [FLAGS]:
+        small = ["--bytes", 400] if settings is FLAGS else []
+        told.append(as_native(bench, mpi, ["--seconds", 30, "--act", "kill", "--rank", FAILING_RANK, "--after", 300, *small], "reported",
+                              "crashes", same_code=False, limit=25, settings=settings))
+    return "; ".join(told)
+
+
+def refusal(bench, mpi, kind, rank, module, said):
+    """Without what is refused the next module serves, on all ranks, and rank 0 says so once."""
+    faults = {"FAULT": kind, "FAULT_NTH": "all", "FAULT_RANK": rank}
+    result = expect(bench.run(mpi, settings=on_memory(module, MACHINES[0]), faults=faults), "right")
+    if not result.fault:
+        raise Failed(f"no call of {kind} was met")
+    if set(result.right) != {"12"}:
+        raise Failed(f"{result.right} of 12 calls were taken")
+    if result.out.count(said) != 1 or result.out.count("hanpmpi: warning") > 1:
+        raise Failed(f"{kind} refused on rank {rank}, and said {result.out.count(said)} times: {said}\n{result.out[-2000:]}")
+
+
+@test
+def refused(bench, mpi):
+    """The kernel, or a container, refuses memfd_create, process_vm_readv or process_vm_writev, on all ranks or on one: the next module is taken."""
+    for rank in ("all", 0, FAILING_RANK, RANKS - 1):
+        refusal(bench, mpi, "read_peer", rank, "single_copy", "the module shm takes the place of single_copy")
+    refusal(bench, mpi, "write_peer", FAILING_RANK, "single_copy", "the module shm takes the place of single_copy")
+    for rank in ("all", 0):
+        refusal(bench, mpi, "memfd", rank, "single_copy", "the module p2p takes the place of shm and single_copy")
+        refusal(bench, mpi, "memfd", rank, "shm", "the module p2p takes the place of shm and single_copy")
+    faults = {"FAULT": "read_peer", "FAULT_NTH": "all", "FAULT_RANK": "all"}
+    asked = {**on_memory("single_copy", MACHINES[0]), "HANPMPI_READ_PEERS": "0"}
+    result = expect(bench.run(mpi, settings=asked, faults=faults), "right")  # nobody wanted it: nothing to say
+    if "warning" in result.out or result.fault:
+        raise Failed(f"something was tried, or said, that was switched off: {result.fault} {result.out}")
 
 
 @test

@@ -235,7 +235,7 @@ static void group_lazy(void)
     CHECK_MPI(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
     CHECK_MPI(MPI_Ibcast(&value, 1, MPI_INT, 0, comm, &request));
     CHECK_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
-    CHECK_MPI(MPI_Barrier(comm));
+    CHECK_MPI(MPI_Scan(MPI_IN_PLACE, &value, 1, MPI_INT, MPI_MAX, comm)); /* one that it does not take */
     CHECK_EQUAL(hp_lib_resources().duplicates, before, "private duplicates before the first collective");
     CHECK_MPI(MPI_Bcast(&value, 1, MPI_INT, 0, comm));
     if (hp_lib_forced("bcast") && world_size() > 1)
@@ -277,6 +277,45 @@ static void group_ibcast(void)
     free(message);
 }
 
+/* Rank 0 sends a message that needs its help to arrive, enters a collective, and only then waits for the
+ * message; rank 1 receives it first. Whoever waits in a collective must let the MPI below go on. */
+static void group_isend(void)
+{
+    enum { BYTES = 4 << 20 };
+    unsigned char *message = malloc(BYTES);
+    int value = 0;
+    MPI_Request request;
+
+    if (world_size() == 1) {
+        free(message);
+        hp_group_skip("needs 2 ranks");
+        return;
+    }
+    CHECK(message, "out of memory");
+    for (int round = 0; round < 20; round++) {
+        memset(message, world_rank() == 0 ? round + 1 : 0, BYTES);
+        if (world_rank() == 0)
+            CHECK_MPI(MPI_Isend(message, BYTES, MPI_BYTE, 1, 3, MPI_COMM_WORLD, &request));
+        if (world_rank() == 1)
+            CHECK_MPI(MPI_Recv(message, BYTES, MPI_BYTE, 0, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+        if (round % 3 == 0) {
+            CHECK_MPI(MPI_Barrier(MPI_COMM_WORLD));
+        } else if (round % 3 == 1) {
+            value = world_rank() == 1 ? round : -1;
+            CHECK_MPI(MPI_Bcast(&value, 1, MPI_INT, 1, MPI_COMM_WORLD)); /* from the one that comes late */
+            CHECK_EQUAL(value, round, "Bcast");
+        } else {
+            CHECK_MPI(MPI_Allreduce(&round, &value, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
+            CHECK_EQUAL(value, round * world_size(), "Allreduce");
+        }
+        if (world_rank() == 0)
+            CHECK_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
+        if (world_rank() == 1)
+            CHECK(message[0] == round + 1 && message[BYTES - 1] == round + 1, "message of round %d", round);
+    }
+    free(message);
+}
+
 /* Several communicators at a time, used in turns and freed in another order than they came. */
 static void group_many(void)
 {
@@ -296,6 +335,7 @@ static const hp_group_t groups[] = {
     {"self", group_self},   {"split", group_split},   {"reordered", group_reordered},
     {"merge", group_merge}, {"inter", group_inter},   {"recursion", group_recursion},
     {"lazy", group_lazy},   {"ibcast", group_ibcast}, {"many", group_many},
+    {"isend", group_isend},
 };
 
 int main(int argc, char **argv)

@@ -108,6 +108,41 @@ static void group_segments(void)
     CHECK_MPI(MPI_Comm_free(&comm));
 }
 
+static void expect_barrier(MPI_Comm comm, int expected, const char *what)
+{
+    const uint64_t before = taken("barrier");
+    CHECK_MPI(MPI_Barrier(comm));
+    if (hp_lib_loaded() && hp_comm_size(comm) > 1)
+        CHECK(taken("barrier") - before == (uint64_t)expected, "%s: a barrier was %s", what,
+              expected ? "passed through" : "taken");
+}
+
+/* Every module, on every level that it is for, with several leaders: how, never what. */
+static void group_modules(void)
+{
+    const char *const modules[] = {"core:shm package:shm",         "core:single_copy package:single_copy",
+                                   "core:native node:native",      "core:p2p",
+                                   "package:shm core:single_copy", "node:p2p"};
+    const char *const leaders[] = {"1", "2", "16", "0"};
+    MPI_Comm comm =
+        hp_comm_dup_hinted(MPI_COMM_WORLD, KEYS(HANPMPI_HINT_BCAST, "han", HANPMPI_HINT_REDUCE, "han",
+                                                HANPMPI_HINT_ALLREDUCE, "han", HANPMPI_HINT_BARRIER, "han"));
+    for (size_t i = 0; i < 12; i++) {
+        const char *module = modules[i % (sizeof modules / sizeof *modules)];
+        set(comm, KEYS(HANPMPI_HINT_MODULES, module, HANPMPI_HINT_LEADERS, leaders[i % 4]));
+        expect(comm, 10, 1, 1, 1, module);
+        expect(comm, LONG_COUNT, 1, 1, 1, module);
+        expect_barrier(comm, 1, module);
+    }
+    set(comm, KEYS(HANPMPI_HINT_BARRIER, "native"));
+    expect_barrier(comm, 0, "hanpmpi_barrier=native");
+    set(comm, KEYS(HANPMPI_HINT_BARRIER, "flags"));
+    expect_barrier(comm, 1, "hanpmpi_barrier=flags");
+    set(comm, KEYS(HANPMPI_HINT_MODULES, "node:shm", HANPMPI_HINT_LEADERS, "17"));
+    expect(comm, LONG_COUNT, 1, 1, 1, "hanpmpi_modules=node:shm, hanpmpi_leaders=17 are ignored");
+    CHECK_MPI(MPI_Comm_free(&comm));
+}
+
 /* Values that are not accepted, and keys of other libraries: ignored, with a warning for ours. */
 static void group_bad(void)
 {
@@ -152,8 +187,9 @@ static void group_none(void)
 }
 
 static const hp_group_t groups[] = {
-    {"switch", group_switch}, {"algorithms", group_algorithms}, {"segments", group_segments},
-    {"bad", group_bad},       {"rank0", group_rank0},           {"none", group_none},
+    {"switch", group_switch},   {"algorithms", group_algorithms}, {"segments", group_segments},
+    {"bad", group_bad},         {"rank0", group_rank0},           {"none", group_none},
+    {"modules", group_modules},
 };
 
 int main(int argc, char **argv)

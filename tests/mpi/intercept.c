@@ -2,7 +2,7 @@
  * Options: intercept_check.h. */
 #include "intercept_check.h"
 
-static int bcasts, reduces, allreduces;
+static int bcasts, reduces, allreduces, barriers;
 
 static void bcast(int root, MPI_Comm comm, int form)
 {
@@ -84,6 +84,14 @@ static void allreduce(MPI_Comm comm, int form)
     CHECK(receive[0] == size * (size - 1) / 2.0 && receive[1] == size, "Allreduce of %d ranks", size);
 }
 
+static void barrier(MPI_Comm comm, int form)
+{
+    if (form > 1) /* there is no MPI_Barrier_c */
+        return;
+    CHECK_MPI(form ? PMPI_Barrier(comm) : MPI_Barrier(comm));
+    barriers++;
+}
+
 int main(int argc, char **argv)
 {
     MPI_Comm copy;
@@ -96,8 +104,9 @@ int main(int argc, char **argv)
                 reduce(root, round % 2 ? copy : MPI_COMM_WORLD, form);
             }
             allreduce(round % 2 ? copy : MPI_COMM_WORLD, form);
+            barrier(round % 2 ? copy : MPI_COMM_WORLD, form);
         }
-    hp_intercept_verify_(&bcasts, &reduces, &allreduces);
+    hp_intercept_verify_(&bcasts, &reduces, &allreduces, &barriers);
     CHECK_MPI(MPI_Comm_free(&copy));
     CHECK_MPI(MPI_Finalize());
     return 0;

@@ -39,7 +39,7 @@ static void verify_one(const char *collective, int calls)
         CHECK_EQUAL(stats.taken, calls, collective);
 }
 
-void hp_intercept_verify_(const int *bcasts, const int *reduces, const int *allreduces)
+void hp_intercept_verify_(const int *bcasts, const int *reduces, const int *allreduces, const int *barriers)
 {
     if (!hp_lib_loaded()) {
         CHECK(!option("--loaded"), "the library is not in this process");
@@ -50,9 +50,10 @@ void hp_intercept_verify_(const int *bcasts, const int *reduces, const int *allr
     verify_one("bcast", *bcasts);
     verify_one("reduce", *reduces);
     verify_one("allreduce", *allreduces);
+    verify_one("barrier", *barriers);
     if (hp_comm_rank(MPI_COMM_WORLD) == 0)
-        printf("backend %s: %d + %d + %d calls made, as many intercepted\n", hp_lib_backend(), *bcasts,
-               *reduces, *allreduces);
+        printf("backend %s: %d + %d + %d + %d calls made, as many intercepted\n", hp_lib_backend(), *bcasts,
+               *reduces, *allreduces, *barriers);
 }
 
 void hp_intercept_require_(const int *condition, const int *place)

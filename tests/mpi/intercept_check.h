@@ -2,7 +2,8 @@
  *
  * Options of the programs that use this, in C and in Fortran:
  *   --loaded        the library must be in the process and have found a backend
- *   --taken LIST    of "bcast,reduce,allreduce": every call of these on more than one rank must be taken
+ *   --taken LIST    of "bcast,reduce,allreduce,barrier": every call of these on more than one rank must be
+ * taken
  *   --untaken       no call may have been taken
  * The functions end in an underscore and take pointers: Fortran calls them, through bind(C) or as external
  * ones.
@@ -15,7 +16,7 @@
 
 /* Compares the library's figures with the calls that the program made since MPI_Init, on communicators with
  * more than one rank or not at all. Before MPI_Finalize. */
-void hp_intercept_verify_(const int *bcasts, const int *reduces, const int *allreduces);
+void hp_intercept_verify_(const int *bcasts, const int *reduces, const int *allreduces, const int *barriers);
 
 /* Fails the program when condition (an integer) is 0; place is the number that the message shows. */
 void hp_intercept_require_(const int *condition, const int *place);

@@ -6,8 +6,8 @@ program intercept_f08
     subroutine hp_intercept_require(condition, place) bind(C, name="hp_intercept_require_")
       integer, intent(in) :: condition, place
     end subroutine
-    subroutine hp_intercept_verify(bcasts, reduces, allreduces) bind(C, name="hp_intercept_verify_")
-      integer, intent(in) :: bcasts, reduces, allreduces
+    subroutine hp_intercept_verify(bcasts, reduces, allreduces, barriers) bind(C, name="hp_intercept_verify_")
+      integer, intent(in) :: bcasts, reduces, allreduces, barriers
     end subroutine
     subroutine hp_intercept_from_c(comm, values, count, root, sums) bind(C, name="hp_intercept_from_c_")
       integer, intent(in) :: comm, count, root
@@ -19,7 +19,7 @@ program intercept_f08
   call MPI_Init()
   include 'intercept_body.inc'
   call without_ierror()
-  call hp_intercept_verify(bcasts, reduces, allreduces)
+  call hp_intercept_verify(bcasts, reduces, allreduces, barriers)
   call MPI_Finalize()
 contains
   subroutine require(condition, place)
@@ -47,5 +47,7 @@ contains
     call MPI_Allreduce(MPI_IN_PLACE, values, n, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD)
     allreduces = allreduces + 1
     call require(all(values == nranks), 14)
+    call MPI_Barrier(MPI_COMM_WORLD)
+    barriers = barriers + 1
   end subroutine
 end program

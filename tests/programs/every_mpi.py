@@ -21,7 +21,7 @@ FLAGS = ["-std=gnu11", "-O1", "-D_GNU_SOURCE", "-I" + os.path.join(ROOT, "includ
 VENV = os.path.join(ROOT, ".venv")
 
 TAKEN = {"HANPMPI_TOPOLOGY": "node:2 core:1", "HANPMPI_SETUP_CALLS": "1", "HANPMPI_BCAST": "tree", "HANPMPI_REDUCE": "tree",
-         "HANPMPI_ALLREDUCE": "tree"}
+         "HANPMPI_ALLREDUCE": "tree", "HANPMPI_BARRIER": "han"}
 
 PYTHON = """
 import ctypes
@@ -105,7 +105,7 @@ def main():
                 good = False
                 continue
             good &= execute(f"{name}: C, by the rules", run + ["-np", "2", program, "--loaded"], {**environment, **preload})
-            good &= execute(f"{name}: C, all taken", run + ["-np", "2", program, "--loaded", "--taken", "bcast,reduce,allreduce"], {**environment, **preload, **TAKEN})
+            good &= execute(f"{name}: C, all taken", run + ["-np", "2", program, "--loaded", "--taken", "bcast,reduce,allreduce,barrier"], {**environment, **preload, **TAKEN})
             python = os.path.join(os.path.dirname(run[0]), "python3")
             if os.path.exists(os.path.join(os.path.dirname(run[0]), "..", "done")) and name in ("openmpi5", "mpich5"):
                 script = os.path.join(directory, "count.py")

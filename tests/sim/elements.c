@@ -44,6 +44,8 @@ ptrdiff_t elements_place(const hp_type_t *type, size_t i, uint32_t w)
 
 void elements_pack(char *packed, const void *buffer, size_t count, const hp_type_t *type)
 {
+    if (count == 0) /* a barrier: there may be no buffers */
+        return;
     if (hp_type_is_dense(type)) {
         memcpy(packed, buffer, count * type->bytes);
         return;
@@ -55,6 +57,8 @@ void elements_pack(char *packed, const void *buffer, size_t count, const hp_type
 
 void elements_unpack(void *buffer, const char *packed, size_t count, const hp_type_t *type)
 {
+    if (count == 0)
+        return;
     if (hp_type_is_dense(type)) {
         memcpy(buffer, packed, count * type->bytes);
         return;

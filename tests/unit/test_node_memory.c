@@ -212,7 +212,7 @@ static void end(pid_t child)
     assert_int_equal(waitpid(child, NULL, 0), child);
 }
 
-static void pulls_from_another_process(void **state)
+static void pulls_from_and_pushes_to_another_process(void **state)
 {
     (void)state;
     enum { WORDS = 100000 };
@@ -224,14 +224,14 @@ static void pulls_from_another_process(void **state)
     for (unsigned i = 0; i < WORDS; i++)
         words[i] = i;
     const pid_t child = fork_holder(&words[WORDS - 1], 4711);
-    if (!hp_node_can_pull(child, &words[WORDS - 1], 4711)) {
+    if (!hp_node_can_reach(child, &words[WORDS - 1], 4711)) {
         end(child);
         free(words);
         free(got);
         skip(); /* not allowed here: a container without SYS_PTRACE */
     }
-    assert_false(hp_node_can_pull(child, &words[WORDS - 1], 4712)); /* another process than expected */
-    assert_false(hp_node_can_pull(child, NULL, 0));
+    assert_false(hp_node_can_reach(child, &words[WORDS - 1], 4712)); /* another process than expected */
+    assert_false(hp_node_can_reach(child, NULL, 0));
     const pid_t pids[2] = {getpid(), child};
     assert_int_equal(hp_node_memory_init(&memory, &shape, 0, pids, -1, (void *)(uintptr_t)0x10000), HP_OK);
     assert_int_equal(hp_node_pull(&memory, 1, words, got, WORDS * sizeof *words), HP_OK);
@@ -243,9 +243,15 @@ static void pulls_from_another_process(void **state)
     assert_memory_equal(got, (char *)words + 13, 3);
     assert_int_equal(((char *)got)[3], 0);
     assert_int_equal(hp_node_pull(&memory, 1, NULL, got, 8), HP_ERR_PEER);
+    /* The other way. */
+    assert_int_equal(hp_node_push(&memory, 1, "pushed", (char *)words + 100, 7), HP_OK);
+    assert_int_equal(hp_node_pull(&memory, 1, (char *)words + 100, got, 7), HP_OK);
+    assert_string_equal((char *)got, "pushed");
+    assert_string_not_equal((char *)words + 100, "pushed"); /* its memory, not ours */
+    assert_int_equal(hp_node_push(&memory, 1, got, NULL, 8), HP_ERR_PEER);
     end(child);
     assert_int_equal(hp_node_pull(&memory, 1, words, got, 8), HP_ERR_PEER);
-    assert_false(hp_node_can_pull(child, &words[WORDS - 1], 4711));
+    assert_false(hp_node_can_reach(child, &words[WORDS - 1], 4711));
     hp_node_memory_fini(&memory);
     free(words);
     free(got);
@@ -326,8 +332,17 @@ static int sleep_until(const hp_node_memory_t *memory, const hp_counter_t *count
     return slept ? WOKEN : 0;
 }
 
-/* A member that sleeps is woken by who sets its counter, or any if it waits for any; long before its time is
- * over. */
+/* Long before its time is over: a member that sleeps is woken by who sets its counter, or any if it waits for
+ * any. */
+/* The child has said that it is about to sleep so many times, and has not given up. */
+static void await_sleeper(const hp_node_memory_t *memory, pid_t child, uint64_t times)
+{
+    while (atomic_load(hp_node_done(memory, 1)) < times) {
+        assert_int_equal(waitpid(child, NULL, WNOHANG), 0);
+        usleep(100);
+    }
+}
+
 static void who_sets_a_counter_wakes_who_sleeps_for_it(void **state)
 {
     (void)state;
@@ -348,12 +363,10 @@ static void who_sets_a_counter_wakes_who_sleeps_for_it(void **state)
             _exit(sleep_until(&memory, counter, any, 3));
         }
         for (uint64_t value = 1; value <= 3; value++) {
-            while (atomic_load(hp_node_done(&memory, 1)) < (any ? 2 * value - 1 : value))
-                usleep(100); /* it is about to sleep, or does */
+            await_sleeper(&memory, child, any ? 2 * value - 1 : value);
             if (any) {
                 hp_node_set(&memory, other, value); /* wakes it too, in vain */
-                while (atomic_load(hp_node_done(&memory, 1)) < 2 * value)
-                    usleep(100);
+                await_sleeper(&memory, child, 2 * value);
             }
             hp_node_set(&memory, counter, value);
         }
@@ -391,7 +404,7 @@ int main(void)
         cmocka_unit_test(rings_come_around),
         cmocka_unit_test(two_processes_share),
         cmocka_unit_test(what_cannot_be_opened),
-        cmocka_unit_test(pulls_from_another_process),
+        cmocka_unit_test(pulls_from_and_pushes_to_another_process),
         cmocka_unit_test(pulls_inside_the_process),
         cmocka_unit_test(clear_is_what_all_have_read),
         cmocka_unit_test(who_sets_a_counter_wakes_who_sleeps_for_it),

@@ -135,6 +135,8 @@ static void calls_that_no_rule_covers(void **state)
     assert_int_equal(outcome_of(&knobs, 64, HP_BARRIER, 0, &algorithm, &setting), HP_OUTCOME_RULE);
     /* On how many nodes is not known there; on two a rule covers it. */
     assert_int_equal(hp_select_possible(&knobs, HP_BARRIER, 0, false), HP_OUTCOME_TAKEN);
+    assert_int_equal(hp_select_possible(&knobs, HP_BARRIER, 8, false), HP_OUTCOME_RULE);
+    assert_int_equal(hp_select_possible(&knobs, HP_BARRIER, 8, true), HP_OUTCOME_ONE_NODE);
     assert_int_equal(hp_select_possible(&knobs, HP_BCAST, 8, false), HP_OUTCOME_TAKEN);
     assert_int_equal(hp_select_possible(&knobs, HP_BCAST, 1 << 20, true), HP_OUTCOME_TAKEN);
 }
@@ -151,6 +153,8 @@ static void one_node_whose_ranks_share_nothing(void **state)
     for (unsigned i = 0; i < 2; i++) {
         hp_comm_t *comm = comm_of(1, both[i]);
         assert_int_equal(hp_select(comm, HP_BCAST, 1 << 20, &algorithm, &setting), HP_OUTCOME_TAKEN);
+        hp_comm_destroy(comm);
+        comm = comm_of(1, both[i]);
         comm->shares_memory = false;
         hp_comm_set_knobs(comm, both[i]); /* what the selection remembers is forgotten */
         assert_int_equal(hp_select(comm, HP_BCAST, 1 << 20, &algorithm, &setting), expected[i]);

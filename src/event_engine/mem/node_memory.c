@@ -237,12 +237,13 @@ hp_status_t hp_node_push(const hp_node_memory_t *memory, uint32_t member, const 
     return HP_OK;
 }
 
-bool hp_node_can_pull(pid_t pid, const uint64_t *address, uint64_t expected)
+bool hp_node_can_reach(pid_t pid, const uint64_t *address, uint64_t expected)
 {
     uint64_t found = ~expected;
     struct iovec local = {.iov_base = &found, .iov_len = sizeof found},
                  remote = {.iov_base = (void *)address, .iov_len = sizeof found};
-    return process_vm_readv(pid, &local, 1, &remote, 1, 0) == (ssize_t)sizeof found && found == expected;
+    return process_vm_readv(pid, &local, 1, &remote, 1, 0) == (ssize_t)sizeof found && found == expected &&
+           process_vm_writev(pid, &local, 1, &remote, 1, 0) == (ssize_t)sizeof found;
 }
 
 void hp_node_allow_pull(void)

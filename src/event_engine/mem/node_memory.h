@@ -109,8 +109,9 @@ hp_status_t hp_node_pull(const hp_node_memory_t *memory, uint32_t member, const 
 /* The same in the other direction: to the member's address `to`. */
 hp_status_t hp_node_push(const hp_node_memory_t *memory, uint32_t member, const void *from, void *to,
                          size_t bytes);
-/* May this process read that one's memory? expected: what lies at address there. */
-bool hp_node_can_pull(pid_t pid, const uint64_t *address, uint64_t expected);
+/* May this process read and write that one's memory? expected: what lies at address there, and is written back.
+ * Each is asked for by itself: a filter of system calls may refuse one of them. */
+bool hp_node_can_reach(pid_t pid, const uint64_t *address, uint64_t expected);
 /* Lets other processes of this user read this one's memory where the kernel asks for it (Yama). */
 void hp_node_allow_pull(void);
 

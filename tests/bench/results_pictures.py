@@ -9,7 +9,7 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
 
 OURS, HOST, BOUND = "#0b6e4f", "#c1440e", "#444444"
-TITLES = {"bcast": "Bcast", "reduce": "Reduce", "allreduce": "Allreduce"}
+TITLES = {"bcast": "Bcast", "reduce": "Reduce", "allreduce": "Allreduce", "barrier": "Barrier"}
 
 
 def bytes_text(count):
@@ -53,7 +53,7 @@ def columns(rows):
 
 def against_size(document, directory, name, title, caption):
     """Time, and the share of the lower bound, against the message size."""
-    groups = columns(document["rows"])
+    groups = [group for group in columns(document["rows"]) if any(row["bytes"] for row in group[1])]
     figure, axes = plt.subplots(2, len(groups), figsize=(4.2 * len(groups), 6.6), squeeze=False)
     for column, (collective, rows) in enumerate(groups):
         sizes = [row["bytes"] for row in rows]

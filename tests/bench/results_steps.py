@@ -89,7 +89,7 @@ def step(function):
 
 @step
 def node(run):
-    """Two ranks on one node: what passing through costs."""
+    """Two ranks on one node."""
     for mpi in ("openmpi", "mpich"):
         sizes = ["--bytes", "8:16M", "--factor", "2" if run.full else "8", "--seconds", "1" if run.full else "0.3"]
         run.command([*launcher(mpi, 2), run.bench(mpi), *sizes, "--json", run.json(f"node_{mpi}")], {"LD_PRELOAD": run.library})

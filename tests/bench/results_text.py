@@ -145,7 +145,7 @@ def section_node(directory):
         document = load(directory, f"node_{mpi}")
         if document and document.get("library"):
             lines += [f"### {mpi_of(document)}", "", setup_of(document), "", command_of(document), "", *bench_table(document), ""]
-    return ["## One node", "", "By its rules the library takes nothing on one node: the table shows that it costs nothing either.", "",
+    return ["## One node", "", "Two ranks on two cores, through memory that they share and straight from each other's memory. More ranks than cores: README.md.", "",
             *lines] if lines else []
 
 

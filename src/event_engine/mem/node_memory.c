@@ -18,7 +18,8 @@ enum { LINE = 64, COUNTER_BYTES = 2 * LINE, PAGE = 4096 };
 
 /* In front of the members' parts. */
 typedef struct {
-    _Atomic uint32_t sleepers;
+    uint64_t mark;
+    _Alignas(LINE) _Atomic uint32_t sleepers;
 } head_t;
 
 static size_t counters_bytes(const hp_node_shape_t *shape)
@@ -67,6 +68,17 @@ hp_status_t hp_node_memory_open(pid_t pid, int fd, int *own_fd)
     snprintf(path, sizeof path, "/proc/%ld/fd/%d", (long)pid, fd);
     *own_fd = open(path, O_RDWR | O_CLOEXEC);
     return *own_fd >= 0 ? HP_OK : HP_ERR_NOT_FOUND;
+}
+
+bool hp_node_memory_mark(int fd, uint64_t mark)
+{
+    return pwrite(fd, &mark, sizeof mark, offsetof(head_t, mark)) == (ssize_t)sizeof mark;
+}
+
+bool hp_node_memory_has_mark(int fd, uint64_t mark)
+{
+    uint64_t found = ~mark;
+    return pread(fd, &found, sizeof found, offsetof(head_t, mark)) == (ssize_t)sizeof found && found == mark;
 }
 
 hp_status_t hp_node_memory_init(hp_node_memory_t *out, const hp_node_shape_t *shape, uint32_t own,

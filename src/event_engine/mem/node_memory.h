@@ -77,6 +77,11 @@ hp_status_t hp_node_memory_file(size_t bytes, int *fd);
 /* The file fd of the process pid. HP_OK and *own_fd, HP_ERR_NOT_FOUND. */
 hp_status_t hp_node_memory_open(pid_t pid, int fd, int *own_fd);
 
+/* Writes a number into the file, and looks whether it is there: with another PID namespace the process of that number is
+ * another one, and its file must not be written to. */
+bool hp_node_memory_mark(int fd, uint64_t mark);
+bool hp_node_memory_has_mark(int fd, uint64_t mark);
+
 /* Maps fd (borrowed) or, fd < 0, uses the zeroed memory at base (tests: members in one process). pids: of the
  * members, copied. *out is valid when HP_OK comes back; else HP_ERR_NO_MEM. */
 hp_status_t hp_node_memory_init(hp_node_memory_t *out, const hp_node_shape_t *shape, uint32_t own,

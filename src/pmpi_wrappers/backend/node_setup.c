@@ -42,6 +42,12 @@ static bool reads_all(const uint32_t *ranks, uint32_t count, uint32_t own, const
     return reads;
 }
 
+static void drop(int *fd)
+{
+    close(*fd);
+    *fd = -1;
+}
+
 /* The node's first rank makes the file and tells the others its number: *fd, -1 when there is none. */
 static int make_file(hp_comm_t *comm, MPI_Comm private_comm, const uint32_t *ranks, uint32_t count,
                      const hp_node_shape_t *shape, const hp_process_t *leader, int *fd)
@@ -53,10 +59,14 @@ static int make_file(hp_comm_t *comm, MPI_Comm private_comm, const uint32_t *ran
         code = P(Recv)(&made, 1, MPI_INT, (int)ranks[0], FILE_TAG, private_comm, MPI_STATUS_IGNORE);
         if (code == MPI_SUCCESS && made >= 0 && hp_node_memory_open((pid_t)leader->pid, made, fd) != HP_OK)
             *fd = -1;
+        if (*fd >= 0 && !hp_node_memory_has_mark(*fd, leader->probe_value))
+            drop(fd);
         return code;
     }
     if (hp_node_memory_file(hp_node_memory_bytes(shape), fd) != HP_OK)
         *fd = -1;
+    if (*fd >= 0 && !hp_node_memory_mark(*fd, leader->probe_value))
+        drop(fd);
     for (uint32_t i = 1; i < count && code == MPI_SUCCESS; i++)
         code = P(Send)(fd, 1, MPI_INT, (int)ranks[i], FILE_TAG, private_comm);
     return code;

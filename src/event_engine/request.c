@@ -28,6 +28,7 @@ struct hp_task {
     uint32_t waits; /* tasks that must complete before this one may start */
     uint32_t
         first_edge; /* list of tasks that wait for this one: index + 1 into the segment's edges, 0 = none */
+    uint32_t start_tick; /* recording: when it was posted, released or run; see tick() */
     hp_segment_t *segment;
     hp_task_t *next; /* in its lane, or in the ready queue */
     char *buffer; /* what the task reads from or fills; set when the task starts, for scratch and operands */
@@ -52,6 +53,7 @@ typedef struct {
 
 struct hp_segment {
     hp_request_t *request;
+    uint64_t index;
     uint32_t task_count, edge_count;
     uint32_t unfinished;
     hp_label_t label; /* of the tasks to come */
@@ -78,8 +80,19 @@ typedef struct {
     hp_handle_t comm;      /* NATIVE */
     int32_t next_wait;     /* WAIT: the next such lane, -1 at the end */
     uint32_t limit, in_flight;
-    queue_t waiting; /* emitted and not posted yet, in segment order */
+    queue_t waiting;  /* emitted and not posted yet, in segment order */
+    uint64_t last_ns; /* recording: when the last operation of the lane was complete */
 } lane_t;
+
+/* Recording: one of the four tasks of a segment, from its first primitive to its last. */
+typedef struct {
+    uint64_t start_ns, end_ns; /* end_ns 0: nothing yet */
+    uint64_t bytes;
+} span_t;
+
+typedef struct {
+    span_t spans[HP_LABEL_COUNT];
+} record_t;
 
 struct hp_request {
     hp_transport_t *transport;
@@ -99,10 +112,15 @@ struct hp_request {
     hp_direct_t *direct;
     uint64_t next_segment; /* the next one to emit */
     uint64_t done_segments;
-    queue_t ready; /* what needs no message and whose turn has come */
+    queue_t ready; /* what needs no message and whose turn has come; oldest segment first */
     hp_status_t error;
     uint32_t scratch_held;
     hp_request_counters_t counters;
+
+    hp_trace_t *trace; /* NULL: nothing is recorded */
+    hp_trace_call_t *trace_call;
+    record_t *records; /* of the window's segments */
+    size_t record_capacity;
 };
 
 /* Task memory of one request at most, unless a single segment needs more: a window of 256 segments of a rank
@@ -130,6 +148,25 @@ static void queue_push_front(queue_t *queue, hp_task_t *task)
     queue->first = task;
     if (!queue->last)
         queue->last = task;
+}
+
+/* Behind everything of the same and of older segments. The oldest segment is what the outer levels and the
+ * other ranks wait for: in the order of release each step of all segments in the window would come before the
+ * next step of the first (traced: with 128 segments no message left a node before 50 of 120 ms). Releases
+ * come in order or nearly so: the walk is short. */
+static void queue_insert(queue_t *queue, hp_task_t *task)
+{
+    const uint64_t index = task->segment->index;
+
+    if (!queue->last || queue->last->segment->index <= index) {
+        queue_push(queue, task);
+        return;
+    }
+    hp_task_t **place = &queue->first;
+    while ((*place)->segment->index <= index)
+        place = &(*place)->next;
+    task->next = *place;
+    *place = task;
 }
 
 static hp_task_t *queue_pop(queue_t *queue)
@@ -160,6 +197,7 @@ void hp_request_destroy(hp_request_t *request)
     if (!request)
         return;
     assert(hp_request_done(request));
+    free(request->records);
     free(request->task_memory);
     free(request->segments);
     free(request->lanes);
@@ -387,6 +425,149 @@ void hp_emit_after(hp_task_t *task, hp_task_t *before)
     task->waits++;
 }
 
+/* ---- recording ---- */
+
+const char *hp_label_name(hp_label_t label)
+{
+    static const char *const names[] = {
+#define X(id, name) #name,
+        HP_LABEL_TABLE(X)
+#undef X
+    };
+    return names[label];
+}
+
+void hp_request_record(hp_request_t *request, hp_trace_t *trace, hp_trace_call_t *call)
+{
+    request->trace = trace;
+    request->trace_call = call;
+}
+
+hp_trace_call_t *hp_request_recorded(const hp_request_t *request)
+{
+    return request->trace ? request->trace_call : NULL;
+}
+
+/* A start is kept in 32 bits, in units of 32 ns, so that a task stays two cache lines: it comes round after
+ * 137 s, longer than any task is expected to last. */
+enum { TICK_SHIFT = 5 };
+
+static void record_tick(const hp_request_t *request, hp_task_t *task)
+{
+    task->start_tick = (uint32_t)(hp_trace_now(request->trace) >> TICK_SHIFT);
+}
+
+static inline void record_start(const hp_request_t *request, hp_task_t *task)
+{
+    if (__builtin_expect(request->trace != NULL, 0))
+        record_tick(request, task);
+}
+
+static void span_extend(span_t *span, uint64_t start_ns, uint64_t end_ns, uint64_t bytes)
+{
+    if (!span->end_ns || start_ns < span->start_ns)
+        span->start_ns = start_ns;
+    if (end_ns > span->end_ns)
+        span->end_ns = end_ns;
+    if (bytes > span->bytes)
+        span->bytes = bytes;
+}
+
+static record_t *record_of(const hp_segment_t *segment)
+{
+    return &segment->request->records[segment - segment->request->segments];
+}
+
+static hp_trace_kind_t record_kind(const hp_task_t *task)
+{
+    switch ((task_kind_t)task->kind) {
+    case TASK_SEND:
+        return HP_TRACE_SEND;
+    case TASK_RECV:
+        return HP_TRACE_RECV;
+    case TASK_REDUCE:
+    case TASK_REDUCE_TO:
+        return HP_TRACE_REDUCE;
+    case TASK_COPY:
+        return HP_TRACE_COPY;
+    case TASK_PULL:
+        return HP_TRACE_PULL;
+    case TASK_PUSH:
+        return HP_TRACE_PUSH;
+    case TASK_WAIT:
+        return HP_TRACE_WAIT;
+    case TASK_SET:
+        return HP_TRACE_SET;
+    case TASK_NATIVE:
+        return HP_TRACE_NATIVE;
+    case TASK_JOIN:
+        break;
+    }
+    return HP_TRACE_KIND_COUNT; /* nothing to be seen */
+}
+
+/* A task of the engine is complete. */
+static void record_end(hp_request_t *request, const hp_task_t *task)
+{
+    const hp_trace_kind_t kind = record_kind(task);
+    if (kind == HP_TRACE_KIND_COUNT)
+        return;
+    const uint64_t end_ns = hp_trace_now(request->trace), end_tick = end_ns >> TICK_SHIFT;
+    lane_t *lane = task->lane >= 0 ? &request->lanes[task->lane] : NULL;
+    record_t *record = record_of(task->segment);
+    hp_trace_event_t event = {.start_ns = (end_tick - (uint32_t)((uint32_t)end_tick - task->start_tick))
+                                          << TICK_SHIFT,
+                              .end_ns = end_ns,
+                              .bytes = task->count * request->pipeline.type.bytes,
+                              .call = request->trace_call->number,
+                              .segment = (uint32_t)task->segment->index,
+                              .peer = -1,
+                              .kind = (uint8_t)kind,
+                              .label = task->label};
+
+    event.turn_ns = lane && lane->last_ns > event.start_ns ? lane->last_ns : event.start_ns;
+    if (lane) {
+        lane->last_ns = end_ns;
+        if (lane->kind == LANE_SEND || lane->kind == LANE_RECV)
+            event.peer = (int32_t)lane->peer;
+    }
+    if (task->kind != TASK_WAIT && task->kind != TASK_SET)
+        span_extend(&record->spans[task->label], event.turn_ns, end_ns, event.bytes);
+    hp_trace_add(request->trace, &event);
+}
+
+static void record_segment_end(hp_request_t *request, const hp_segment_t *segment)
+{
+    const record_t *record = record_of(segment);
+
+    for (unsigned label = 0; label < HP_LABEL_COUNT; label++) {
+        const span_t *span = &record->spans[label];
+        if (span->end_ns)
+            hp_trace_add(request->trace, &(hp_trace_event_t){.start_ns = span->start_ns,
+                                                             .turn_ns = span->start_ns,
+                                                             .end_ns = span->end_ns,
+                                                             .bytes = span->bytes,
+                                                             .call = request->trace_call->number,
+                                                             .segment = (uint32_t)segment->index,
+                                                             .peer = -1,
+                                                             .kind = HP_TRACE_TASK,
+                                                             .label = (uint8_t)label});
+    }
+}
+
+static hp_status_t record_prepare(hp_request_t *request, size_t window)
+{
+    if (window > request->record_capacity) {
+        record_t *records = realloc(request->records, window * sizeof *records);
+        if (!records)
+            return HP_ERR_NO_MEM;
+        request->records = records;
+        request->record_capacity = window;
+    }
+    request->trace_call->segments = request->pipeline.segment_count;
+    return HP_OK;
+}
+
 /* ---- running ---- */
 
 static char *operand_address(hp_operand_t operand)
@@ -414,6 +595,7 @@ static hp_status_t post_message(hp_request_t *request, const lane_t *lane, hp_ta
     const hp_pipeline_t *p = &request->pipeline;
     hp_status_t status = HP_OK;
 
+    record_start(request, task);
     switch ((task_kind_t)task->kind) {
     case TASK_SEND:
         task->buffer = operand_address(task->in);
@@ -470,10 +652,12 @@ static void lane_pump(hp_request_t *request, lane_t *lane)
 
 static void task_released(hp_request_t *request, hp_task_t *task)
 {
+    if (task->kind == TASK_WAIT)
+        record_start(request, task);
     if (task->lane >= 0)
         lane_pump(request, &request->lanes[task->lane]);
     else
-        queue_push(&request->ready, task);
+        queue_insert(&request->ready, task);
 }
 
 static void segment_release_scratch(hp_request_t *request, hp_segment_t *segment)
@@ -493,7 +677,10 @@ static void segment_emit(hp_request_t *request, hp_segment_t *segment)
     segment->task_count = 0;
     segment->edge_count = 0;
     segment->label = HP_LABEL_OTHER;
-    request->pipeline.emit(request->plan, segment, request->next_segment++);
+    segment->index = request->next_segment++;
+    if (request->trace)
+        *record_of(segment) = (record_t){.spans = {{0}}};
+    request->pipeline.emit(request->plan, segment, segment->index);
     segment->unfinished = segment->task_count;
     /* A lane holds its tasks in segment order from the moment they are emitted, whenever they become ready.
      */
@@ -520,6 +707,8 @@ static void task_complete(hp_request_t *request, hp_task_t *task)
 {
     hp_segment_t *segment = task->segment;
 
+    if (__builtin_expect(request->trace != NULL, 0))
+        record_end(request, task);
     for (uint32_t e = task->first_edge; e; e = segment->edges[e - 1].next) {
         hp_task_t *waiter = segment->edges[e - 1].task;
         if (--waiter->waits == 0)
@@ -532,6 +721,8 @@ static void task_complete(hp_request_t *request, hp_task_t *task)
         lane_pump(request, lane);
     }
     if (--segment->unfinished == 0) {
+        if (request->trace)
+            record_segment_end(request, segment);
         segment_release_scratch(request, segment);
         request->done_segments++;
         segment_refill(request, segment);
@@ -628,6 +819,7 @@ static hp_status_t run_task(hp_request_t *request, hp_task_t *task)
 
 static void run_local(hp_request_t *request, hp_task_t *task)
 {
+    record_start(request, task);
     request->error = run_task(request, task);
     if (request->error == HP_OK)
         task_complete(request, task);
@@ -708,6 +900,11 @@ static hp_status_t window_prepare(hp_request_t *request, uint32_t *window)
         request->task_memory_bytes = size * segment_bytes;
     }
     *window = (uint32_t)size;
+    if (request->trace) {
+        const hp_status_t status = record_prepare(request, size);
+        if (status != HP_OK)
+            return status;
+    }
     if (size == 0)
         return HP_OK;
     hp_task_t *tasks = request->task_memory;

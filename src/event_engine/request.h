@@ -28,6 +28,7 @@
 #include "base/status.h"
 #include "event_engine/mem/node_memory.h"
 #include "event_engine/op/op.h"
+#include "event_engine/trace.h"
 #include "event_engine/transport.h"
 
 /* Which task of the hierarchical pipeline (HAN) something belongs to: on the node level or inside nodes, on
@@ -44,6 +45,8 @@ typedef enum {
 #undef X
         HP_LABEL_COUNT
 } hp_label_t;
+_Static_assert((int)HP_LABEL_COUNT <= (int)HP_TRACE_LABELS_MAX, "labels without rows in a trace");
+const char *hp_label_name(hp_label_t label);
 
 typedef struct hp_request hp_request_t;
 typedef struct hp_segment hp_segment_t;
@@ -94,6 +97,12 @@ int32_t hp_request_set_lane(hp_request_t *request, hp_counter_t *counter);
 /* A lane of collectives on a communicator (transport.h): one at a time, in segment order, which is the same on
  * all ranks; so there is one lane for each. */
 int32_t hp_request_native_lane(hp_request_t *request, hp_handle_t comm);
+
+/* The next collective is recorded in trace, as call. trace NULL: it is not. Holds until it is called again; the
+ * trace is borrowed. */
+void hp_request_record(hp_request_t *request, hp_trace_t *trace, hp_trace_call_t *call);
+/* The call that is being recorded, for who knows more of it. NULL: none is. */
+hp_trace_call_t *hp_request_recorded(const hp_request_t *request);
 
 /* Emits the first window of segments and posts what is ready. On an error nothing is in flight. */
 hp_status_t hp_request_start(hp_request_t *request, const hp_pipeline_t *pipeline);

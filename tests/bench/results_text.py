@@ -236,8 +236,8 @@ def section_simulated(directory):
         path = pictures.against_ranks(ranks, directory, "scaling", "Simulated: 1 MiB, time against ranks",
                                       f"Simulated with SimGrid's SMPI: {conditions['ranks'][0]} ranks a node, {conditions['network']}, "
                                       f"{8e-9 * conditions['bandwidth']:g} Gbit/s, {1e6 * conditions['latency']:g} us. Step scaling.")
-        lines += ["### Scaling", "", "1 MiB, 16 ranks a node; microseconds, and how many times as fast the library is as SMPI's best selector. An allreduce is passed "
-                  "through on more than 4 nodes; the rule for 4 comes from a slower network, where it is faster than the MPI's own.", "",
+        lines += ["### Scaling", "", "1 MiB, 16 ranks a node; microseconds, and how many times as fast the library is as SMPI's best selector. The rules for up to 4 "
+                  "nodes come from a slower network, with memory that the ranks of a node share.", "",
                   *picture(path, "simulated time against ranks"), "| collective | ranks | library | best selector | ratio |", "|---|---|---|---|---|"]
         for collective in TITLES:
             for count in sorted(ranks.get(collective, {})):

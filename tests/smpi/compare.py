@@ -143,7 +143,7 @@ def bound(options, collective, size, ranks):
     """No algorithm over these links is faster: see header()."""
     inside = max(machine.slots(options))
     nodes = options.nodes
-    latency = math.ceil(math.log2(ranks)) * min(2 * options.latency, options.copy_latency)
+    latency = 2 * options.latency if nodes > 1 else options.copy_latency  # a root may send to all at once: that costs nothing here
     if collective == "allreduce":
         link, bus = 2 * (nodes - 1) / nodes * size, 2 * inside * (ranks - 1) / ranks * size
     else:
@@ -162,7 +162,7 @@ def header(options, ranks):
 Time from a common start to the last rank's return, after one warm-up, us. Reductions: {reductions}. Sends below {options.eager_bytes} B
 ({LIBRARY}: {options.library_eager_bytes} B) do not wait for their receive. Where a cell of {LIBRARY} has a *, no rule took the call: it is SMPI's ({below}); where one has a +, sends
 from {WAITING_BYTES} B up wait: SMPI would not have been done otherwise.
-bound: the largest of ceil(log2 ranks) shortest latencies; m bytes over a node's link (allreduce: 2(N-1)/N m); what the c ranks of a node must get
+bound: the largest of one message's latency between nodes; m bytes over a node's link (allreduce: 2(N-1)/N m); what the c ranks of a node must get
 over bus and link together (c m; allreduce: 2c(p-1)/p m). fraction: bound / {LIBRARY}. Ratios: how many times as fast {LIBRARY} is.
 Settings: {' '.join(options.setting) or 'none'}.
 """

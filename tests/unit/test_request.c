@@ -24,6 +24,7 @@ typedef struct {
     void *done[OPERATIONS_MAX]; /* to be handed out by the next polls */
     uint32_t done_count;
     uint32_t cancelled, reductions, copies, waits;
+    uint32_t copies_before_first; /* operation was posted */
     hp_status_t post_status, poll_status, local_status;
     hp_native_t native; /* the last collective, */
     hp_handle_t native_comm;
@@ -36,6 +37,8 @@ static hp_status_t hand_post(hand_t *hand, operation_t operation)
     if (hand->post_status != HP_OK)
         return hand->post_status;
     assert_true(hand->posted < OPERATIONS_MAX);
+    if (hand->posted == 0)
+        hand->copies_before_first = hand->copies;
     hand->operations[hand->posted++] = operation;
     return HP_OK;
 }
@@ -521,13 +524,17 @@ static void equal_lanes_are_shared(void **state)
     assert_non_null(hp_request_plan(f->request, 1));
     const int32_t first = hp_request_lane(f->request, HP_LANE_SEND, 1, TAG, 4);
     assert_int_equal(first, 0);
+    /* On one communicator collectives come in one order, whichever turn they belong to. */
+    const int32_t native = hp_request_native_lane(f->request, 77);
+    assert_int_equal(hp_request_native_lane(f->request, 77), native);
+    assert_int_not_equal(hp_request_native_lane(f->request, 78), native);
     assert_int_equal(hp_request_lane(f->request, HP_LANE_SEND, 1, TAG, 4), first);
     assert_int_not_equal(hp_request_lane(f->request, HP_LANE_RECV, 1, TAG, 4), first);
     assert_int_not_equal(hp_request_lane(f->request, HP_LANE_SEND, 2, TAG, 4), first);
     assert_int_not_equal(hp_request_lane(f->request, HP_LANE_SEND, 1, TAG + 1, 4), first);
     for (uint32_t peer = 0; peer < 100; peer++)
         assert_int_equal(hp_request_new_lane(f->request, HP_LANE_SEND, 1000 + peer, TAG, 4),
-                         4 + (int32_t)peer);
+                         6 + (int32_t)peer);
     assert_non_null(hp_request_plan(f->request, 100000)); /* forgets them */
     assert_int_equal(hp_request_lane(f->request, HP_LANE_SEND, 2, TAG, 4), 0);
 }
@@ -953,6 +960,114 @@ static void counted_lanes_are_forgotten(void **state)
     assert_int_equal(*f->mine, 2);
 }
 
+/* Two copies, then a send. */
+static void emit_copies_and_send(const void *plan, hp_segment_t *segment, uint64_t i)
+{
+    fixture_t *f = of_plan(plan);
+    char *at = f->buffer + i * SEGMENT_BYTES, *spare = f->buffer + sizeof f->buffer / 2;
+
+    hp_segment_label(segment, HP_LABEL_SR);
+    hp_task_t *out = hp_emit_copy(segment, spare, hp_at(at), SEGMENT_BYTES);
+    hp_task_t *back = hp_emit_copy(segment, at, hp_at(spare), SEGMENT_BYTES);
+    hp_segment_label(segment, HP_LABEL_IR);
+    hp_task_t *send = hp_emit_send(segment, f->lanes[0], hp_at(at), SEGMENT_BYTES);
+    hp_emit_after(back, out);
+    hp_emit_after(send, back);
+}
+
+static void start_copies_and_send(fixture_t *f, uint64_t segments)
+{
+    const hp_pipeline_t pipeline = prepare(f, segments, (uint32_t)segments, emit_copies_and_send);
+    f->lanes[0] = hp_request_new_lane(f->request, HP_LANE_SEND, CHILD, TAG, 2);
+    assert_int_equal(hp_request_start(f->request, &pipeline), HP_OK);
+}
+
+/* All segments could make their first step: the first one makes all of its own before. */
+static void the_oldest_segment_goes_first(void **state)
+{
+    fixture_t *f = *state;
+    start_copies_and_send(f, 50);
+    assert_int_equal(f->hand.copies_before_first, 2);
+    for (uint32_t i = 0; i < 50; i++) {
+        progress_all(f);
+        assert_ptr_equal(f->hand.operations[i].buffer, f->buffer + i * SEGMENT_BYTES);
+        hand_complete(&f->hand, i);
+    }
+    progress_all(f);
+    assert_true(hp_request_done(f->request));
+}
+
+static uint64_t step_clock(void *context)
+{
+    return *(uint64_t *)context += 1000;
+}
+
+static const hp_trace_event_t *find_event(const hp_trace_snapshot_t *all, hp_trace_kind_t kind,
+                                          hp_label_t label, uint32_t segment)
+{
+    const hp_trace_event_t *found = NULL;
+    for (uint32_t i = 0; i < all->event_count; i++) {
+        const hp_trace_event_t *event = &all->events[i];
+        if (event->kind == kind && event->label == label && event->segment == segment)
+            found = event;
+    }
+    assert_non_null(found);
+    return found;
+}
+
+static void what_happens_is_recorded(void **state)
+{
+    fixture_t *f = *state;
+    enum { SEGMENTS = 3 };
+    uint64_t now = 0;
+    hp_trace_t trace;
+    hp_trace_snapshot_t all;
+
+    assert_int_equal(hp_trace_init(&trace, 100, step_clock, &now), HP_OK);
+    hp_trace_call_t *call = hp_trace_begin_call(&trace);
+    hp_request_record(f->request, &trace, call);
+    assert_ptr_equal(hp_request_recorded(f->request), call);
+    start_copies_and_send(f, SEGMENTS);
+    assert_int_equal(call->segments, SEGMENTS);
+    for (uint32_t i = 0; i < SEGMENTS; i++) {
+        progress_all(f);
+        hand_complete(&f->hand, i);
+    }
+    progress_all(f);
+    call->end_ns = step_clock(&now);
+    assert_int_equal(hp_trace_snapshot(&trace, &all), HP_OK);
+    assert_int_equal(all.dropped, 0);
+    assert_int_equal(all.call_count, 1);
+    assert_int_equal(all.event_count, SEGMENTS * (3 + 2)); /* primitives, and the tasks sr and ir */
+    for (uint32_t i = 0; i < SEGMENTS; i++) {
+        const hp_trace_event_t *sr = find_event(&all, HP_TRACE_TASK, HP_LABEL_SR, i);
+        const hp_trace_event_t *ir = find_event(&all, HP_TRACE_TASK, HP_LABEL_IR, i);
+        const hp_trace_event_t *send = find_event(&all, HP_TRACE_SEND, HP_LABEL_IR, i);
+        const hp_trace_event_t *copy = find_event(&all, HP_TRACE_COPY, HP_LABEL_SR, i);
+        assert_int_equal(send->peer, CHILD);
+        assert_int_equal(copy->peer, -1);
+        assert_int_equal(send->bytes, SEGMENT_BYTES);
+        assert_true(sr->turn_ns <= copy->turn_ns && sr->end_ns >= copy->end_ns);
+        assert_int_equal(ir->turn_ns, send->turn_ns);
+        assert_int_equal(ir->end_ns, send->end_ns);
+        assert_true(sr->end_ns <= ir->turn_ns);
+        if (i > 0) /* behind the one before it in its lane, though posted with it */
+            assert_true(send->turn_ns >= find_event(&all, HP_TRACE_SEND, HP_LABEL_IR, i - 1)->end_ns &&
+                        send->start_ns <= send->turn_ns);
+    }
+    hp_trace_snapshot_fini(&all);
+    hp_request_record(f->request, NULL, NULL);
+    assert_null(hp_request_recorded(f->request));
+    const uint64_t before = now;
+    f->hand.posted = 0;
+    start_copies_and_send(f, 1);
+    progress_all(f);
+    hand_complete(&f->hand, 0);
+    progress_all(f);
+    assert_int_equal(now, before); /* nobody looked at the clock */
+    hp_trace_fini(&trace);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -980,6 +1095,8 @@ int main(void)
         TEST(steps_are_called_until_they_are_done),
         TEST(an_error_ends_the_steps),
         TEST(nobody_sleeps_for_what_has_come),
+        TEST(the_oldest_segment_goes_first),
+        TEST(what_happens_is_recorded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -156,6 +156,7 @@ static void one_node_whose_ranks_share_nothing(void **state)
         hp_comm_destroy(comm);
         comm = comm_of(1, both[i]);
         comm->shares_memory = false;
+        hp_comm_set_knobs(comm, both[i]); /* what the selection remembers is forgotten */
         assert_int_equal(hp_select(comm, HP_BCAST, 1 << 20, &algorithm, &setting), expected[i]);
         hp_comm_destroy(comm);
     }

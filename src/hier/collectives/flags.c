@@ -5,7 +5,7 @@
 
 /* Up to so many ranks, and bytes in all their cells, everybody reads everybody's cell: one round instead of
  * two.
- * TODO-MEASURED */
+ */
 enum { EXCHANGE_RANKS = 8, EXCHANGE_BYTES = 16384 };
 
 typedef enum { CLEAR, UP, UP_DONE, DOWN, DOWN_WRITE, EXCHANGE_WRITE, EXCHANGE_READ, FINISH } phase_t;

@@ -171,6 +171,20 @@ static void choose_modules(const plan_t *p, const hp_setting_t *setting, hp_modu
     }
 }
 
+/* What was chosen is in the trace. */
+static void tell(const plan_t *p, const hp_modules_t *chosen)
+{
+    hp_trace_call_t *call = hp_request_recorded(p->comm->request);
+    const hp_hierarchy_t *h = hierarchy_of(p);
+    uint32_t levels = 0;
+
+    if (!call)
+        return;
+    for (uint32_t depth = 0; depth < hp_hierarchy_level_count(h); depth++)
+        levels |= 1u << hp_hierarchy_level(h, depth);
+    hp_modules_format(chosen, levels, call->modules, sizeof call->modules);
+}
+
 static bool uses(const hp_modules_t *modules, hp_module_id_t id)
 {
     bool found = false;
@@ -383,6 +397,7 @@ hp_status_t hp_pipeline_start(hp_comm_t *comm, const hp_call_t *call, const hp_s
         call->collective == HP_ALLREDUCE || (call->collective == HP_REDUCE && comm->rank == call->root &&
                                              (p->call.commutative || call->root == 0));
     choose_modules(p, setting, &modules);
+    tell(p, &modules);
     if (uses_slots(p, &modules) && cut_setting.segment_bytes > (size_t)comm->knobs.slot_bytes)
         cut_setting.segment_bytes = (size_t)comm->knobs.slot_bytes;
     hp_pipeline_t pipeline;

@@ -80,6 +80,20 @@ hp_status_t hp_modules_parse(const char *text, hp_modules_t *inout, char *error,
     return HP_OK;
 }
 
+const char *hp_modules_format(const hp_modules_t *chosen, uint32_t levels, char *buffer,
+                              unsigned buffer_bytes)
+{
+    unsigned used = 0;
+
+    buffer[0] = '\0';
+    for (unsigned level = 0; level < HP_LEVEL_COUNT && used < buffer_bytes; level++)
+        if (levels & 1u << level)
+            used += (unsigned)snprintf(buffer + used, buffer_bytes - used, "%s%s:%s", used ? " " : "",
+                                       hp_level_name((hp_level_t)level),
+                                       hp_module_name((hp_module_id_t)chosen->module[level]));
+    return buffer;
+}
+
 /* The check of HANPMPI_MODULES; knobs.def names it. */
 bool hp_knob_check_modules(const char *text, char *error, unsigned error_bytes);
 bool hp_knob_check_modules(const char *text, char *error, unsigned error_bytes)

@@ -27,4 +27,9 @@ const char *hp_module_description(hp_module_id_t id);
  * naming what is wrong and what is accepted. */
 hp_status_t hp_modules_parse(const char *text, hp_modules_t *inout, char *error, unsigned error_bytes);
 
+/* The modules of the levels in the set (bit 1 << HP_LEVEL_x), as hp_modules_parse reads them. Returns buffer.
+ */
+const char *hp_modules_format(const hp_modules_t *chosen, uint32_t levels, char *buffer,
+                              unsigned buffer_bytes);
+
 #endif

@@ -10,6 +10,7 @@
 #include "pmpi_wrappers/backend/handshake.h"
 #include "pmpi_wrappers/backend/hints.h"
 #include "pmpi_wrappers/backend/job.h"
+#include "pmpi_wrappers/backend/job_trace.h"
 
 hp_function_t hp_mpi_calls[HP_MPI_CALL_COUNT];
 
@@ -20,6 +21,8 @@ static int after_init(void)
         hp_warn("the MPI gives no attribute key: the library is off for this run");
         hp_job.active = false;
     }
+    if (hp_job.active)
+        hp_job_trace_start();
     return hp_job.active;
 }
 
@@ -33,6 +36,7 @@ static void before_finalize(void)
      * callbacks that MPI_Finalize runs (PITFALLS 7). */
     hp_job.active = false;
     hp_job_stop_passing_at_once();
+    hp_job_trace_finish();
     if (hp_job.knobs.stats && hp_job.rank == 0)
         hp_stats_print(stderr, (unsigned)hp_job.rank);
     hp_comm_state_fini();

@@ -13,6 +13,7 @@
 #include "pmpi_wrappers/backend/comm_state.h"
 #include "pmpi_wrappers/backend/datatypes.h"
 #include "pmpi_wrappers/backend/job.h"
+#include "pmpi_wrappers/backend/job_trace.h"
 
 /* One call from its entry to its return. */
 typedef struct {
@@ -106,10 +107,18 @@ static int run(ticket_t *ticket, const hp_call_t *call, MPI_Comm comm)
 {
     hp_comm_state_t *state = ticket->state;
 
+    hp_trace_call_t *traced = NULL;
+
     state->comm->sequence++;
+    if (__builtin_expect(hp_job_trace != NULL, 0)) {
+        traced = hp_job_trace_begin(state, call, ticket->algorithm, &ticket->setting);
+        hp_request_record(state->comm->request, hp_job_trace, traced);
+    }
     hp_status_t status = ticket->algorithm->start(state->comm, call, &ticket->setting);
     if (status == HP_OK)
         status = hp_comm_wait(state->comm);
+    if (traced)
+        hp_job_trace_end(traced);
     if (status == HP_OK)
         return MPI_SUCCESS;
     int code = status == HP_ERR_NO_MEM ? MPI_ERR_NO_MEM : MPI_ERR_OTHER;

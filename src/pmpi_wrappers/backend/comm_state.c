@@ -12,10 +12,11 @@
 enum { LOOKUP_SLOTS = 256 };
 static hp_comm_state_t *_Atomic lookup[LOOKUP_SLOTS];
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the three below */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the four below */
 static hp_comm_state_t *states;                          /* in use, newest first */
 static hp_comm_state_t *unused;
 static int64_t duplicates;
+static uint32_t set_up_count; /* communicators for which this rank began to set up */
 
 static int attribute_key = MPI_KEYVAL_INVALID;
 
@@ -31,6 +32,7 @@ typedef struct {
     hp_locality_t locality;
     uint64_t may_duplicate;
     uint64_t gpu;
+    uint64_t id; /* of the communicator, if this is its first rank */
     hp_process_t process;
 } introduction_t;
 
@@ -330,6 +332,7 @@ static int exchange(MPI_Comm comm, introduction_t *all)
     hp_job_locality(&mine.locality);
     hp_node_setup_introduce(&mine.process);
     pthread_mutex_lock(&lock);
+    mine.id = (uint64_t)hp_job.rank << 32 | ++set_up_count;
     mine.may_duplicate = duplicates < hp_job.knobs.max_comms;
     pthread_mutex_unlock(&lock);
     return P(Allgather)(&mine, sizeof mine, MPI_BYTE, all, sizeof mine, MPI_BYTE, comm);
@@ -351,6 +354,7 @@ static int set_up_together(hp_comm_state_t *state, MPI_Comm comm, bool *ready)
             may_duplicate &= needs.all[i].may_duplicate != 0;
             state->gpu |= needs.all[i].gpu != 0;
         }
+        state->id = needs.all[0].id;
         *ready = may_duplicate;
         if (may_duplicate) {
             bool made = make_private_comm(state, comm, &needs);

@@ -20,6 +20,7 @@ typedef struct hp_comm_state {
     bool is_set_up;
     bool gpu; /* some rank has a GPU runtime loaded */
     int size, rank;
+    uint64_t id; /* once set up: the same on all ranks, another than that of any other communicator */
     uint64_t eligible_calls; /* calls so far that could have been taken */
     hp_knobs_t *hinted;      /* knobs with this communicator's hints; NULL: the job's */
     MPI_Comm private_comm;

@@ -14,6 +14,9 @@ uint64_t hp_machine_node_id(void);
 /* The place of this rank. On an error the node is known, and nothing else. */
 hp_status_t hp_machine_locality(hp_locality_t *out);
 
+/* Nanoseconds of a clock that only goes forward, with any origin: of the simulated machine where there is one. */
+uint64_t hp_machine_clock_ns(void);
+
 /* The ranks take turns on one thread, and time stands still while one of them runs: a rank that polls waits
  * for ever, so every wait must be a blocking call of the MPI. */
 extern const bool hp_ranks_take_turns;

@@ -17,6 +17,11 @@ uint64_t hp_machine_node_id(void)
     return hp_locality_id_of(name, (size_t)length);
 }
 
+uint64_t hp_machine_clock_ns(void)
+{
+    return (uint64_t)(P(Wtime)() * 1e9);
+}
+
 hp_status_t hp_machine_locality(hp_locality_t *out)
 {
     for (unsigned level = 0; level < HP_LEVEL_COUNT; level++)

@@ -160,6 +160,7 @@ void hp_pair_create(hp_pair_t *pair, hp_random_t *random, const hp_fuzz_options_
     } else {
         pair->library = hp_comm_dup_hinted(comm, hints);
     }
+    CHECK_MPI(MPI_Comm_set_errhandler(pair->library, MPI_ERRORS_RETURN)); /* an error is said with its case */
     pair->native = hp_comm_dup_native(comm);
     pair->rank = hp_comm_rank(comm);
     pair->size = hp_comm_size(comm);

@@ -202,7 +202,12 @@ static void idle_for_flags(hp_comm_t *comm, hp_flag_wait_t *wait)
     const uint64_t yields_ns = comm->crowded ? 10000 : comm->sleep_after_ns, nudge_ns = 20000,
                    nap_ns = 200000;
 
-    if (++wait->empty_polls <= (comm->crowded ? 1 : 20) * (uint64_t)comm->knobs.spin_polls) {
+    enum {
+        LOOKS_MAX = 100000
+    }; /* about a millisecond: then the nudges begin, whatever HANPMPI_SPIN_POLLS says */
+    const uint64_t looks = (comm->crowded ? 1 : 20) * (uint64_t)comm->knobs.spin_polls;
+
+    if (++wait->empty_polls <= (looks < LOOKS_MAX ? looks : LOOKS_MAX)) {
         if (!comm->crowded)
             hp_cpu_relax();
         return;

@@ -185,24 +185,27 @@ static void tell(const plan_t *p, const hp_modules_t *chosen)
     hp_modules_format(chosen, levels, call->modules, sizeof call->modules);
 }
 
-static bool uses(const hp_modules_t *modules, hp_module_id_t id)
+/* On one of the levels that there are, inside the nodes or between them. */
+static bool uses(const plan_t *p, const hp_modules_t *modules, hp_module_id_t id)
 {
+    const hp_hierarchy_t *h = hierarchy_of(p);
     bool found = false;
-    for (unsigned level = HP_LEVEL_NODE + 1; level < HP_LEVEL_COUNT; level++)
-        found |= modules->module[level] == id;
+
+    for (uint32_t i = 0; i < hp_hierarchy_level_count(h); i++)
+        found |= modules->module[hp_hierarchy_level(h, i)] == id;
     return found;
 }
 
-static bool uses_node(const hp_modules_t *modules)
+static bool uses_node(const plan_t *p, const hp_modules_t *modules)
 {
-    return uses(modules, HP_MODULE_SHM) || uses(modules, HP_MODULE_SINGLE_COPY);
+    return uses(p, modules, HP_MODULE_SHM) || uses(p, modules, HP_MODULE_SINGLE_COPY);
 }
 
 /* Values of inner levels go through slots, whichever of the two modules reads them. */
 static bool uses_slots(const plan_t *p, const hp_modules_t *modules)
 {
-    return uses(modules, HP_MODULE_SHM) ||
-           (uses_node(modules) && hp_comm_node_shape(p->comm).levels > 1 && is_up(p));
+    return uses(p, modules, HP_MODULE_SHM) ||
+           (uses_node(p, modules) && hp_comm_node_shape(p->comm).levels > 1 && is_up(p));
 }
 
 /* How many turns, and who leads in which. */
@@ -412,7 +415,7 @@ hp_status_t hp_pipeline_start(hp_comm_t *comm, const hp_call_t *call, const hp_s
     p->turn_count = count_turns(p, setting, &modules);
     p->turns = hp_arena_get(&comm->arena, p->turn_count * sizeof *p->turns);
     status = p->turns ? make_lanes(p) : HP_ERR_NO_MEM;
-    if (status == HP_OK && uses_node(&modules))
+    if (status == HP_OK && uses_node(p, &modules))
         status = use_node(p);
     for (uint32_t t = 0; t < p->turn_count && status == HP_OK; t++) {
         p->turns[t].leads = leads_of(p, setting, t);

@@ -87,8 +87,8 @@ def check_row(row, ranks, library):
 def host_only(bench):
     document = bench.document(3, ["--bytes", "0:4K", "--factor", "8", "--root", "rotate", "--repeat", "12"])
     sizes = [0, 8, 64, 512, 4096]
-    check([row["bytes"] for row in document["rows"]] == 3 * sizes, "sizes")
-    check([row["collective"] for row in document["rows"]][::len(sizes)] == ["bcast", "reduce", "allreduce"], "collectives")
+    check([row["bytes"] for row in document["rows"]] == 3 * sizes + [0], "sizes")
+    check([row["collective"] for row in document["rows"]][::len(sizes)] == ["bcast", "reduce", "allreduce", "barrier"], "collectives")
     check(all(row["repetitions"] == 12 for row in document["rows"]), "repetitions")
     check("not loaded" in bench.table and "ratio" not in bench.table, bench.table)
 
@@ -98,7 +98,7 @@ def taken(bench):
     document = bench.document(3, ["--bytes", "0,8,96K", "--force", "--hint", "hanpmpi_segment_bytes=8K"] + QUICK, True)
     check("hanpmpi_segment_bytes=8K" in document["hints"] and document["knobs"]["HANPMPI_TOPOLOGY"], document["hints"])
     for row in document["rows"]:
-        check(row["taken"] == (row["bytes"] > 0), row["collective"], row["bytes"], row["taken"], row["passed_because"])
+        check(row["taken"] == (row["bytes"] > 0 or row["collective"] == "barrier"), row["collective"], row["bytes"], row["taken"], row["passed_because"])
         check(row["repetitions"] >= 10, row["repetitions"])
 
 
@@ -109,7 +109,9 @@ def passed(bench):
         return [(row["taken"], row["passed_because"]) for row in rows]
     check(reasons([]) == [(0, "rule"), (1, None)], "rules", bench.table)
     check(reasons(["--hint", "hanpmpi_bcast=native"]) == [(0, "hint")] * 2, "hint", bench.table)
-    check(reasons([], {"HANPMPI_TOPOLOGY": "node:1 core:2"}) == [(0, "rule"), (0, "one-node")], "one node", bench.table)
+    check(reasons([], {"HANPMPI_TOPOLOGY": "node:1 core:2"}) == [(1, None)] * 2, "one node", bench.table)
+    apart = {"HANPMPI_TOPOLOGY": "node:1 core:2", "HANPMPI_SHARED_MEMORY": "0"}
+    check(reasons([], apart) == [(0, "one-node")] * 2, "one node whose ranks share no memory", bench.table)
     check("0% one-node" in bench.table, bench.table)
     done = bench.start(2, ["--bytes", "8"] + QUICK, [bench.args.library], {"HANPMPI_ENABLE": "0"})
     check(done.returncode == 0 and "not active" in done.stdout and "ratio" not in done.stdout, done.stdout, done.stderr)
@@ -134,7 +136,7 @@ def csv_rows(bench):
         done = bench.start(2, ["--bytes", "8,64", "--csv", "-"] + QUICK, [bench.args.library] if library else [], settings)
         check(done.returncode == 0 and not done.stdout.startswith("#"), done.stdout, done.stderr)
         rows = list(csv.DictReader(io.StringIO(done.stdout), strict=True))
-        check([row["bytes"] for row in rows] == 3 * ["8", "64"], done.stdout)
+        check([row["bytes"] for row in rows] == 3 * ["8", "64"] + ["0"], done.stdout)
         for row in rows:
             check(None not in row and None not in row.values(), "fields and head differ", row)
             check(("ratio" in row) == library and float(row["host_t_max_us"]) > 0, row)
@@ -143,7 +145,7 @@ def csv_rows(bench):
 
 def buffers(bench):
     rows = bench.document(2, ["--bytes", "64,32K", "--buffers", "both", "--cold-bytes", "1M"] + QUICK)["rows"]
-    check([row["buffers"] for row in rows] == 3 * ["warm", "warm", "cold", "cold"], "rows")
+    check([row["buffers"] for row in rows] == 3 * ["warm", "warm", "cold", "cold"] + ["warm", "cold"], "rows")
     # Two ranks with two buffers each share what --cold-bytes gives a node.
     check(all(row["cold_region_bytes"] == 1 << 18 for row in rows if row["buffers"] == "cold"), rows)
 

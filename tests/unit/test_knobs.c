@@ -235,7 +235,8 @@ static void format_and_parse_round_trip(void **state)
     static const char *const texts[][3] = {{"", "node:2 package:2 core:4", "core:1"},
                                            {"", "node,package,numa,l3", "l3"},
                                            {"", "node:chain package:binary core:linear", "numa:knomial8"},
-                                           {"", "node:native core:shm", "core:single_copy"}};
+                                           {"", "node:native core:shm", "core:single_copy"},
+                                           {"", "trace.json", "/tmp/a trace.json"}};
     hp_knobs_t from, to;
     memset(&from, 0, sizeof from);
     memset(&to, 0, sizeof to);
@@ -247,6 +248,7 @@ static void format_and_parse_round_trip(void **state)
             char text[HP_KNOB_TEXT_BYTES], error[256];
             int64_t value = 0;
             if (info->kind == HP_KNOB_KIND_TEXT) {
+                assert_true(text_row < ARRAY_LENGTH(texts)); /* a row for each knob that is a text */
                 snprintf(place, HP_KNOB_TEXT_BYTES, "%s", texts[text_row++][check_random_below(&random, 3)]);
             } else if (info->kind == HP_KNOB_KIND_CHOICE) {
                 unsigned words = 0;

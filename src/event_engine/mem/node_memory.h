@@ -1,13 +1,14 @@
 /* node_memory: memory that the ranks of one communicator on one node share, and each other's own memory.
  *
  * What is in it, for every member (a rank of the node, numbered 0 .. members - 1):
- *   counters   one for each lane of a level, UP (what I contribute is there) and DOWN (what I hand on is
- * there), and one for DONE (I have read everything of the steps before). Each has one writer, its owner, and
- * only grows. They count in steps: every segment of every collective that uses this memory is one step, on
- * all ranks of the communicator alike. slots      bounce buffers: a ring of `slots` for each counter UP and
- * DOWN; step s uses slot s mod `slots`. addresses  where my buffers of the collective in execution are, for
- * peers that read them (single copy) cells      a ring of small slots with their flag inside, for messages
- * that fit: collectives/flags.h
+ *   counters   one for each level and way, UP (what I contribute is there) and DOWN (what I hand on is there),
+ *              and one for DONE (I have read everything of the steps before). Each has one writer, its owner,
+ *              and only grows. They count in steps: every segment of every collective that uses this memory
+ *              is one step, on all ranks of the communicator alike.
+ *   slots      bounce buffers: a ring of `slots` for each counter UP and DOWN; step s uses slot s mod `slots`
+ *   addresses  where my buffers of the collective in execution are, for peers that read them (single copy)
+ *   bell       what wakes the member when it sleeps
+ *   cells      a ring of small slots with their flag inside, for messages that fit: collectives/flags.h
  *
  * Barriers: a writer fills slot or address, then stores the counter with release; a reader loads the counter
  * with acquire, then reads. A slot is filled again after the reader's DONE has passed its step: the reader
@@ -17,8 +18,7 @@
  * the processes end, and the size of /dev/shm does not matter. Peers open it through /proc, which the kernel
  * allows for processes of one user in one PID namespace. Pages exist once they are touched.
  *
- * Threads: as the communicator. Ownership: create and attach map it, destroy unmaps it; the last one to do so
- * frees it. */
+ * Threads: as the communicator. Ownership: init maps it, fini unmaps it; the last one to do so frees it. */
 #ifndef HP_EVENT_ENGINE_MEM_NODE_MEMORY_H
 #define HP_EVENT_ENGINE_MEM_NODE_MEMORY_H
 

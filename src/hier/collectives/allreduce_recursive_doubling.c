@@ -3,10 +3,14 @@
  *
  * p' = largest power of two <= p. The first 2 (p - p') ranks pair up: the even one hands its data to the odd
  * one and waits for the result. The others do log2 p' rounds; in round k partners differ in bit k of their
- * position: send -> partner, recv <- partner, fold (lower position on the left) Positions keep rank order and
- * every group is a contiguous range, so non-commutative operations are right, and all ranks compute the same
- * expression: the result is bitwise the same everywhere. Rounds: log2 p' (+ 2).  Bytes: each rank sends the
- * whole message log2 p' times.  Constraints: none; one segment, so scratch is log2 p' times the message. */
+ * position:
+ *
+ *      send -> partner, recv <- partner, fold (lower position on the left)
+ *
+ * Positions keep rank order and every group is a contiguous range, so non-commutative operations are right,
+ * and all ranks compute the same expression: the result is bitwise the same everywhere.
+ * Rounds: log2 p' (+ 2).  Bytes: each rank sends the whole message log2 p' times.
+ * Constraints: none; one segment, so scratch is log2 p' times the message. */
 #include "hier/collectives/tree_steps.h"
 
 enum { ROUNDS_MAX = 32 };

@@ -1,9 +1,12 @@
 /* reduce_tree: MPI_Reduce up the topology-aware tree (ADAPT's reduce; X. Luo 2020, section 3.3.3 and 4.2).
  *
- * Per segment:   leaf:  send -> parent     inner:  recv <- children, fold, send -> parent     root:  recv,
- * fold Rounds: depth of the tree + segments - 1.  Bytes: each rank sends the message once. Non-commutative
- * operations use the tree in rank order rooted at rank 0, which forwards each segment to the root as soon as
- * it is folded.  Constraints: none. */
+ * Per segment:   leaf:   send -> parent
+ *                inner:  recv <- children, fold, send -> parent
+ *                root:   recv, fold
+ *
+ * Rounds: depth of the tree + segments - 1.  Bytes: each rank sends the message once.
+ * Non-commutative operations use the tree in rank order rooted at rank 0, which forwards each segment to the
+ * root as soon as it is folded.  Constraints: none. */
 #include "hier/collectives/tree_steps.h"
 
 typedef struct {

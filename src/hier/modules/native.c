@@ -1,13 +1,16 @@
 /* native: the non-blocking collectives of the MPI below on a communicator of the team's ranks (Libnbc's place
  * in HAN).
  *
- *      reduce   PMPI_Ireduce        bcast   PMPI_Ibcast        outermost level: PMPI_Iallreduce in one;
- * barrier: PMPI_Ibarrier
+ *      reduce            PMPI_Ireduce
+ *      bcast             PMPI_Ibcast
+ *      outermost level   PMPI_Iallreduce, both in one
+ *      barrier           PMPI_Ibarrier
  *
  * One communicator a level and direction, made when first used: all members of a team come here in the same
- * collective. Rounds, bytes: the MPI's. Constraints: the transport offers it; a dense type; teams of outer
- * levels are those of the default leads (then they are the same for every collective, and a rank has at most
- * one communicator a level and direction). */
+ * collective. Rounds, bytes: the MPI's.
+ * Constraints: the transport offers it; a dense type; teams of outer levels are those of the default leads
+ * (then they are the same for every collective, and a rank has at most one communicator a level and
+ * direction). */
 #include "hier/collectives/algorithm.h"
 #include "hier/modules/module.h"
 

@@ -1,13 +1,15 @@
 /* p2p: the event-driven module (ADAPT; X. Luo 2020, chapter 3): messages along a tree among the team.
  *
- *      reduce   recv <- children, fold, send -> parent        bcast   recv <- parent, send -> children
+ *      reduce   recv <- children, fold, send -> parent
+ *      bcast    recv <- parent, send -> children
  *
  * The tree has the shape of the level; positions are numbered in preorder, so rank order is kept where the
  * team's positions are in rank order. Between nodes other algorithms may be set (between.h): two trees that
  * take turns (double_tree.h), and for allreduce exchanges (exchange.h). Between nodes a barrier is a
  * dissemination (D. Hensgen, R. Finkel, U. Manber, Two Algorithms for Barrier Synchronization, 1988):
  * ceil(log2 n) rounds, in round k a message of no bytes to the position 2^k further on, and one from 2^k
- * before. Constraints: none. */
+ * before.
+ * Constraints: none. */
 #include "hier/collectives/algorithm.h"
 #include "hier/collectives/tree_steps.h"
 #include "hier/modules/exchange_steps.h"

@@ -2,14 +2,15 @@
  * 2020, section 5.2; flags with one writer after G. Katevenis, M. Ploumidis, M. Marazakis, A Framework for
  * Hierarchical Single-Copy MPI Collectives (XHC), 2022).
  *
- *      reduce   member: copy -> own slot, set UP              lead: wait UP of every member in order, fold
- * out of its slot bcast    lead: copy -> own slot, set DOWN              member: wait DOWN, copy out of the
- * lead's slot
+ *      reduce   member: copy -> own slot, set UP
+ *               lead:   wait UP of every member in order, fold out of its slot
+ *      bcast    lead:   copy -> own slot, set DOWN
+ *               member: wait DOWN, copy out of the lead's slot
  *
  * Rounds: 1.  Bytes: every member's value is copied once and read once. Values of inner levels are made in
  * the slot at once, where the lead of this level reads them. A slot is used again `slots` steps later, when
- * everybody who may read it has finished that step (DONE). Constraints: ranks that share memory; a dense
- * type; a segment fits a slot (the pipeline cuts so). */
+ * everybody who may read it has finished that step (DONE).
+ * Constraints: ranks that share memory; a dense type; a segment fits a slot (the pipeline cuts so). */
 #include "hier/collectives/algorithm.h"
 #include "hier/modules/node_steps.h"
 

@@ -1,19 +1,24 @@
 /* single_copy: each rank copies straight from or to the memory of another process, by process_vm_readv and
  * process_vm_writev (the SOLO module's job; X. Luo 2020, section 5.3).
  *
- *      reduce   member: set UP once, for all segments         worker: pull the segment of every other rank in
- * order, fold bcast    lead: set DOWN when the segment is there      member: wait DOWN, pull
+ *      reduce   member: set UP once, for all segments
+ *               worker: pull the segment of every other rank in order, fold
+ *      bcast    lead:   set DOWN when the segment is there
+ *               member: wait DOWN, pull
  *
  * All ranks work, on disjoint parts of the message (SOLO's reduction phase over slices, and its
- * distribution); a part is a segment. Where the team is all there is, one level on one node, reduce segment i
- * is folded by the member at position i mod n, which pushes the result to the lead bcast       of every n
- * segments the lead pushes one to all members, which pull the others meanwhile allreduce   with several
- * leaders (the pipeline's turns) each segment's lead pushes its result at once, while it is in the cache: 16
- * MiB between two ranks 0.9 of the time of pulling it Elsewhere the lead has messages to look after: it
- * folds, and members pull. Rounds: 1.  Bytes: each value is read once, nothing is copied twice. A rank leaves
- * when nobody needs its buffers any more. On levels above the innermost one values lie in slots of the shared
- * memory: they are read there, as by shm. Constraints: as shm, and that the processes may read and write each
- * other's memory. */
+ * distribution); a part is a segment. Where the team is all there is, one level on one node:
+ *
+ *      reduce      segment i is folded by the member at position i mod n, which pushes the result to the lead
+ *      bcast       of every n segments the lead pushes one to all members, which pull the others meanwhile
+ *      allreduce   with several leaders (the pipeline's turns) each segment's lead pushes its result at once,
+ *                  while it is in the cache: 16 MiB between two ranks 0.9 of the time of pulling it
+ *
+ * Elsewhere the lead has messages to look after: it folds, and members pull.
+ * Rounds: 1.  Bytes: each value is read once, nothing is copied twice. A rank leaves when nobody needs its
+ * buffers any more. On levels above the innermost one values lie in slots of the shared memory: they are read
+ * there, as by shm.
+ * Constraints: as shm, and that the processes may read and write each other's memory. */
 #include "hier/collectives/algorithm.h"
 #include "hier/modules/node_steps.h"
 

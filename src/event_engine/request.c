@@ -302,7 +302,7 @@ hp_task_t *hp_emit_recv(hp_segment_t *segment, int32_t lane, void *to, size_t co
 {
     hp_task_t *task = emit(segment, TASK_RECV, count);
     task->lane = lane;
-    task->buffer = to;
+    task->out = hp_at(to);
     return task;
 }
 
@@ -350,13 +350,20 @@ hp_task_t *hp_emit_reduce_to(hp_segment_t *segment, hp_operand_t left, hp_operan
     return task;
 }
 
-hp_task_t *hp_emit_pull(hp_segment_t *segment, uint32_t member, void *const *address, size_t offset,
-                        hp_operand_t to, size_t count)
+static hp_task_t *emit_peer(hp_segment_t *segment, task_kind_t kind, uint32_t member, void *const *address,
+                            size_t offset, size_t count)
 {
-    hp_task_t *task = emit(segment, TASK_PULL, count);
+    hp_task_t *task = emit(segment, kind, count);
     task->member = member;
     task->address = address;
     task->offset = offset;
+    return task;
+}
+
+hp_task_t *hp_emit_pull(hp_segment_t *segment, uint32_t member, void *const *address, size_t offset,
+                        hp_operand_t to, size_t count)
+{
+    hp_task_t *task = emit_peer(segment, TASK_PULL, member, address, offset, count);
     place(task, to);
     return task;
 }
@@ -364,28 +371,27 @@ hp_task_t *hp_emit_pull(hp_segment_t *segment, uint32_t member, void *const *add
 hp_task_t *hp_emit_push(hp_segment_t *segment, uint32_t member, void *const *address, size_t offset,
                         hp_operand_t from, size_t count)
 {
-    hp_task_t *task = emit(segment, TASK_PUSH, count);
-    task->member = member;
-    task->address = address;
-    task->offset = offset;
+    hp_task_t *task = emit_peer(segment, TASK_PUSH, member, address, offset, count);
     task->in = from;
+    return task;
+}
+
+static hp_task_t *emit_flag(hp_segment_t *segment, task_kind_t kind, int32_t lane, uint64_t value)
+{
+    hp_task_t *task = emit(segment, kind, 0);
+    task->lane = lane;
+    task->value = value;
     return task;
 }
 
 hp_task_t *hp_emit_wait(hp_segment_t *segment, int32_t lane, uint64_t value)
 {
-    hp_task_t *task = emit(segment, TASK_WAIT, 0);
-    task->lane = lane;
-    task->value = value;
-    return task;
+    return emit_flag(segment, TASK_WAIT, lane, value);
 }
 
 hp_task_t *hp_emit_set(hp_segment_t *segment, int32_t lane, uint64_t value)
 {
-    hp_task_t *task = emit(segment, TASK_SET, 0);
-    task->lane = lane;
-    task->value = value;
-    return task;
+    return emit_flag(segment, TASK_SET, lane, value);
 }
 
 hp_task_t *hp_emit_native(hp_segment_t *segment, int32_t lane, hp_native_t what, hp_operand_t from,
@@ -576,9 +582,13 @@ static char *operand_address(hp_operand_t operand)
     return operand.offset ? base + operand.offset : base;
 }
 
-/* The task's buffer comes from the pool from now on, until its segment is complete. */
-static hp_status_t take_scratch(hp_request_t *request, hp_task_t *task)
+/* Where the task's data goes. A scratch buffer is its own until its segment is complete. */
+static hp_status_t take_buffer(hp_request_t *request, hp_task_t *task)
 {
+    if (!task->scratch) {
+        task->buffer = operand_address(task->out);
+        return HP_OK;
+    }
     char *raw = hp_pool_get(request->pool, request->pipeline.scratch_bytes);
     if (!raw)
         return HP_ERR_NO_MEM;
@@ -593,37 +603,26 @@ static hp_status_t post_message(hp_request_t *request, const lane_t *lane, hp_ta
 {
     const hp_transport_ops_t *ops = request->transport->ops;
     const hp_pipeline_t *p = &request->pipeline;
-    hp_status_t status = HP_OK;
 
     record_start(request, task);
-    switch ((task_kind_t)task->kind) {
-    case TASK_SEND:
+    if (task->kind == TASK_SEND) {
         task->buffer = operand_address(task->in);
         request->counters.sends++;
         return ops->isend(request->transport, task->buffer, task->count, &p->type, lane->peer, lane->tag,
                           task);
-    case TASK_RECV:
-        if (task->scratch)
-            status = take_scratch(request, task);
-        else if (task->out.task)
-            task->buffer = operand_address(task->out);
-        if (status != HP_OK)
-            return status;
+    }
+    const hp_status_t status = take_buffer(request, task);
+    if (status != HP_OK)
+        return status;
+    if (task->kind == TASK_RECV) {
         request->counters.recvs++;
         return ops->irecv(request->transport, task->buffer, task->count, &p->type, lane->peer, lane->tag,
                           task);
-    default: /* TASK_NATIVE */
-        if (task->scratch)
-            status = take_scratch(request, task);
-        else
-            task->buffer = operand_address(task->out);
-        if (status != HP_OK)
-            return status;
-        request->counters.natives++;
-        return ops->icollective(request->transport, (hp_native_t)task->native, lane->comm,
-                                operand_address(task->in), task->buffer, task->count, &p->type, p->op,
-                                task->root, task);
     }
+    request->counters.natives++;
+    return ops->icollective(request->transport, (hp_native_t)task->native, lane->comm,
+                            operand_address(task->in), task->buffer, task->count, &p->type, p->op, task->root,
+                            task);
 }
 
 static hp_status_t post(hp_request_t *request, lane_t *lane, hp_task_t *task)
@@ -781,13 +780,9 @@ static hp_status_t reduce_to(hp_request_t *request, const char *left, char *righ
 
 static hp_status_t run_task(hp_request_t *request, hp_task_t *task)
 {
-    if (task->scratch) {
-        const hp_status_t status = take_scratch(request, task);
-        if (status != HP_OK)
-            return status;
-    } else {
-        task->buffer = operand_address(task->out);
-    }
+    const hp_status_t status = take_buffer(request, task);
+    if (status != HP_OK)
+        return status;
     switch ((task_kind_t)task->kind) {
     case TASK_JOIN:
         return HP_OK;

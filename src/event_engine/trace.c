@@ -2,17 +2,6 @@
 
 #include <stdlib.h>
 
-/* The check of HANPMPI_TRACE; knobs.def names it. Whether the file can be written is seen when it is opened.
- */
-bool hp_knob_check_trace(const char *text, char *error, unsigned error_bytes);
-bool hp_knob_check_trace(const char *text, char *error, unsigned error_bytes)
-{
-    (void)text;
-    (void)error;
-    (void)error_bytes;
-    return true;
-}
-
 const char *hp_trace_kind_name(hp_trace_kind_t kind)
 {
     static const char *const names[] = {

@@ -232,10 +232,13 @@ static void format_and_parse_round_trip(void **state)
 {
     (void)state;
     check_random_t random = check_random_start("format_and_parse_round_trip");
-    static const char *const texts[][3] = {{"", "node:2 package:2 core:4", "core:1"},
+    static const char *const texts[][3] = {{"", "rules.json", "/etc/hanpmpi/rules.json"},
+                                           {"", "off", "/tmp/cache"},
+                                           {"", "node:2 package:2 core:4", "core:1"},
                                            {"", "node,package,numa,l3", "l3"},
                                            {"", "node:chain package:binary core:linear", "numa:knomial8"},
                                            {"", "node:native core:shm", "core:single_copy"},
+                                           {"", "explain.json", "/tmp/explain.json"},
                                            {"", "trace.json", "/tmp/a trace.json"}};
     hp_knobs_t from, to;
     memset(&from, 0, sizeof from);

@@ -17,6 +17,16 @@ const hp_algorithm_t *hp_algorithm(hp_collective_t collective, unsigned i)
     return NULL;
 }
 
+const hp_algorithm_t *hp_algorithm_of(hp_algorithm_id_t id)
+{
+    return id == HP_ALGORITHM_NATIVE ? NULL : &algorithms[id - 1];
+}
+
+hp_algorithm_id_t hp_algorithm_id(const hp_algorithm_t *algorithm)
+{
+    return algorithm ? (hp_algorithm_id_t)(algorithm - algorithms + 1) : HP_ALGORITHM_NATIVE;
+}
+
 const hp_algorithm_t *hp_algorithm_find(hp_collective_t collective, const char *name)
 {
     const hp_algorithm_t *algorithm;

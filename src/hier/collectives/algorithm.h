@@ -15,12 +15,17 @@
 
 /* How to run: what the selection decides besides the algorithm. The same on all ranks. */
 struct hp_setting {
-    size_t segment_bytes; /* wanted size of a segment; at least one element is taken */
+    size_t segment_bytes; /* wanted size of a segment (HAN's fs); at least one element is taken */
+    /* The module p2p broadcasts and reduces a segment between nodes in pieces of so many bytes (HAN's ibs, irs);
+     * 0: whole. */
+    size_t ib_segment_bytes, ir_segment_bytes;
     hp_shapes_t shapes;
-    uint32_t trees; /* roots that take turns, segment by segment, where the algorithm has a choice; >= 1 */
     hp_modules_t modules;
     hp_between_t between; /* how the module p2p joins the nodes */
-    uint32_t leaders;     /* ranks of each node that take turns to lead it; >= 1 */
+    uint32_t trees;   /* roots that take turns, segment by segment, where the algorithm has a choice; >= 1 */
+    uint32_t leaders; /* ranks of each node that take turns to lead it; >= 1 */
+    /* N, M and the window: sends in flight on a link, receives posted ahead on one, segments in work; >= 1 */
+    uint32_t sends_per_child, recvs_per_parent, window_segments;
 };
 
 /* Starts call on comm->request. HP_OK, or an error with nothing in flight. */
@@ -40,6 +45,20 @@ typedef struct {
 const hp_algorithm_t *hp_algorithm(hp_collective_t collective, unsigned i);
 const hp_algorithm_t *hp_algorithm_find(hp_collective_t collective, const char *name);
 enum { HP_WORD_AUTO, HP_WORD_NATIVE, HP_FIRST_ALGORITHM_WORD };
+
+/* Every algorithm of every collective by a number, and the MPI below: what plain data can carry. */
+typedef enum {
+    HP_ALGORITHM_NATIVE,
+#define HP_ALGORITHM(id, collective, name, ...) HP_ALGORITHM_##id##_##name,
+#include "hier/collectives/algorithms.def"
+#undef HP_ALGORITHM
+    HP_ALGORITHM_COUNT
+} hp_algorithm_id_t;
+
+/* NULL for HP_ALGORITHM_NATIVE. */
+const hp_algorithm_t *hp_algorithm_of(hp_algorithm_id_t id);
+/* HP_ALGORITHM_NATIVE for NULL. */
+hp_algorithm_id_t hp_algorithm_id(const hp_algorithm_t *algorithm);
 
 /* The start function of every algorithm. */
 #define HP_ALGORITHM(id, collective, name, ...)                                                              \

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "base/clock.h"
+#include "hier/selection/select.h"
 
 static bool is_crowded(const hp_comm_t *comm)
 {
@@ -138,7 +139,7 @@ void hp_comm_destroy(hp_comm_t *comm)
             hp_neighbors_fini(&comm->trees[i].neighbors);
     if (comm->has_node_memory)
         hp_node_memory_fini(&comm->node_memory);
-    free(comm->choices);
+    hp_select_forget(comm);
     hp_request_destroy(comm->request);
     hp_arena_fini(&comm->arena);
     hp_pool_fini(&comm->pool);
@@ -180,8 +181,17 @@ const hp_neighbors_t *hp_comm_tree(hp_comm_t *comm, const hp_shapes_t *shapes, u
 void hp_comm_set_knobs(hp_comm_t *comm, const hp_knobs_t *knobs)
 {
     comm->knobs = *knobs;
-    free(comm->choices);
-    comm->choices = NULL;
+    hp_select_forget(comm);
+}
+
+hp_layout_t hp_comm_layout(const hp_comm_t *comm)
+{
+    hp_layout_t layout = {.nodes = hp_hierarchy_node_count(comm->hierarchy),
+                          .shares_memory = comm->shares_memory,
+                          .reads_peers = comm->reads_peers};
+
+    hp_hierarchy_node_sizes(comm->hierarchy, &layout.least_ranks, &layout.most_ranks);
+    return layout;
 }
 
 uint32_t hp_comm_tag(const hp_comm_t *comm, uint32_t channel)

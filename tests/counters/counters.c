@@ -112,12 +112,15 @@ static hp_knobs_t knobs_of(const case_t *c)
 static bool choose(const case_t *c, hp_comm_t *comm, collective_t *call, char *runs)
 {
     hp_outcome_t outcome = HP_OUTCOME_EMPTY;
+    hp_choice_t choice;
     if (c->bytes || c->collective == HP_BARRIER)
-        outcome = hp_select(comm, c->collective, c->bytes, &call->algorithm, &call->setting);
+        outcome = hp_select(comm, c->collective, c->bytes, &choice);
     if (outcome != HP_OUTCOME_TAKEN) {
         snprintf(runs, TEXT_BYTES, "left:%s", hp_outcome_word(outcome));
         return false;
     }
+    call->algorithm = choice.algorithm;
+    call->setting = *choice.setting;
     snprintf(runs, TEXT_BYTES, "%s", call->algorithm->name);
     const char *join = call->setting.between == HP_BETWEEN_TREE
                            ? hp_shape_info(call->setting.shapes.shape[HP_LEVEL_NODE])->name

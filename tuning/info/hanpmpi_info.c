@@ -349,20 +349,22 @@ static int print_topology(void)
             hp_locality_read(NULL, cpu, &table[rank]);
     }
     hp_comm_t *comm;
-    const hp_algorithm_t *algorithm;
+    hp_choice_t choice;
     hp_setting_t setting;
     if (hp_comm_create(0, ranks, table, &knobs, NULL, &comm) != HP_OK) {
         fprintf(stderr, "hanpmpi_info: out of memory for %u ranks\n", ranks);
         return 1;
     }
-    hp_outcome_t outcome = hp_select(comm, options.collective, options.bytes, &algorithm, &setting);
+    hp_outcome_t outcome = hp_select(comm, options.collective, options.bytes, &choice);
     printf("%s of %llu bytes on %u ranks: ", hp_collective_name(options.collective),
            (unsigned long long)options.bytes, ranks);
     if (outcome == HP_OUTCOME_TAKEN) {
-        printf("%s, segments of %zu bytes\n\n", algorithm->name, setting.segment_bytes);
+        setting = *choice.setting;
+        printf("%s, segments of %zu bytes\n\n", choice.algorithm->name, setting.segment_bytes);
     } else {
         printf("passed through (%s); the tree that would be used:\n\n", hp_outcome_text(outcome));
-        hp_select_default_setting(&comm->knobs, &setting);
+        hp_setting_default(&setting);
+        hp_setting_apply(&setting, &comm->knobs);
     }
     hp_draw_levels(stdout, comm->hierarchy, &setting.shapes);
     printf("\n");

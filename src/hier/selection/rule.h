@@ -12,13 +12,6 @@ typedef struct {
     uint64_t from, to; /* both included; to: UINT64_MAX where there is no end */
 } hp_range_t;
 
-/* What the selection knows of a communicator. The same on all ranks. */
-typedef struct {
-    uint32_t nodes;
-    uint32_t least_ranks, most_ranks; /* on one node */
-    bool shares_memory, reads_peers;  /* as in hp_comm_t */
-} hp_layout_t;
-
 typedef enum { HP_RANKS_ANY, HP_RANKS_EVEN, HP_RANKS_UNEVEN } hp_evenness_t;
 
 enum { HP_MACHINE_BYTES = 64 };

@@ -362,6 +362,8 @@ static int set_up_together(hp_comm_state_t *state, MPI_Comm comm, bool *ready)
             made = made &&
                    hp_comm_create((uint32_t)state->rank, (uint32_t)size, needs.table,
                                   hp_comm_state_knobs(state), &state->transport.base, &state->comm) == HP_OK;
+            if (made)
+                state->comm->job_knobs = &hp_job.knobs;
             code = agree(comm, made, ready);
             if (*ready)
                 code =

@@ -34,6 +34,8 @@ void hp_job_start(void)
         hp_handshake(hp_job.rank, hp_job.size, hp_machine_node_id(), &hp_job.knobs, &hp_job.one_node);
     if (hp_job.knobs.topology[0])
         hp_job.one_node = false; /* the synthetic machine has its own nodes */
+    if (hp_ranks_take_turns) /* the simulated time is not this process's clock */
+        hp_job.knobs.guard = hp_job.knobs.model = 0;
     int level = MPI_THREAD_SINGLE;
     hp_stats_threads = P(Query_thread)(&level) != MPI_SUCCESS || level == MPI_THREAD_MULTIPLE;
     for (unsigned c = 0; c < HP_COLLECTIVE_COUNT; c++)

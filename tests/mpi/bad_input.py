@@ -167,11 +167,15 @@ def bad_hints(host):
     """A bad info value is reported once, with key and value, and ignored."""
     result = host.run({}, program=[host.options.hints, "bad"])
     result.check(result.code == 0, "the program failed")
-    for key, value in (("hanpmpi", "perhaps"), ("hanpmpi_bcast", "fastest"), ("hanpmpi_segment_bytes", "-5"),
-                       ("hanpmpi_shapes", "node:square")):
+    wrong = {"hanpmpi": "perhaps", "hanpmpi_bcast": "fastest", "hanpmpi_segment_bytes": "-5",
+             "hanpmpi_shapes": "node:square", "hanpmpi_ib_segment_bytes": "-6", "hanpmpi_ir_segment_bytes": "-7",
+             "hanpmpi_guard": "2", **{f"hanpmpi_{name}": "17" for name in ("trees", "leaders")},
+             **{f"hanpmpi_{name}": "?" for name in ("reduce", "allreduce", "barrier", "modules", "between_nodes")},
+             **{f"hanpmpi_{name}": "-1" for name in ("sends_per_child", "recvs_per_parent", "window_segments")}}
+    for key, value in wrong.items():
         count = sum(f"{key}:" in line and value in line for line in result.said)
         result.check(count == 1, f"key {key} with {value} is in {count} lines")
-    result.check(len(result.said) == 4, "other lines than these")
+    result.check(len(result.said) == len(wrong), "other lines than these")
 
 
 @case

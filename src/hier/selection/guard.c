@@ -4,8 +4,8 @@
 
 enum { EARLY_ROUND = 2, FIRST_LOOK = 128 };
 
-/* After two timed rounds a slot that takes more than twice as long as the best is out: the rest of the trial would
- * cost more than it could tell. */
+/* After two timed rounds a slot that takes more than twice as long as the best, each at its fastest, is out: the
+ * rest of the trial would cost more than it could tell. */
 static const double hopeless = 2.0;
 /* What is not at least so much faster than the MPI below is left to it. */
 static const double worthwhile = 0.98;
@@ -116,16 +116,28 @@ static double median(double *values, unsigned count)
     return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
 }
 
-/* The median of a slot's times: those of the slowest rank, or of the fastest. < 0: none. */
-static double time_of(const hp_guard_t *guard, unsigned slot, bool fastest)
+/* A slot's times, of the slowest rank or of the fastest. Returns how many. */
+static unsigned times_of(const hp_guard_t *guard, unsigned slot, bool fastest, double *values)
 {
-    double values[HP_GUARD_TIMES];
     unsigned count = 0;
 
     for (unsigned i = 0; i < guard->timed; i++)
         if (guard->slot_of[i] == slot)
             values[count++] = fastest ? -guard->us[2 * i + 1] : guard->us[2 * i];
-    return count ? median(values, count) : -1;
+    return count;
+}
+
+/* Their median; < 0: there are none. least: their minimum. */
+static double time_of(const hp_guard_t *guard, unsigned slot, bool fastest, double *least)
+{
+    double values[HP_GUARD_TIMES];
+    const unsigned count = times_of(guard, slot, fastest, values);
+
+    if (!count)
+        return -1;
+    const double middle = median(values, count); /* they are in order now */
+    *least = values[0];
+    return middle;
 }
 
 /* Which rank's time tells: see the head of guard.h. One answer for all slots. */
@@ -144,7 +156,8 @@ static bool last_one_tells(const hp_guard_t *guard)
 
 static void look_at_drift(hp_guard_t *guard)
 {
-    const double now = time_of(guard, guard->chosen, last_one_tells(guard));
+    double least;
+    const double now = time_of(guard, guard->chosen, last_one_tells(guard), &least);
 
     guard->timed = 0;
     if (now > guard->settled_us * drift || now * drift < guard->settled_us) {
@@ -157,27 +170,39 @@ static void look_at_drift(hp_guard_t *guard)
     }
 }
 
+/* Takes the slots out that are hopeless. Returns the best of the others. */
+static unsigned judge(hp_guard_t *guard)
+{
+    const bool last = last_one_tells(guard);
+    double least[HP_SLOTS] = {0}, shortest = -1;
+    unsigned best = HP_SLOTS;
+
+    for (unsigned slot = 0; slot < HP_SLOTS; slot++) {
+        if (!(guard->open & (1u << slot)))
+            continue;
+        guard->expected_us[slot] = time_of(guard, slot, last, &least[slot]);
+        shortest = shortest < 0 || least[slot] < shortest ? least[slot] : shortest;
+    }
+    for (unsigned slot = 0; slot < HP_SLOTS; slot++) {
+        if (!(guard->open & (1u << slot)))
+            continue;
+        if (least[slot] > hopeless * shortest)
+            guard->open &= (uint8_t) ~(1u << slot);
+        else if (best == HP_SLOTS || guard->expected_us[slot] < guard->expected_us[best])
+            best = slot;
+    }
+    return best;
+}
+
 void hp_guard_agreed(hp_guard_t *guard)
 {
     if (!guard->open) {
         look_at_drift(guard);
         return;
     }
-    const bool last = last_one_tells(guard);
     const unsigned rounds =
         count_slots(guard->offered) > 2 ? HP_GUARD_ROUNDS_OF_THREE : HP_GUARD_ROUNDS_OF_TWO;
-    unsigned best = HP_SLOTS;
-    for (unsigned slot = 0; slot < HP_SLOTS; slot++) {
-        const double us = time_of(guard, slot, last);
-        if (us < 0)
-            continue;
-        guard->expected_us[slot] = us;
-        if ((guard->open & (1u << slot)) && (best == HP_SLOTS || us < guard->expected_us[best]))
-            best = slot;
-    }
-    for (unsigned slot = 0; slot < HP_SLOTS; slot++)
-        if (guard->expected_us[slot] > hopeless * guard->expected_us[best])
-            guard->open &= (uint8_t) ~(1u << slot);
+    unsigned best = judge(guard);
     const double native_us = guard->expected_us[HP_SLOT_NATIVE];
     if ((guard->open & (1u << HP_SLOT_NATIVE)) && guard->expected_us[best] > worthwhile * native_us)
         best = HP_SLOT_NATIVE;

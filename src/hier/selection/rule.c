@@ -1,6 +1,7 @@
 #include "hier/selection/rule.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* N, M and the window did well on every machine tried; no rule changes them. */
 #define PIPELINE_DEFAULTS .sends_per_child = 4, .recvs_per_parent = 6, .window_segments = 256
@@ -136,4 +137,14 @@ void hp_setting_apply(hp_setting_t *setting, const hp_knobs_t *knobs)
         hp_modules_parse(knobs->modules, &setting->modules, error, sizeof error);
     if (knobs->shapes[0])
         hp_shapes_parse(knobs->shapes, &setting->shapes, error, sizeof error);
+}
+
+bool hp_setting_same(const hp_setting_t *a, const hp_setting_t *b)
+{
+    return a->segment_bytes == b->segment_bytes && a->ib_segment_bytes == b->ib_segment_bytes &&
+           a->ir_segment_bytes == b->ir_segment_bytes && a->between == b->between && a->trees == b->trees &&
+           a->leaders == b->leaders && a->sends_per_child == b->sends_per_child &&
+           a->recvs_per_parent == b->recvs_per_parent && a->window_segments == b->window_segments &&
+           memcmp(&a->shapes, &b->shapes, sizeof a->shapes) == 0 &&
+           memcmp(&a->modules, &b->modules, sizeof a->modules) == 0;
 }

@@ -41,6 +41,8 @@ const hp_rule_t *hp_rules_default(size_t *count);
 /* Settings of an algorithm that is asked for by name where no rule says more. */
 void hp_setting_default(hp_setting_t *setting);
 
+bool hp_setting_same(const hp_setting_t *a, const hp_setting_t *b);
+
 /* The knobs that say how to run, over *setting; those that follow the rules change nothing. */
 void hp_setting_apply(hp_setting_t *setting, const hp_knobs_t *knobs);
 

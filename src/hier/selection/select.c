@@ -133,16 +133,6 @@ static const hp_rule_t *find_rule(const hp_rule_t *rules, size_t count, hp_colle
     return NULL;
 }
 
-static bool same_setting(const hp_setting_t *a, const hp_setting_t *b)
-{
-    return a->segment_bytes == b->segment_bytes && a->ib_segment_bytes == b->ib_segment_bytes &&
-           a->ir_segment_bytes == b->ir_segment_bytes && a->between == b->between && a->trees == b->trees &&
-           a->leaders == b->leaders && a->sends_per_child == b->sends_per_child &&
-           a->recvs_per_parent == b->recvs_per_parent && a->window_segments == b->window_segments &&
-           memcmp(&a->shapes, &b->shapes, sizeof a->shapes) == 0 &&
-           memcmp(&a->modules, &b->modules, sizeof a->modules) == 0;
-}
-
 static hp_candidate_t native(hp_decider_t by, hp_outcome_t reason)
 {
     return (hp_candidate_t){.by = by, .reason = reason, .expected_us = -1};
@@ -254,7 +244,7 @@ static void add_models(const hp_situation_t *s, hp_collective_t collective, uint
     candidate->algorithm = hp_algorithm_of(algorithm);
     hp_setting_apply(&candidate->setting, s->knobs);
     if (bytes <= candidate->algorithm->bytes_max &&
-        (candidate->algorithm != first->algorithm || !same_setting(&candidate->setting, &first->setting)))
+        (candidate->algorithm != first->algorithm || !hp_setting_same(&candidate->setting, &first->setting)))
         c->offered |= 1u << HP_SLOT_MODEL;
 }
 

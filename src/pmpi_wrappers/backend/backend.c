@@ -2,8 +2,10 @@
  *
  * Threads: open, after_init and before_finalize inside MPI_Init and MPI_Finalize; the others any. Ownership:
  * static. */
+#include <errno.h>
 #include <stdio.h>
 #include "base/log.h"
+#include "hier/selection/explain.h"
 #include "hier/stats.h"
 #include "pmpi_wrappers/backend/collectives.h"
 #include "pmpi_wrappers/backend/comm_state.h"
@@ -26,6 +28,22 @@ static int after_init(void)
     return hp_job.active;
 }
 
+/* When the communicators have gone, and told what they know. */
+static void explain(void)
+{
+    const char *name = hp_job.knobs.explain_json;
+
+    if (hp_job.knobs.explain)
+        hp_explain_print(stderr, (unsigned)hp_job.rank);
+    if (name[0]) {
+        FILE *out = fopen(name, "w");
+        const bool written = out && hp_explain_write(out, (unsigned)hp_job.rank);
+        if (!out || fclose(out) != 0 || !written)
+            hp_warn("HANPMPI_EXPLAIN_JSON=%s cannot be written: %s", name, strerror(errno));
+    }
+    hp_explain_fini();
+}
+
 static void before_finalize(void)
 {
     if (!hp_job.active) {
@@ -40,6 +58,8 @@ static void before_finalize(void)
     if (hp_job.knobs.stats && hp_job.rank == 0)
         hp_stats_print(stderr, (unsigned)hp_job.rank);
     hp_comm_state_fini();
+    if (hp_job.explains)
+        explain();
 }
 
 static int comm_set_info(MPI_Comm comm, MPI_Info info)

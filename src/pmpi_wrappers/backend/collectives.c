@@ -34,7 +34,7 @@ static hp_outcome_t decide_comm(ticket_t *ticket, MPI_Comm comm)
     ticket->bin = HP_STATS_BIN_UNKNOWN;
     if (!hp_job.active)
         return HP_OUTCOME_INACTIVE;
-    if (hp_job.knobs.stats || hp_job.knobs.explain)
+    if (hp_job.knobs.stats || hp_job.explains)
         ticket->start_ns = hp_clock_ns();
     hp_comm_state_t *state = ticket->state = hp_comm_state_find(comm);
     if (!state)

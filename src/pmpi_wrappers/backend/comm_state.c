@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include "base/log.h"
+#include "hier/selection/explain.h"
 #include "pmpi_wrappers/backend/job.h"
 #include "pmpi_wrappers/backend/node_setup.h"
 
@@ -41,8 +42,16 @@ static unsigned slot_of(hp_handle_t key)
     return (unsigned)((key * 0x9e3779b97f4a7c15u) >> 56) % LOOKUP_SLOTS;
 }
 
+/* Before what the communicator's selection remembers goes. */
+static void keep_explanation(const hp_comm_state_t *state)
+{
+    if (hp_job.explains && state->comm)
+        hp_explain_keep(state->comm);
+}
+
 static void release(hp_comm_state_t *state)
 {
+    keep_explanation(state);
     hp_comm_destroy(state->comm);
     state->comm = NULL;
     hp_transport_mpi_fini(&state->transport);
@@ -200,6 +209,7 @@ hp_status_t hp_comm_state_set_hints(hp_comm_state_t *state, const hp_knobs_t *kn
         free(state->hinted);
         state->hinted = NULL;
     }
+    keep_explanation(state);
     if (state->comm)
         hp_comm_set_knobs(state->comm, hp_comm_state_knobs(state));
     return HP_OK;

@@ -1,4 +1,5 @@
-/* words: what people write, in the environment, in hints and in files: whole numbers, and names that are nearly right.
+/* words: what people write, in the environment, in hints and in files: whole numbers, and names that are
+ * nearly right.
  *
  * Threads: pure. Ownership: nothing is allocated. */
 #ifndef HP_BASE_WORDS_H

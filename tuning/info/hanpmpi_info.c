@@ -1,4 +1,4 @@
-/* hanpmpi_info: what a user asks of an installed library: settings, algorithms, backends, topology.
+/* hanpmpi_info: what a user asks of an installed library: settings, algorithms, rules, backends, topology.
  *
  * Reads the same tables as the library itself (knobs.def, algorithms.def, HP_SHAPE_TABLE, HP_LEVEL_TABLE), so
  * it cannot disagree with it. Also prints the tables in the forms that the manual page and docs/KNOBS.md are
@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "hier/collectives/algorithm.h"
 #include "hier/selection/select.h"
+#include "rules.h"
 #include "topo_tree/draw.h"
 
 enum {
@@ -30,14 +31,16 @@ enum {
     OPTION_BYTES,
     OPTION_DOT,
     OPTION_SVG,
+    OPTION_RULES_JSON,
+    OPTION_CHECK_RULES,
     OPTION_KNOBS_MAN,
     OPTION_KNOBS_MARKDOWN,
 };
 
 static struct {
-    bool algorithms, backends, topology, knobs_man, knobs_markdown;
+    bool algorithms, backends, topology, rules_json, knobs_man, knobs_markdown;
     uint32_t ranks, root;
-    const char *machine, *dot, *svg;
+    const char *machine, *dot, *svg, *check_rules;
     hp_collective_t collective;
     uint64_t bytes;
 } options = {.machine = NULL, .collective = HP_BCAST, .bytes = 1 << 20};
@@ -48,6 +51,10 @@ static const struct argp_option argp_options[] = {
     {"knobs", OPTION_KNOBS, NULL, 0,
      "environment variables: value, default, accepted values, who set it (default)", 1},
     {"algorithms", OPTION_ALGORITHMS, NULL, 0, "algorithms of each collective, tree shapes, levels", 1},
+    {"rules-json", OPTION_RULES_JSON, NULL, 0,
+     "the built-in rules as a file for HANPMPI_RULES, to start from", 1},
+    {"check-rules", OPTION_CHECK_RULES, "FILE", 0,
+     "what each rule of the file means, and what is wrong with it; exit status 1 when something is", 1},
     {"backends", OPTION_BACKENDS, NULL, 0, "the MPI ABIs this installation serves", 1},
     {"topology", OPTION_TOPOLOGY, NULL, 0, "levels of the hierarchy and the tree for a root", 1},
     {"ranks", OPTION_RANKS, "N", 0, "with --topology: number of ranks (default: cores of the machine)", 2},
@@ -96,6 +103,12 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         break;
     case OPTION_ALGORITHMS:
         options.algorithms = true;
+        break;
+    case OPTION_RULES_JSON:
+        options.rules_json = true;
+        break;
+    case OPTION_CHECK_RULES:
+        options.check_rules = argument;
         break;
     case OPTION_BACKENDS:
         options.backends = true;
@@ -398,6 +411,10 @@ int main(int argc, char **argv)
         print_knobs_markdown();
     else if (options.algorithms)
         print_algorithms();
+    else if (options.rules_json)
+        code = info_write_rules();
+    else if (options.check_rules)
+        code = info_check_rules(options.check_rules);
     else if (options.backends)
         code = print_backends();
     else if (options.topology)

@@ -107,19 +107,14 @@ static hp_status_t prepare_dissemination(hp_stage_t *stage, p2p_t *own)
 /* What joins this team: the setting where it can be had, else the tree. The same on all ranks. */
 static hp_between_t between_of(const hp_stage_t *stage, const hp_setting_t *setting)
 {
-    if (!stage->between_nodes || !stage->outermost)
+    const hp_between_t wanted = setting->between;
+    const bool keeps_order = wanted == HP_BETWEEN_RECURSIVE_DOUBLING || stage->collective == HP_BCAST;
+
+    if (!stage->between_nodes || !stage->outermost || wanted == HP_BETWEEN_AUTO)
         return HP_BETWEEN_TREE;
-    switch (setting->between) {
-    case HP_BETWEEN_DOUBLE_TREE:
-        return stage->commutative || stage->collective == HP_BCAST ? setting->between : HP_BETWEEN_TREE;
-    case HP_BETWEEN_RECURSIVE_DOUBLING:
-        return stage->collective == HP_ALLREDUCE ? setting->between : HP_BETWEEN_TREE;
-    case HP_BETWEEN_RING:
-    case HP_BETWEEN_RABENSEIFNER:
-        return stage->collective == HP_ALLREDUCE && stage->commutative ? setting->between : HP_BETWEEN_TREE;
-    default:
-        return HP_BETWEEN_TREE;
-    }
+    return hp_between_serves(wanted, stage->collective) && (stage->commutative || keeps_order)
+               ? wanted
+               : HP_BETWEEN_TREE;
 }
 
 static const hp_exchange_t *exchange_of(hp_between_t between)

@@ -17,6 +17,7 @@
 #include "hier/collectives/algorithm.h"
 #include "hier/selection/select.h"
 #include "topo_tree/draw.h"
+#include "topo_tree/fingerprint.h"
 
 enum {
     OPTION_KNOBS = 256,
@@ -26,6 +27,7 @@ enum {
     OPTION_RANKS,
     OPTION_ROOT,
     OPTION_MACHINE,
+    OPTION_MACHINE_NAME,
     OPTION_COLLECTIVE,
     OPTION_BYTES,
     OPTION_DOT,
@@ -35,7 +37,7 @@ enum {
 };
 
 static struct {
-    bool algorithms, backends, topology, knobs_man, knobs_markdown;
+    bool algorithms, backends, topology, machine_name, knobs_man, knobs_markdown;
     uint32_t ranks, root;
     const char *machine, *dot, *svg;
     hp_collective_t collective;
@@ -50,6 +52,8 @@ static const struct argp_option argp_options[] = {
     {"algorithms", OPTION_ALGORITHMS, NULL, 0, "algorithms of each collective, tree shapes, levels", 1},
     {"backends", OPTION_BACKENDS, NULL, 0, "the MPI ABIs this installation serves", 1},
     {"topology", OPTION_TOPOLOGY, NULL, 0, "levels of the hierarchy and the tree for a root", 1},
+    {"machine-name", OPTION_MACHINE_NAME, NULL, 0,
+     "the name of this kind of machine, for the pattern of a rule", 1},
     {"ranks", OPTION_RANKS, "N", 0, "with --topology: number of ranks (default: cores of the machine)", 2},
     {"root", OPTION_ROOT, "RANK", 0, "with --topology: root of the tree (default 0)", 2},
     {"machine", OPTION_MACHINE, "TEXT", 0,
@@ -111,6 +115,9 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         break;
     case OPTION_MACHINE:
         options.machine = argument;
+        break;
+    case OPTION_MACHINE_NAME:
+        options.machine_name = true;
         break;
     case OPTION_COLLECTIVE:
         options.collective = parse_collective(state, argument);
@@ -284,6 +291,14 @@ static int print_backends(void)
     return 1;
 }
 
+/* ---- machine ---- */
+
+static void print_machine_name(void)
+{
+    char name[HP_FINGERPRINT_BYTES];
+    puts(hp_machine_fingerprint(name, sizeof name));
+}
+
 /* ---- topology ---- */
 
 static FILE *open_output(const char *file)
@@ -398,6 +413,8 @@ int main(int argc, char **argv)
         print_algorithms();
     else if (options.backends)
         code = print_backends();
+    else if (options.machine_name)
+        print_machine_name();
     else if (options.topology)
         code = print_topology();
     else

@@ -4,7 +4,7 @@
 # usage: test_layers.sh SOURCE_DIR libhanpmpi.so
 # The order (DESIGN.md, section 3): base below; topo_tree and event_engine side by side on it; hier on both;
 # pmpi_wrappers on top, of which the front stands on base alone. mpi.h is seen in pmpi_wrappers/backend only, by
-# mpi_glue.h, hwloc in topo_tree only, jansson by the reader of rules only.
+# mpi_glue.h, hwloc in topo_tree only, jansson in hier/selection only.
 set -u
 source_dir=$1
 library=$2

@@ -18,6 +18,7 @@
 #include "hier/selection/select.h"
 #include "rules.h"
 #include "topo_tree/draw.h"
+#include "topo_tree/fingerprint.h"
 
 enum {
     OPTION_KNOBS = 256,
@@ -27,6 +28,7 @@ enum {
     OPTION_RANKS,
     OPTION_ROOT,
     OPTION_MACHINE,
+    OPTION_MACHINE_NAME,
     OPTION_COLLECTIVE,
     OPTION_BYTES,
     OPTION_DOT,
@@ -38,7 +40,7 @@ enum {
 };
 
 static struct {
-    bool algorithms, backends, topology, rules_json, knobs_man, knobs_markdown;
+    bool algorithms, backends, topology, machine_name, rules_json, knobs_man, knobs_markdown;
     uint32_t ranks, root;
     const char *machine, *dot, *svg, *check_rules;
     hp_collective_t collective;
@@ -57,6 +59,8 @@ static const struct argp_option argp_options[] = {
      "what each rule of the file means, and what is wrong with it; exit status 1 when something is", 1},
     {"backends", OPTION_BACKENDS, NULL, 0, "the MPI ABIs this installation serves", 1},
     {"topology", OPTION_TOPOLOGY, NULL, 0, "levels of the hierarchy and the tree for a root", 1},
+    {"machine-name", OPTION_MACHINE_NAME, NULL, 0,
+     "the name of this kind of machine, for the pattern of a rule", 1},
     {"ranks", OPTION_RANKS, "N", 0, "with --topology: number of ranks (default: cores of the machine)", 2},
     {"root", OPTION_ROOT, "RANK", 0, "with --topology: root of the tree (default 0)", 2},
     {"machine", OPTION_MACHINE, "TEXT", 0,
@@ -124,6 +128,9 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         break;
     case OPTION_MACHINE:
         options.machine = argument;
+        break;
+    case OPTION_MACHINE_NAME:
+        options.machine_name = true;
         break;
     case OPTION_COLLECTIVE:
         options.collective = parse_collective(state, argument);
@@ -297,6 +304,14 @@ static int print_backends(void)
     return 1;
 }
 
+/* ---- machine ---- */
+
+static void print_machine_name(void)
+{
+    char name[HP_FINGERPRINT_BYTES];
+    puts(hp_machine_fingerprint(name, sizeof name));
+}
+
 /* ---- topology ---- */
 
 static FILE *open_output(const char *file)
@@ -417,6 +432,8 @@ int main(int argc, char **argv)
         code = info_check_rules(options.check_rules);
     else if (options.backends)
         code = print_backends();
+    else if (options.machine_name)
+        print_machine_name();
     else if (options.topology)
         code = print_topology();
     else

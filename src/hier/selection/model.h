@@ -15,31 +15,16 @@
 #ifndef HP_HIER_SELECTION_MODEL_H
 #define HP_HIER_SELECTION_MODEL_H
 
+#include "hier/selection/probes.h"
 #include "hier/selection/rule.h"
-
-/* X(field, unit, largest believable value, text). What was measured; zero: not known. Rates in bytes per
- * microsecond (= MB/s). */
-#define HP_PROBE_TABLE(X)                                                                                    \
-    X(flag_us, "us", 1e5, "one rank of a node sees what another has stored in shared memory")                \
-    X(inside_us, "us", 1e6, "message between ranks of a node: half a round trip of 8 bytes")                 \
-    X(inside_rate, "MB/s", 1e7, "stream of messages between two ranks of a node")                            \
-    X(between_us, "us", 1e6, "message between nodes: half a round trip of 8 bytes")                          \
-    X(between_rate, "MB/s", 1e7, "stream of messages between two nodes")                                     \
-    X(between_cpu_us, "us", 1e5, "processor time that a message between nodes takes at each end")            \
-    X(copy_rate, "MB/s", 1e7, "one rank's memcpy")                                                           \
-    X(node_copy_rate, "MB/s", 1e9, "memcpy of all ranks of a node at a time, together")                      \
-    X(reduce_rate, "MB/s", 1e7, "one rank's sum of doubles, bytes of one operand")                           \
-    X(overlap, "of 1", 1, "share of a copy's time that hides behind a stream between nodes")                 \
-    X(cores, "", 1 << 20, "cores of a node: more ranks than these take turns")
-
-typedef struct {
-#define X(field, unit, most, text) double field;
-    HP_PROBE_TABLE(X)
-#undef X
-} hp_probes_t;
 
 /* Are the probes there that a communicator of this layout needs? */
 bool hp_probes_cover(const hp_probes_t *probes, const hp_layout_t *layout);
+
+/* all: what each of `size` ranks knows, stride bytes apart. The first that covers the layout is *out: the same on
+ * all ranks that have the same table. false: none does, *out is left alone. */
+bool hp_probes_adopt(const hp_probes_t *all, size_t stride, uint32_t size, const hp_layout_t *layout,
+                     hp_probes_t *out);
 
 /* Microseconds from the first rank's arrival to the last rank's end when all arrive at once. < 0: the probes do
  * not cover it, or the model knows nothing of the algorithm, HP_ALGORITHM_NATIVE among others. */

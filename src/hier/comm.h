@@ -16,6 +16,7 @@
 #include "event_engine/request.h"
 #include "event_engine/wait.h"
 #include "hier/selection/layout.h"
+#include "hier/selection/probes.h"
 #include "topo_tree/tree.h"
 
 /* Trees remembered per communicator. A program that uses one or a few roots finds them all; more trees

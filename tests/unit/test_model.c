@@ -434,6 +434,24 @@ static void what_the_model_does_not_know(void **state)
     assert_false(hp_probes_cover(&(hp_probes_t){0}, &node));
 }
 
+static void the_first_rank_that_knows_enough(void **state)
+{
+    (void)state;
+    const hp_layout_t layout = layout_of(4, 4, true);
+    struct {
+        uint64_t other;
+        hp_probes_t known;
+    } all[4] = {{.other = 1}, {.known = cluster}, {.known = cluster}, {.known = server}};
+    hp_probes_t out = {.flag_us = 77};
+
+    all[1].known.overlap = 3; /* that is no share */
+    assert_true(hp_probes_adopt(&all[0].known, sizeof *all, 4, &layout, &out));
+    assert_memory_equal(&out, &cluster, sizeof out);
+    out.flag_us = 77;
+    assert_false(hp_probes_adopt(&all[0].known, sizeof *all, 2, &layout, &out));
+    assert_true(out.flag_us == 77);
+}
+
 /* ---- what it chooses ---- */
 
 static void choices_can_be_followed(void **state)
@@ -505,6 +523,7 @@ int main(void)
         cmocka_unit_test(barriers),
         cmocka_unit_test(trees_as_they_are),
         cmocka_unit_test(what_the_model_does_not_know),
+        cmocka_unit_test(the_first_rank_that_knows_enough),
         cmocka_unit_test(choices_can_be_followed),
         cmocka_unit_test(a_choice_is_cheap),
     };

@@ -15,6 +15,7 @@
 #include "base/knobs.h"
 #include "base/log.h"
 #include "hier/collectives/algorithm.h"
+#include "hier/selection/probes_cache.h"
 #include "hier/selection/select.h"
 #include "rules.h"
 #include "topo_tree/draw.h"
@@ -29,6 +30,7 @@ enum {
     OPTION_ROOT,
     OPTION_MACHINE,
     OPTION_MACHINE_NAME,
+    OPTION_PROBES,
     OPTION_COLLECTIVE,
     OPTION_BYTES,
     OPTION_DOT,
@@ -40,7 +42,7 @@ enum {
 };
 
 static struct {
-    bool algorithms, backends, topology, machine_name, rules_json, knobs_man, knobs_markdown;
+    bool algorithms, backends, topology, machine_name, probes, rules_json, knobs_man, knobs_markdown;
     uint32_t ranks, root;
     const char *machine, *dot, *svg, *check_rules;
     hp_collective_t collective;
@@ -61,6 +63,7 @@ static const struct argp_option argp_options[] = {
     {"topology", OPTION_TOPOLOGY, NULL, 0, "levels of the hierarchy and the tree for a root", 1},
     {"machine-name", OPTION_MACHINE_NAME, NULL, 0,
      "the name of this kind of machine, for the pattern of a rule", 1},
+    {"probes", OPTION_PROBES, NULL, 0, "what earlier runs have measured of this machine, for each MPI", 1},
     {"ranks", OPTION_RANKS, "N", 0, "with --topology: number of ranks (default: cores of the machine)", 2},
     {"root", OPTION_ROOT, "RANK", 0, "with --topology: root of the tree (default 0)", 2},
     {"machine", OPTION_MACHINE, "TEXT", 0,
@@ -131,6 +134,9 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         break;
     case OPTION_MACHINE_NAME:
         options.machine_name = true;
+        break;
+    case OPTION_PROBES:
+        options.probes = true;
         break;
     case OPTION_COLLECTIVE:
         options.collective = parse_collective(state, argument);
@@ -312,6 +318,35 @@ static void print_machine_name(void)
     puts(hp_machine_fingerprint(name, sizeof name));
 }
 
+static void print_one_mpi(void *context, const hp_probes_cache_t *cache, const hp_probes_t *probes)
+{
+    (void)context;
+    printf("%s on %s\n", cache->mpi, cache->machine);
+#define X(field, unit, most, text)                                                                           \
+    if (probes->field > 0)                                                                                   \
+        printf("  %-16s %12.6g %-5s %s\n", #field, probes->field, unit, text);                               \
+    else                                                                                                     \
+        printf("  %-16s %12s %-5s %s\n", #field, "unknown", "", text);
+    HP_PROBE_TABLE(X)
+#undef X
+}
+
+static void print_probes(void)
+{
+    hp_knobs_t knobs;
+    hp_probes_cache_t cache;
+    char name[HP_FINGERPRINT_BYTES];
+
+    hp_knobs_read(&knobs, NULL, print_problem, NULL);
+    hp_log_set_level((int)knobs.verbose);
+    hp_probes_cache_init(&cache, knobs.cache, hp_machine_fingerprint(name, sizeof name), "");
+    if (!cache.directory[0])
+        printf("no probes are kept: HANPMPI_CACHE is off, or neither XDG_CACHE_HOME nor HOME is set\n");
+    else if (hp_probes_cache_each(&cache, print_one_mpi, NULL) <= 0)
+        printf("no probes of %s in %s: a run with HANPMPI_MODEL=1 writes them\n", cache.machine,
+               cache.directory);
+}
+
 /* ---- topology ---- */
 
 static FILE *open_output(const char *file)
@@ -434,6 +469,8 @@ int main(int argc, char **argv)
         code = print_backends();
     else if (options.machine_name)
         print_machine_name();
+    else if (options.probes)
+        print_probes();
     else if (options.topology)
         code = print_topology();
     else

@@ -35,6 +35,19 @@ bool hp_probes_cover(const hp_probes_t *probes, const hp_layout_t *layout)
            (layout->shares_memory ? probes->flag_us > 0 : probes->inside_us > 0 && probes->inside_rate > 0);
 }
 
+bool hp_probes_adopt(const hp_probes_t *all, size_t stride, uint32_t size, const hp_layout_t *layout,
+                     hp_probes_t *out)
+{
+    for (uint32_t rank = 0; rank < size; rank++) {
+        const hp_probes_t *known = (const hp_probes_t *)((const char *)all + rank * stride);
+        if (hp_probes_are_sane(known) && hp_probes_cover(known, layout)) {
+            *out = *known;
+            return true;
+        }
+    }
+    return false;
+}
+
 /* What serves inside a node, as hp_module_choose finds it. */
 static hp_module_id_t module_of(const hp_layout_t *layout, const hp_setting_t *setting)
 {

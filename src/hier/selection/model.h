@@ -15,10 +15,16 @@
 #ifndef HP_HIER_SELECTION_MODEL_H
 #define HP_HIER_SELECTION_MODEL_H
 
+#include "hier/selection/probes.h"
 #include "hier/selection/rule.h"
 
 /* Are the probes there that a communicator of this layout needs? */
 bool hp_probes_cover(const hp_probes_t *probes, const hp_layout_t *layout);
+
+/* all: what each of `size` ranks knows, stride bytes apart. The first that covers the layout is *out: the same on
+ * all ranks that have the same table. false: none does, *out is left alone. */
+bool hp_probes_adopt(const hp_probes_t *all, size_t stride, uint32_t size, const hp_layout_t *layout,
+                     hp_probes_t *out);
 
 /* Microseconds from the first rank's arrival to the last rank's end when all arrive at once. < 0: the probes do
  * not cover it, or the model knows nothing of the algorithm, HP_ALGORITHM_NATIVE among others. */

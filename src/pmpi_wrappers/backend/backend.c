@@ -12,6 +12,7 @@
 #include "pmpi_wrappers/backend/handshake.h"
 #include "pmpi_wrappers/backend/hints.h"
 #include "pmpi_wrappers/backend/job.h"
+#include "pmpi_wrappers/backend/job_selection.h"
 #include "pmpi_wrappers/backend/job_trace.h"
 
 hp_function_t hp_mpi_calls[HP_MPI_CALL_COUNT];
@@ -60,6 +61,7 @@ static void before_finalize(void)
     hp_comm_state_fini();
     if (hp_job.explains)
         explain();
+    hp_job_selection_finish();
 }
 
 static int comm_set_info(MPI_Comm comm, MPI_Info info)

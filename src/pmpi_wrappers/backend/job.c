@@ -6,6 +6,7 @@
 #include "hier/selection/select.h"
 #include "hier/stats.h"
 #include "pmpi_wrappers/backend/handshake.h"
+#include "pmpi_wrappers/backend/job_selection.h"
 #include "pmpi_wrappers/backend/machine.h"
 
 hp_job_t hp_job;
@@ -37,6 +38,8 @@ void hp_job_start(void)
     hp_job.explains = hp_job.rank == 0 && (hp_job.knobs.explain || hp_job.knobs.explain_json[0]);
     if (hp_ranks_take_turns) /* the simulated time is not this process's clock */
         hp_job.knobs.guard = hp_job.knobs.model = 0;
+    if (hp_job.active)
+        hp_job_selection_start();
     int level = MPI_THREAD_SINGLE;
     hp_stats_threads = P(Query_thread)(&level) != MPI_SUCCESS || level == MPI_THREAD_MULTIPLE;
     for (unsigned c = 0; c < HP_COLLECTIVE_COUNT; c++)

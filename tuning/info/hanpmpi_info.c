@@ -17,12 +17,14 @@
 #include "hier/collectives/algorithm.h"
 #include "hier/selection/probes_cache.h"
 #include "hier/selection/select.h"
+#include "explain.h"
 #include "rules.h"
 #include "topo_tree/draw.h"
 #include "topo_tree/fingerprint.h"
 
 enum {
     OPTION_KNOBS = 256,
+    OPTION_EXPLAIN,
     OPTION_ALGORITHMS,
     OPTION_BACKENDS,
     OPTION_TOPOLOGY,
@@ -44,7 +46,7 @@ enum {
 static struct {
     bool algorithms, backends, topology, machine_name, probes, rules_json, knobs_man, knobs_markdown;
     uint32_t ranks, root;
-    const char *machine, *dot, *svg, *check_rules;
+    const char *machine, *dot, *svg, *check_rules, *explain;
     hp_collective_t collective;
     uint64_t bytes;
 } options = {.machine = NULL, .collective = HP_BCAST, .bytes = 1 << 20};
@@ -55,6 +57,8 @@ static const struct argp_option argp_options[] = {
     {"knobs", OPTION_KNOBS, NULL, 0,
      "environment variables: value, default, accepted values, who set it (default)", 1},
     {"algorithms", OPTION_ALGORITHMS, NULL, 0, "algorithms of each collective, tree shapes, levels", 1},
+    {"explain", OPTION_EXPLAIN, "CALL", 0,
+     "what would run such a call and why, e.g. \"allreduce nodes=4 ppn=4 bytes=1M\"", 1},
     {"rules-json", OPTION_RULES_JSON, NULL, 0,
      "the built-in rules as a file for HANPMPI_RULES, to start from", 1},
     {"check-rules", OPTION_CHECK_RULES, "FILE", 0,
@@ -110,6 +114,9 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         break;
     case OPTION_ALGORITHMS:
         options.algorithms = true;
+        break;
+    case OPTION_EXPLAIN:
+        options.explain = argument;
         break;
     case OPTION_RULES_JSON:
         options.rules_json = true;
@@ -461,6 +468,8 @@ int main(int argc, char **argv)
         print_knobs_markdown();
     else if (options.algorithms)
         print_algorithms();
+    else if (options.explain)
+        code = info_explain(options.explain);
     else if (options.rules_json)
         code = info_write_rules();
     else if (options.check_rules)

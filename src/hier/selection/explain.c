@@ -430,7 +430,7 @@ void hp_explain_ahead(FILE *out, const hp_situation_t *situation, hp_collective_
             continue;
         fprintf(out, "  %-8s %-42s %s", roles[slot],
                 hp_explain_candidate(candidate, collective, layout, text, sizeof text),
-                hp_decider_text(candidate->by));
+                slot == HP_SLOT_NATIVE ? "tried beside it by the guard" : hp_decider_text(candidate->by));
         if (candidate->line)
             fprintf(out, ", line %u", candidate->line);
         if (candidate->expected_us >= 0)

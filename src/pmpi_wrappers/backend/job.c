@@ -47,7 +47,7 @@ void hp_job_start(void)
                                    hp_select_never(&hp_job.knobs, (hp_collective_t)c, hp_job.one_node);
     if (hp_job.rank == 0 && hp_job.active)
         hp_info("version " HANPMPI_VERSION ", %d ranks%s", hp_job.size,
-                hp_job.one_node ? " on one node: collectives pass through unless an algorithm is named" : "");
+                hp_job.one_node ? " on one node" : "");
 }
 
 void hp_job_stop_passing_at_once(void)

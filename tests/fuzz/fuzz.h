@@ -1,4 +1,5 @@
-/* fuzz: what a fuzz target is: one function that takes any bytes and ends the process when something does not hold.
+/* fuzz: what a fuzz target is: one function that takes any bytes and ends the process when something
+ * does not hold.
  *
  * Threads: one. Ownership: the bytes are the caller's. */
 #ifndef HP_TESTS_FUZZ_FUZZ_H

@@ -1,5 +1,4 @@
-/* fuzz_files: a fuzz target, once for each file, and for each file cut off at every length: for compilers without a
- * fuzzer.
+/* fuzz_files: a fuzz target, once for each beginning of each file: for compilers without a fuzzer.
  *
  * usage: fuzz_NAME_files FILE... Threads: one. */
 #include <stdio.h>

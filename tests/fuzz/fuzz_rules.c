@@ -1,5 +1,5 @@
-/* fuzz_rules: any bytes as a file of rules. What comes out can be followed, and written and read again it is
- * the same.
+/* fuzz_rules: any bytes as a file of rules. What comes out can be followed; written and read again it is the
+ * same.
  *
  * For libFuzzer, and for fuzz_files.c, which runs it once for each file. Threads: one. */
 #include "fuzz.h"

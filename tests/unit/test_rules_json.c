@@ -1,6 +1,7 @@
 /* test_rules_json: files of rules: good ones, every kind of broken one in rules/, and files that are none.
  *
- * A broken rule stands between two good ones, which must stand; what is told of it is compared to the letter. PITFALLS 32. */
+ * A broken rule stands between two good ones, which must stand; what is told of it is compared to the letter.
+ * PITFALLS 32. */
 #include "hier/selection/rules_json.h"
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -180,7 +181,7 @@ static void rules_for_other_machines_are_left_out(void **state)
     free(out.rules);
 }
 
-/* A rule behind one for another machine is used here; where nobody says which machine it is, both are kept. */
+/* A rule behind one for another machine is used here; where nobody says which machine, both are kept. */
 static void a_rule_for_another_machine_covers_nothing(void **state)
 {
     (void)state;

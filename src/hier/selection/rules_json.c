@@ -352,7 +352,8 @@ static hp_status_t take_rules(hp_rules_reading_t *reading, json_t *root, const c
                           "%zu rules: those after the first %d are not used", given, HP_RULES_MAX);
         hp_rules_note_gaps(reading);
     } else {
-        hp_rules_tell(reading, HP_RULES_PROBLEM, HP_RULES_FILE, "out of memory for %zu rules", count);
+        hp_rules_tell(reading, HP_RULES_PROBLEM, HP_RULES_FILE, "%s for %zu rules: no rule of it is used",
+                      hp_status_text(HP_ERR_NO_MEM), count);
     }
     free(lines);
     return has_memory ? HP_OK : HP_ERR_NO_MEM;
@@ -400,16 +401,27 @@ static hp_status_t take_file(hp_rules_reading_t *reading, json_t *root, const ch
     return take_rules(reading, root, machine ? json_string_value(machine) : "", text, length);
 }
 
+/* Without memory the JSON library fails with no word of what or where. */
+static hp_status_t refuse_text(hp_rules_reading_t *reading, const json_error_t *error)
+{
+    const hp_rules_place_t place = {(uint32_t)error->line, (uint32_t)error->column, 0};
+
+    if (json_error_code(error) == json_error_out_of_memory || !error->text[0]) {
+        hp_rules_tell(reading, HP_RULES_PROBLEM, HP_RULES_FILE, "%s: no rule of it is used",
+                      hp_status_text(HP_ERR_NO_MEM));
+        return HP_ERR_NO_MEM;
+    }
+    hp_rules_tell(reading, HP_RULES_PROBLEM, place, "%s: no rule of it is used", error->text);
+    return HP_ERR_ARG;
+}
+
 static hp_status_t take_text(hp_rules_reading_t *reading, const char *text, size_t length)
 {
-    json_error_t error;
+    json_error_t error = {.text = ""};
     json_t *root = json_loadb(text, length, JSON_REJECT_DUPLICATES, &error);
 
-    if (!root) {
-        const hp_rules_place_t place = {(uint32_t)error.line, (uint32_t)error.column, 0};
-        hp_rules_tell(reading, HP_RULES_PROBLEM, place, "%s: no rule of it is used", error.text);
-        return json_error_code(&error) == json_error_out_of_memory ? HP_ERR_NO_MEM : HP_ERR_ARG;
-    }
+    if (!root)
+        return refuse_text(reading, &error);
     const hp_status_t status = take_file(reading, root, text, length);
     json_decref(root);
     return status;

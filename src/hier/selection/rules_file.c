@@ -23,7 +23,7 @@ static int open_file(hp_rules_reading_t *reading, struct stat *found)
     if (fd < 0) {
         const int reason = errno;
         const bool is_relative = path[0] != '/' && getcwd(directory, sizeof directory);
-        hp_rules_tell(reading, HP_RULES_PROBLEM, 0, 0, "%s%s%.200s: no rule of it is used; %s",
+        hp_rules_tell(reading, HP_RULES_PROBLEM, HP_RULES_FILE, "%s%s%.200s: no rule of it is used; %s",
                       strerror(reason), is_relative ? " in " : "", is_relative ? directory : "", advice);
         return -1;
     }
@@ -34,7 +34,7 @@ static int open_file(hp_rules_reading_t *reading, struct stat *found)
                                                                    : NULL;
     if (!wrong)
         return fd;
-    hp_rules_tell(reading, HP_RULES_PROBLEM, 0, 0, "%s: no rule of it is used; %s", wrong, advice);
+    hp_rules_tell(reading, HP_RULES_PROBLEM, HP_RULES_FILE, "%s: no rule of it is used; %s", wrong, advice);
     close(fd);
     return -1;
 }
@@ -69,14 +69,12 @@ hp_status_t hp_rules_read(const hp_rules_source_t *source, hp_rule_t **rules, si
         return HP_ERR_NOT_FOUND;
     char *text = malloc((size_t)found.st_size + 1);
     const ssize_t length = text ? read_all(fd, text, (size_t)found.st_size) : -1;
-    hp_status_t status = HP_OK;
-    if (length < 0) {
-        hp_rules_tell(&reading, HP_RULES_PROBLEM, 0, 0, "%s: no rule of it is used; %s", strerror(errno),
-                      advice);
-        status = text ? HP_ERR_NOT_FOUND : HP_ERR_NO_MEM;
-    } else {
+    hp_status_t status = text ? HP_ERR_NOT_FOUND : HP_ERR_NO_MEM;
+    if (length >= 0)
         status = hp_rules_parse(source, text, (size_t)length, rules, count);
-    }
+    else
+        hp_rules_tell(&reading, HP_RULES_PROBLEM, HP_RULES_FILE, "%s: no rule of it is used; %s",
+                      text ? strerror(errno) : hp_status_text(status), advice);
     free(text);
     close(fd);
     return status;

@@ -297,19 +297,20 @@ static void take_rule(hp_rules_reading_t *reading, json_t *object, const char *f
                       uint32_t line)
 {
     hp_rule_t *rule = &reading->rules[reading->count];
+    const hp_rules_place_t place = {line, 0, number};
     rule_reader_t reader = {.object = object, .file_machine = file_machine, .rule = rule};
 
     memset(rule, 0, sizeof *rule);
     rule->line = line;
     if (!read_rule(&reader)) {
-        hp_rules_tell(reading, HP_RULES_PROBLEM, line, number, "%s", reader.reason);
+        hp_rules_tell(reading, HP_RULES_PROBLEM, place, "%s", reader.reason);
         return;
     }
     if (!is_for(reading->source, rule))
         return;
     const size_t cover = hp_rules_find_cover(reading, rule);
     if (cover < reading->count) {
-        hp_rules_tell(reading, HP_RULES_PROBLEM, line, number, "is never used: rule %u covers it",
+        hp_rules_tell(reading, HP_RULES_PROBLEM, place, "is never used: rule %u covers it",
                       reading->numbers[cover]);
         return;
     }
@@ -347,11 +348,12 @@ static hp_status_t take_rules(hp_rules_reading_t *reading, json_t *root, const c
         for (size_t i = 0; i < count; i++)
             take_rule(reading, json_array_get(array, i), machine, (uint32_t)i + 1, lines[i]);
         if (given > count)
-            hp_rules_tell(reading, HP_RULES_PROBLEM, 0, 0, "%zu rules: those after the first %d are not used",
-                          given, HP_RULES_MAX);
+            hp_rules_tell(reading, HP_RULES_PROBLEM, HP_RULES_FILE,
+                          "%zu rules: those after the first %d are not used", given, HP_RULES_MAX);
         hp_rules_note_gaps(reading);
     } else {
-        hp_rules_tell(reading, HP_RULES_PROBLEM, 0, 0, "out of memory for %zu rules", count);
+        hp_rules_tell(reading, HP_RULES_PROBLEM, HP_RULES_FILE, "%s for %zu rules: no rule of it is used",
+                      hp_status_text(HP_ERR_NO_MEM), count);
     }
     free(lines);
     return has_memory ? HP_OK : HP_ERR_NO_MEM;
@@ -363,12 +365,13 @@ static bool check_version(hp_rules_reading_t *reading, const json_t *root)
     char shown[48];
 
     if (!version) {
-        hp_rules_tell(reading, HP_RULES_PROBLEM, 0, 0, "there is no \"version\": read as \"version\": 1");
+        hp_rules_tell(reading, HP_RULES_PROBLEM, HP_RULES_FILE,
+                      "there is no \"version\": read as \"version\": 1");
         return true;
     }
     if (json_is_integer(version) && json_integer_value(version) == 1)
         return true;
-    hp_rules_tell(reading, HP_RULES_PROBLEM, 0, 0,
+    hp_rules_tell(reading, HP_RULES_PROBLEM, HP_RULES_FILE,
                   "version %s is not known: no rule of it is used (known: 1)",
                   show(version, shown, sizeof shown));
     return false;
@@ -381,33 +384,44 @@ static hp_status_t take_file(hp_rules_reading_t *reading, json_t *root, const ch
     char shown[48];
 
     if (!json_is_object(root) || !json_is_array(json_object_get(root, "rules"))) {
-        hp_rules_tell(reading, HP_RULES_PROBLEM, 0, 0,
+        hp_rules_tell(reading, HP_RULES_PROBLEM, HP_RULES_FILE,
                       "not a file of rules: {\"version\": 1, \"rules\": [...]} is (man 5 hanpmpi-rules)");
         return HP_ERR_ARG;
     }
     if (!check_version(reading, root))
         return HP_ERR_ARG;
     if ((key = find_unknown_key(root, file_key)))
-        hp_rules_tell(reading, HP_RULES_PROBLEM, 0, 0, "unknown key \"%.40s\": did you mean \"%s\"?", key,
-                      hp_word_nearest(key, file_key));
+        hp_rules_tell(reading, HP_RULES_PROBLEM, HP_RULES_FILE, "unknown key \"%.40s\": did you mean \"%s\"?",
+                      key, hp_word_nearest(key, file_key));
     if (fault) {
-        hp_rules_tell(reading, HP_RULES_PROBLEM, 0, 0, "machine: %s %s: no rule of it is used",
+        hp_rules_tell(reading, HP_RULES_PROBLEM, HP_RULES_FILE, "machine: %s %s: no rule of it is used",
                       show(machine, shown, sizeof shown), fault);
         return HP_ERR_ARG;
     }
     return take_rules(reading, root, machine ? json_string_value(machine) : "", text, length);
 }
 
+/* Without memory the JSON library fails with no word of what or where. */
+static hp_status_t refuse_text(hp_rules_reading_t *reading, const json_error_t *error)
+{
+    const hp_rules_place_t place = {(uint32_t)error->line, (uint32_t)error->column, 0};
+
+    if (json_error_code(error) == json_error_out_of_memory || !error->text[0]) {
+        hp_rules_tell(reading, HP_RULES_PROBLEM, HP_RULES_FILE, "%s: no rule of it is used",
+                      hp_status_text(HP_ERR_NO_MEM));
+        return HP_ERR_NO_MEM;
+    }
+    hp_rules_tell(reading, HP_RULES_PROBLEM, place, "%s: no rule of it is used", error->text);
+    return HP_ERR_ARG;
+}
+
 static hp_status_t take_text(hp_rules_reading_t *reading, const char *text, size_t length)
 {
-    json_error_t error;
+    json_error_t error = {.text = ""};
     json_t *root = json_loadb(text, length, JSON_REJECT_DUPLICATES, &error);
 
-    if (!root) {
-        hp_rules_tell(reading, HP_RULES_PROBLEM, 0, 0, "line %d, column %d: %s: no rule of it is used",
-                      error.line, error.column, error.text);
-        return json_error_code(&error) == json_error_out_of_memory ? HP_ERR_NO_MEM : HP_ERR_ARG;
-    }
+    if (!root)
+        return refuse_text(reading, &error);
     const hp_status_t status = take_file(reading, root, text, length);
     json_decref(root);
     return status;

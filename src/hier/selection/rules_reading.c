@@ -12,19 +12,32 @@ static void hand_over(hp_rules_reading_t *reading, hp_rules_kind_t kind, char *l
     reading->source->line(reading->source->context, kind, line);
 }
 
-void hp_rules_tell(hp_rules_reading_t *reading, hp_rules_kind_t kind, uint32_t line, uint32_t number,
+/* Returns what was written. */
+static size_t write_place(char *text, size_t text_bytes, const char *file, hp_rules_place_t place)
+{
+    int used = snprintf(text, text_bytes, "%.300s", file);
+
+    if (place.line)
+        used += snprintf(text + used, text_bytes - (size_t)used, ":%u", place.line);
+    if (place.column)
+        used += snprintf(text + used, text_bytes - (size_t)used, ":%u", place.column);
+    if (place.rule)
+        used += snprintf(text + used, text_bytes - (size_t)used, ": rule %u", place.rule);
+    used += snprintf(text + used, text_bytes - (size_t)used, ": ");
+    return (size_t)used;
+}
+
+void hp_rules_tell(hp_rules_reading_t *reading, hp_rules_kind_t kind, hp_rules_place_t place,
                    const char *format, ...)
 {
-    const char *file = reading->source->file;
     char text[LINE_BYTES];
     va_list arguments;
 
     if (reading->told[kind]++ >= HP_RULES_LINES_MAX && !reading->source->tells_all)
         return;
-    int used = number ? snprintf(text, sizeof text, "%.300s:%u: rule %u: ", file, line, number)
-                      : snprintf(text, sizeof text, "%.300s: ", file);
+    const size_t used = write_place(text, sizeof text, reading->source->file, place);
     va_start(arguments, format);
-    vsnprintf(text + used, sizeof text - (size_t)used, format, arguments);
+    vsnprintf(text + used, sizeof text - used, format, arguments);
     va_end(arguments);
     hand_over(reading, kind, text);
 }

@@ -16,9 +16,15 @@ typedef struct {
     size_t count;
 } hp_rules_reading_t;
 
-/* Tells "file:line: rule N: ..."; number 0: "file: ...". Control characters of the file become '?'. */
-void hp_rules_tell(hp_rules_reading_t *reading, hp_rules_kind_t kind, uint32_t line, uint32_t number,
-                   const char *format, ...) __attribute__((format(printf, 5, 6)));
+/* Where in the file; 0: not known, or none. */
+typedef struct {
+    uint32_t line, column, rule;
+} hp_rules_place_t;
+#define HP_RULES_FILE ((hp_rules_place_t){0, 0, 0}) /* the file as a whole */
+
+/* Tells "file:line:column: rule N: ...", of what the place has. Control characters of the file become '?'. */
+void hp_rules_tell(hp_rules_reading_t *reading, hp_rules_kind_t kind, hp_rules_place_t place,
+                   const char *format, ...) __attribute__((format(printf, 4, 5)));
 /* Tells how many lines were not told. */
 void hp_rules_tell_rest(hp_rules_reading_t *reading);
 

@@ -83,7 +83,7 @@ void hp_rules_note_gaps(hp_rules_reading_t *reading)
         hp_rule_t gap = *rule;
         gap.bytes = (hp_range_t){reading->rules[lower].bytes.to + 1, rule->bytes.from - 1};
         if (!is_taken(reading, &gap))
-            hp_rules_tell(reading, HP_RULES_NOTE, rule->line, reading->numbers[i],
+            hp_rules_tell(reading, HP_RULES_NOTE, (hp_rules_place_t){rule->line, 0, reading->numbers[i]},
                           "between rule %u and this one no rule is for %llu to %llu bytes: the built-in "
                           "rules hold there",
                           reading->numbers[lower], (unsigned long long)gap.bytes.from,

@@ -291,12 +291,17 @@ static hp_bin_t *make_bin(hp_comm_t *comm, hp_collective_t collective, unsigned 
     return comm->choices->bins[collective][number] = bin;
 }
 
+hp_situation_t hp_select_situation(const hp_comm_t *comm)
+{
+    return (hp_situation_t){.knobs = &comm->knobs,
+                            .job_knobs = comm->job_knobs,
+                            .layout = hp_comm_layout(comm),
+                            .probes = &comm->probes};
+}
+
 static void fill(hp_comm_t *comm, hp_collective_t collective, uint64_t bytes, hp_bin_t *bin)
 {
-    const hp_situation_t situation = {.knobs = &comm->knobs,
-                                      .job_knobs = comm->job_knobs,
-                                      .layout = hp_comm_layout(comm),
-                                      .probes = &comm->probes};
+    const hp_situation_t situation = hp_select_situation(comm);
     const bool is_first = !bin->candidates.offered;
 
     hp_select_candidates(&situation, collective, bytes, &bin->candidates);

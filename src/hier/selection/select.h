@@ -66,6 +66,8 @@ typedef struct {
     const hp_probes_t *probes; /* NULL: none */
 } hp_situation_t;
 
+hp_situation_t hp_select_situation(const hp_comm_t *comm);
+
 void hp_select_candidates(const hp_situation_t *situation, hp_collective_t collective, uint64_t bytes,
                           hp_candidates_t *out);
 

@@ -114,20 +114,12 @@ static void count_call(const ticket_t *ticket, uint64_t ns)
                            __ATOMIC_RELAXED);
 }
 
-/* Waits for what was started on the engine. An error is handed to the error handler of the program's
- * communicator. */
+/* Waits for what was started on the engine. */
 static int complete(hp_comm_state_t *state, hp_status_t status, MPI_Comm comm)
 {
     if (status == HP_OK)
         status = hp_comm_wait(state->comm);
-    if (status == HP_OK)
-        return MPI_SUCCESS;
-    int code = status == HP_ERR_NO_MEM ? MPI_ERR_NO_MEM : MPI_ERR_OTHER;
-    if (status == HP_ERR_TRANSPORT)
-        code = state->transport.mpi_error;
-    state->transport.mpi_error = MPI_SUCCESS;
-    P(Comm_call_errhandler)(comm, code);
-    return code;
+    return status == HP_OK ? MPI_SUCCESS : hp_comm_state_report(state, comm, status);
 }
 
 /* Runs the call on the engine. */

@@ -194,6 +194,17 @@ hp_comm_state_t *hp_comm_state_find(MPI_Comm comm)
     return state;
 }
 
+int hp_comm_state_report(hp_comm_state_t *state, MPI_Comm comm, hp_status_t status)
+{
+    int code = status == HP_ERR_NO_MEM ? MPI_ERR_NO_MEM : MPI_ERR_OTHER;
+
+    if (status == HP_ERR_TRANSPORT)
+        code = state->transport.mpi_error;
+    state->transport.mpi_error = MPI_SUCCESS;
+    P(Comm_call_errhandler)(comm, code);
+    return code;
+}
+
 const hp_knobs_t *hp_comm_state_knobs(const hp_comm_state_t *state)
 {
     return state->hinted ? state->hinted : &hp_job.knobs;

@@ -357,7 +357,7 @@ static const struct {
     {"segment_negative", "segment_bytes: -1 is not accepted (accepted: 0..1073741824)"},
     {"segment_real", "segment_bytes: 4096.0 is neither a whole number nor a text"},
     {"segment_text", "segment_bytes: \"large\" is not accepted (accepted: 0..1073741824)"},
-    {"sends_none", "sends_per_child: 0 is not accepted (accepted: 1..1024)"},
+    {"sends_negative", "sends_per_child: -1 is not accepted (accepted: 0..1024)"},
     {"shape_level", "shapes: \"rack:chain\" is not accepted (unknown level 'rack': accepted are node, "
                     "package, numa, l3, core)"},
     {"shape_long",

@@ -6,7 +6,9 @@
 #include "base/log.h"
 #include "hier/selection/explain.h"
 #include "pmpi_wrappers/backend/job.h"
+#include "pmpi_wrappers/backend/machine.h"
 #include "pmpi_wrappers/backend/node_setup.h"
+#include "pmpi_wrappers/backend/probe.h"
 
 /* Lookup: a direct-mapped table in front of the attribute. An entry that belongs to another communicator
  * costs one MPI_Comm_get_attr, nothing more. */
@@ -35,6 +37,7 @@ typedef struct {
     uint64_t gpu;
     uint64_t id; /* of the communicator, if this is its first rank */
     hp_process_t process;
+    hp_probes_t probes; /* what it knows of the machine */
 } introduction_t;
 
 static unsigned slot_of(hp_handle_t key)
@@ -352,11 +355,30 @@ static int exchange(MPI_Comm comm, introduction_t *all)
 
     hp_job_locality(&mine.locality);
     hp_node_setup_introduce(&mine.process);
+    hp_probe_known(&mine.probes);
     pthread_mutex_lock(&lock);
     mine.id = (uint64_t)hp_job.rank << 32 | ++set_up_count;
     mine.may_duplicate = duplicates < hp_job.knobs.max_comms;
     pthread_mutex_unlock(&lock);
     return P(Allgather)(&mine, sizeof mine, MPI_BYTE, all, sizeof mine, MPI_BYTE, comm);
+}
+
+/* What some rank has learned, or else what is measured now. */
+static int know_the_machine(hp_comm_state_t *state, const introduction_t *all)
+{
+    hp_comm_t *comm = state->comm;
+    const hp_layout_t layout = hp_comm_layout(comm);
+
+    if (!hp_job.knobs.model || hp_ranks_take_turns)
+        return MPI_SUCCESS;
+    comm->probes = all[0].probes; /* if only some of it is known, the rest is measured */
+    if (!hp_probes_adopt(&all[0].probes, sizeof *all, comm->size, &layout, &comm->probes)) {
+        const int code = hp_probe(state->private_comm, comm, &comm->probes);
+        if (code != MPI_SUCCESS)
+            return code;
+    }
+    hp_probe_learn(&comm->probes, false);
+    return MPI_SUCCESS;
 }
 
 /* *ready: on all ranks. An MPI error on the user's communicator ends it at once, as it would in any
@@ -389,6 +411,8 @@ static int set_up_together(hp_comm_state_t *state, MPI_Comm comm, bool *ready)
             if (*ready)
                 code =
                     hp_node_setup(state->comm, state->private_comm, &needs.all[0].process, sizeof *needs.all);
+            if (*ready && code == MPI_SUCCESS)
+                code = know_the_machine(state, needs.all);
         }
     }
     needs_fini(&needs);

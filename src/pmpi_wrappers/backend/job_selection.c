@@ -1,17 +1,13 @@
 #include "pmpi_wrappers/backend/job_selection.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include "base/log.h"
 #include "hier/selection/probes_cache.h"
 #include "hier/selection/rules_json.h"
 #include "hier/selection/select.h"
 #include "pmpi_wrappers/backend/job.h"
+#include "pmpi_wrappers/backend/probe.h"
 #include "topo_tree/fingerprint.h"
-
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the two below */
-static hp_probes_t known;
-static bool learned;
 
 /* What rank 0 sends ahead of the rules. */
 typedef struct {
@@ -90,32 +86,19 @@ void hp_job_selection_start(void)
         header.rule_count = count;
     }
     if (P(Bcast)(&header, sizeof header, MPI_BYTE, 0, MPI_COMM_WORLD) == MPI_SUCCESS) {
-        known = header.probes;
+        hp_probe_learn(&header.probes, true);
         if (header.rule_count)
             share_rules(rules, (size_t)header.rule_count);
     }
     free(rules);
 }
 
-hp_probes_t hp_job_probes(void)
-{
-    pthread_mutex_lock(&lock);
-    const hp_probes_t copy = known;
-    pthread_mutex_unlock(&lock);
-    return copy;
-}
-
-void hp_job_probes_learn(const hp_probes_t *found)
-{
-    pthread_mutex_lock(&lock);
-    learned |= hp_probes_learn(&known, found);
-    pthread_mutex_unlock(&lock);
-}
-
 void hp_job_selection_finish(void)
 {
-    if (hp_job.rank == 0 && learned) {
+    if (hp_job.rank == 0 && hp_probe_is_news()) {
         hp_probes_cache_t cache;
+        hp_probes_t known;
+        hp_probe_known(&known);
         find_cache(&cache);
         hp_probes_cache_write(&cache, &known);
     }

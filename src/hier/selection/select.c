@@ -243,8 +243,12 @@ static void add_models(const hp_situation_t *s, hp_collective_t collective, uint
         return;
     candidate->algorithm = hp_algorithm_of(algorithm);
     hp_setting_apply(&candidate->setting, s->knobs);
-    if (bytes <= candidate->algorithm->bytes_max &&
-        (candidate->algorithm != first->algorithm || !hp_setting_same(&candidate->setting, &first->setting)))
+    if (bytes > candidate->algorithm->bytes_max)
+        return;
+    if (first->algorithm && candidate->setting.segment_bytes >= bytes &&
+        first->setting.segment_bytes >= bytes)
+        candidate->setting.segment_bytes = first->setting.segment_bytes; /* one segment either way */
+    if (candidate->algorithm != first->algorithm || !hp_setting_same(&candidate->setting, &first->setting))
         c->offered |= 1u << HP_SLOT_MODEL;
 }
 

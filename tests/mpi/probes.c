@@ -1,11 +1,11 @@
-/* probes: the probes of the machine on a real MPI, without the rest of the backend: linked with probe.c, probe_link.c,
- * node_setup.c and the core.
+/* probes: the probes of the machine on a real MPI, without the rest of the backend: linked with probe.c,
+ * probe_link.c, node_setup.c and the core.
  *
  *      mpirun -np N probes MACHINE        MACHINE: a synthetic one, "node:2 core:2"
  *
- * All ranks come to the same figures; what the layout needs is there; what is known already is not measured again;
- * without memory for buffers nothing is measured, and nobody waits. Prints the figures and how long it took.
- * Threads: one. Ownership: freed at exit. */
+ * All ranks come to the same figures; what the layout needs is there; what is known already is not
+ * measured again; without memory for buffers nothing is measured, and nobody waits. Prints the figures and
+ * how long it took. Threads: one. Ownership: freed at exit. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>

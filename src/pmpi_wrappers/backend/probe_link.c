@@ -9,11 +9,13 @@ enum { PROBE_TAG = 32765 };
 
 typedef enum { ECHO, BURST, STREAM, FLAG, COPY, DISMISS } order_t;
 
-/* A round trip takes 70 us on a virtual cluster of 1 Gbit/s and less elsewhere: 2 ms at most, but on slow ones. */
+/* A round trip takes 70 us on a virtual cluster of 1 Gbit/s and less elsewhere: 2 ms at most, but on slow
+ * ones. */
 enum { ROUND_TRIPS = 20, ROUND_TRIPS_LEAST = 3, BURST_MESSAGES = 32, BURSTS = 3 };
 static const double latency_limit_us = 2000;
 
-/* The stream: pieces, and how many of them are under way; 256 KiB fill any network's pipe (100 Gbit/s x 20 us). */
+/* The stream: pieces, and how many of them are under way; 256 KiB fill any network's pipe (100 Gbit/s x 20
+ * us). */
 enum { PIECES = 16, UNDER_WAY = 4, PIECE_BYTES = HP_PROBE_BYTES / PIECES, COPY_BYTES = 16384 };
 
 enum { FLAG_TRIPS = 16 };

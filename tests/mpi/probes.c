@@ -103,7 +103,7 @@ static void measured(hp_comm_t *comm)
     CHECK(hp_probes_cover(&probes, &layout));
     CHECK(hp_probes_are_sane(&probes));
     CHECK(layout.nodes > 1 || probes.between_us == 0);
-    CHECK(layout.nodes == 1 || (probes.between_cpu_us > 0 && probes.overlap >= 0));
+    CHECK(layout.nodes == 1 || (probes.between_rate > 0 && probes.overlap >= 0));
     CHECK(layout.most_ranks < 2 || (probes.node_copy_rate > 0 && probes.inside_us > 0));
     CHECK(layout.most_ranks < 2 || !layout.shares_memory || probes.flag_us > 0);
     CHECK(ms < 1000); /* 30 ms are meant; other programs may run beside the test */

@@ -9,9 +9,12 @@ enum { PROBE_TAG = 32765 };
 
 typedef enum { ECHO, BURST, STREAM, FLAG, COPY, DISMISS } order_t;
 
+/* One repetition alone may have been interrupted. */
+enum { REPETITIONS_LEAST = 3 };
+
 /* A round trip takes 70 us on a virtual cluster of 1 Gbit/s and less elsewhere: 2 ms at most, but on slow
  * ones. */
-enum { ROUND_TRIPS = 20, ROUND_TRIPS_LEAST = 3, BURST_MESSAGES = 32, BURSTS = 3 };
+enum { ROUND_TRIPS = 20, BURST_MESSAGES = 32, BURSTS = 3 };
 static const double latency_limit_us = 2000;
 
 /* The stream: pieces, and how many of them are under way; 256 KiB fill any network's pipe (100 Gbit/s x 20
@@ -68,7 +71,7 @@ int hp_probe_latency(const hp_probe_site_t *site, int peer, double *us)
     const double start = now_us();
     for (int i = -1; i < ROUND_TRIPS && code == MPI_SUCCESS; i++) { /* the first wakes the peer */
         const double before = now_us();
-        if (count >= ROUND_TRIPS_LEAST && before - start > latency_limit_us)
+        if (count >= REPETITIONS_LEAST && before - start > latency_limit_us)
             break;
         code = send_word(site, peer, ECHO);
         if (code == MPI_SUCCESS)
@@ -81,23 +84,21 @@ int hp_probe_latency(const hp_probe_site_t *site, int peer, double *us)
     return code;
 }
 
-int hp_probe_gap(const hp_probe_site_t *site, int peer, double *us)
+int hp_probe_gap(const hp_probe_site_t *site, int peer, double latency_us, double *us)
 {
     int code = MPI_SUCCESS;
     uint64_t word;
 
     *us = 0;
     for (int burst = 0; burst < BURSTS && code == MPI_SUCCESS; burst++) {
+        const double start = now_us();
         code = send_word(site, peer, BURST);
-        double start = 0;
-        for (int i = 0; i < BURST_MESSAGES && code == MPI_SUCCESS; i++) {
+        for (int i = 0; i < BURST_MESSAGES && code == MPI_SUCCESS; i++)
             code = recv_word(site, peer, &word);
-            if (i == 0)
-                start = now_us();
-        }
-        const double gap = (now_us() - start) / (BURST_MESSAGES - 1);
+        /* The order and the first message take a round trip. */
+        const double gap = (now_us() - start - 2 * latency_us) / (BURST_MESSAGES - 1);
         if (burst == 0 || gap < *us)
-            *us = gap;
+            *us = gap > 0 ? gap : 0;
     }
     return code;
 }
@@ -173,7 +174,10 @@ int hp_probe_stream(const hp_probe_site_t *site, int peer, bool copies, double l
     out->bytes = (double)(last - first) * PIECE_BYTES;
     out->us = arrived_us[last] - arrived_us[first];
     out->copied_bytes = copied_bytes[last] - copied_bytes[first];
-    out->rate = out->us > 0 ? out->bytes / out->us : 0;
+    /* A receiver that got no core for a while finds everything there at once. */
+    const double all_bytes = (double)pieces * PIECE_BYTES, all_us = arrived_us[last] - start;
+    if (out->us > 0)
+        out->rate = out->bytes * all_us < all_bytes * out->us ? out->bytes / out->us : all_bytes / all_us;
     return MPI_SUCCESS;
 }
 
@@ -281,6 +285,7 @@ double hp_probe_copy_rate(const hp_probe_site_t *site, double us, double *mean)
 {
     const double start = now_us();
     double end = start, bytes = 0, best = 0;
+    int copies = 0;
 
     do {
         const double before = end;
@@ -290,7 +295,7 @@ double hp_probe_copy_rate(const hp_probe_site_t *site, double us, double *mean)
         bytes += HP_PROBE_BYTES;
         if (end > before && HP_PROBE_BYTES / (end - before) > best)
             best = HP_PROBE_BYTES / (end - before);
-    } while (end - start < us);
+    } while (++copies < REPETITIONS_LEAST || end - start < us);
     *mean = end > start ? bytes / (end - start) : 0;
     return best;
 }

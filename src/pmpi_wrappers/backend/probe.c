@@ -156,8 +156,9 @@ static int probe_inside(const hp_probe_site_t *site, const roles_t *roles, const
     return code;
 }
 
-/* HAN's overlap rate (X. Luo 2020, equation 5.3), of a stream and the copies that went on meanwhile. Where other
- * programs left no time to copy in, it is what hanpmpi_overlap finds for shm (docs/results/overlap_rate.txt). */
+/* HAN's overlap rate (X. Luo 2020, equation 5.3), of a stream and the copies that went on meanwhile. Where
+ * other programs left no time to copy in, it is what hanpmpi_overlap finds for shm
+ * (docs/results/overlap_rate.txt). */
 static double overlap_of(const hp_probe_stream_t *alone, const hp_probe_stream_t *both, double copy_rate)
 {
     const double stream_us = both->bytes / alone->rate, copy_us = both->copied_bytes / copy_rate;

@@ -24,8 +24,8 @@ typedef struct {
 
 /* Half a round trip of 8 bytes, the median. */
 int hp_probe_latency(const hp_probe_site_t *site, int peer, double *us);
-/* Time from one short message to the next when many come at once: what the slower end works on each. latency_us:
- * what hp_probe_latency found. */
+/* Time from one short message to the next when many come at once: what the slower end works on each.
+ * latency_us: what hp_probe_latency found. */
 int hp_probe_gap(const hp_probe_site_t *site, int peer, double latency_us, double *us);
 /* A stream from the peer, for limit_us at most; what comes out is of its second half: links that are
  * shaped let their first bytes through at once. copies: meanwhile this rank copies as much as it can. */

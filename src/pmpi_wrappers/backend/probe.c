@@ -148,8 +148,8 @@ static int probe_inside(const hp_probe_site_t *site, const roles_t *roles, const
     probes->inside_rate = stream.rate;
     if (layout->shares_memory)
         code = hp_probe_flag(site, roles->peers[0], &probes->flag_us);
-    if (layout->shares_memory &&
-        probes->flag_us == 0) /* the peer got no core in time: a message is no faster */
+    /* Longer than a message, which is behind a flag itself, it takes only where the two shared a core. */
+    if (layout->shares_memory && (probes->flag_us == 0 || probes->flag_us > probes->inside_us))
         probes->flag_us = probes->inside_us;
     if (code == MPI_SUCCESS)
         code = hp_probe_copies(site, roles->peers, roles->peer_count, &probes->node_copy_rate);

@@ -22,7 +22,7 @@ static const double latency_limit_us = 2000;
 enum { PIECES = 16, UNDER_WAY = 4, PIECE_BYTES = HP_PROBE_BYTES / PIECES, COPY_BYTES = 16384 };
 
 enum { FLAG_TRIPS = 16 };
-static const double flag_limit_us = 1000, copies_us = 1000;
+static const double flag_limit_us = 600, copies_us = 700;
 
 static double now_us(void)
 {

@@ -1,11 +1,11 @@
-/* probes: the probes of the machine on a real MPI, without the rest of the backend: linked with probe.c, probe_link.c,
- * node_setup.c and the core.
+/* probes: the probes of the machine on a real MPI, without the rest of the backend: linked with probe.c,
+ * probe_link.c, node_setup.c and the core.
  *
  *      mpirun -np N probes MACHINE        MACHINE: a synthetic one, "node:2 core:2"
  *
- * All ranks come to the same figures; what the layout needs is there; what is known already is not measured again;
- * without memory for buffers nothing is measured, and nobody waits. Prints the figures and how long it took.
- * Threads: one. Ownership: freed at exit. */
+ * All ranks come to the same figures; what the layout needs is there; what is known already is not
+ * measured again; without memory for buffers nothing is measured, and nobody waits. Prints the figures and
+ * how long it took. Threads: one. Ownership: freed at exit. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -103,7 +103,7 @@ static void measured(hp_comm_t *comm)
     CHECK(hp_probes_cover(&probes, &layout));
     CHECK(hp_probes_are_sane(&probes));
     CHECK(layout.nodes > 1 || probes.between_us == 0);
-    CHECK(layout.nodes == 1 || (probes.between_cpu_us > 0 && probes.overlap >= 0));
+    CHECK(layout.nodes == 1 || (probes.between_rate > 0 && probes.overlap >= 0));
     CHECK(layout.most_ranks < 2 || (probes.node_copy_rate > 0 && probes.inside_us > 0));
     CHECK(layout.most_ranks < 2 || !layout.shares_memory || probes.flag_us > 0);
     CHECK(ms < 1000); /* 30 ms are meant; other programs may run beside the test */

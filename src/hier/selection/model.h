@@ -21,24 +21,24 @@
 /* Are the probes there that a communicator of this layout needs? */
 bool hp_probes_cover(const hp_probes_t *probes, const hp_layout_t *layout);
 
-/* all: what each of `size` ranks knows, stride bytes apart. The first that covers the layout is *out: the same on
- * all ranks that have the same table. false: none does, *out is left alone. */
+/* all: what each of `size` ranks knows, stride bytes apart. The first that covers the layout is *out: the
+ * same on all ranks that have the same table. false: none does, *out is left alone. */
 bool hp_probes_adopt(const hp_probes_t *all, size_t stride, uint32_t size, const hp_layout_t *layout,
                      hp_probes_t *out);
 
-/* Microseconds from the first rank's arrival to the last rank's end when all arrive at once. < 0: the probes do
- * not cover it, or the model knows nothing of the algorithm, HP_ALGORITHM_NATIVE among others. */
+/* Microseconds from the first rank's arrival to the last rank's end when all arrive at once. < 0: the
+ * probes do not cover it, or the model knows nothing of the algorithm, HP_ALGORITHM_NATIVE among others. */
 double hp_model_us(const hp_probes_t *probes, const hp_layout_t *layout, hp_collective_t collective,
                    uint64_t bytes, hp_algorithm_id_t algorithm, const hp_setting_t *setting);
 
-/* Microseconds that no algorithm can beat: each node's data over its link, the ranks' data through the memory,
- * one latency. 0: not known. */
+/* Microseconds that no algorithm can beat: each node's data over its link, the ranks' data through the
+ * memory, one latency. 0: not known. */
 double hp_model_bound_us(const hp_probes_t *probes, const hp_layout_t *layout, hp_collective_t collective,
                          uint64_t bytes);
 
-/* The settings that the model expects to be fastest, among those of the default rules for one node, or for more
- * than one, with segments of 2 to 512 KiB; the first of those that are equally fast. false: it knows none. *us:
- * the time it expects. */
+/* The settings that the model expects to be fastest, among those of the default rules for one node, or for
+ * more than one, with segments of 2 to 512 KiB; the first of those that are equally fast. false: it knows
+ * none. *us: the time it expects. */
 bool hp_model_choose(const hp_probes_t *probes, const hp_layout_t *layout, hp_collective_t collective,
                      uint64_t bytes, hp_algorithm_id_t *algorithm, hp_setting_t *setting, double *us);
 

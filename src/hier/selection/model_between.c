@@ -18,8 +18,8 @@ static uint32_t lower_log2(uint32_t count)
     return rounds;
 }
 
-/* Each round is one digit of the positions in base k. The children of the largest subtrees are served first, so
- * the last child of each round is on the longest way. */
+/* Each round is one digit of the positions in base k. The children of the largest subtrees are served
+ * first, so the last child of each round is on the longest way. */
 static hp_model_tree_t knomial(uint32_t count, uint32_t k)
 {
     uint64_t weight = 1;
@@ -63,8 +63,8 @@ hp_model_tree_t hp_model_tree(hp_shape_t shape, uint32_t count)
     }
 }
 
-/* The root has one child in each of the two trees, the others at most two in one of them and none in the other:
- * on average one (double_tree.h). */
+/* The root has one child in each of the two trees, the others at most two in one of them and none in the
+ * other: on average one (double_tree.h). */
 static hp_model_tree_t double_tree(uint32_t count)
 {
     const uint32_t hops = count > 2 ? lower_log2(count - 1) + 1 : 1;
@@ -147,8 +147,8 @@ static hp_between_cost_t tree_cost(const hp_probes_t *probes, uint32_t nodes, hp
     return cost;
 }
 
-/* Rounds of an exchange, the share of the segment that each node sends in all of them together, the share that
- * it folds. */
+/* Rounds of an exchange, the share of the segment that each node sends in all of them together, the share
+ * that it folds. */
 typedef struct {
     double rounds, sent, folded;
     bool serial;

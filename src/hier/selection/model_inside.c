@@ -3,8 +3,9 @@
 #include "hier/collectives/flags.h"
 #include "hier/selection/model_between.h"
 
-/* A system call that copies from or to another process's memory takes so much longer than memcpy, and for each
- * page, which is looked up and pinned: 8 bytes 0.9 us, 256 KiB 7.7 us (Xeon, Linux 6.18, a virtual machine). */
+/* A system call that copies from or to another process's memory takes so much longer than memcpy, and for
+ * each page, which is looked up and pinned: 8 bytes 0.9 us, 256 KiB 7.7 us (Xeon, Linux 6.18, a virtual
+ * machine). */
 static const double pull_us = 0.9, pull_page_us = 0.1, page_bytes = 4096;
 
 static double most(double a, double b)

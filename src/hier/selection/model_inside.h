@@ -12,8 +12,8 @@ typedef struct {
     double bus_us;             /* the node's memory is used for */
 } hp_inside_cost_t;
 
-/* One way of a segment: up (a reduction) or down. ranks: of the node, the lead among them. everybody: all ranks
- * work on the message, see single_copy.c; they take turns in it, so lead_us is member_us. */
+/* One way of a segment: up (a reduction) or down. ranks: of the node, the lead among them. everybody: all
+ * ranks work on the message, see single_copy.c; they take turns in it, so lead_us is member_us. */
 hp_inside_cost_t hp_model_inside(const hp_probes_t *probes, uint32_t ranks, hp_module_id_t module,
                                  hp_shape_t shape, bool up, bool everybody, double bytes);
 

@@ -19,8 +19,8 @@ typedef struct {
     char machine[64], mpi[64];
 } hp_probes_cache_t;
 
-/* knob: the value of HANPMPI_CACHE. machine: the fingerprint. mpi: names the MPI below; of both only letters that
- * are fit for a file's name are kept. */
+/* knob: the value of HANPMPI_CACHE. machine: the fingerprint. mpi: names the MPI below; of both only
+ * letters that are fit for a file's name are kept. */
 void hp_probes_cache_init(hp_probes_cache_t *out, const char *knob, const char *machine, const char *mpi);
 
 /* What the file has. false: there is none to be used, *out is left alone. */
@@ -29,8 +29,8 @@ bool hp_probes_cache_read(const hp_probes_cache_t *cache, hp_probes_t *out);
 /* Makes the directory if need be, and replaces the file at once. false: it could not. */
 bool hp_probes_cache_write(const hp_probes_cache_t *cache, const hp_probes_t *probes);
 
-/* Calls `each` for every file of the machine in the directory, in the order of the MPIs' names, with what can be
- * used of it. Returns how many there were; -1: the directory cannot be read. */
+/* Calls `each` for every file of the machine in the directory, in the order of the MPIs' names, with what
+ * can be used of it. Returns how many there were; -1: the directory cannot be read. */
 typedef void (*hp_probes_cache_fn_t)(void *context, const hp_probes_cache_t *cache,
                                      const hp_probes_t *probes);
 int hp_probes_cache_each(const hp_probes_cache_t *cache, hp_probes_cache_fn_t each, void *context);

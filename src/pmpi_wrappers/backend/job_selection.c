@@ -34,6 +34,12 @@ static void read_rules(hp_rule_t **rules, size_t *count)
         hp_info("HANPMPI_RULES=%s: %zu rules", hp_job.knobs.rules, *count);
 }
 
+/* A made-up machine leaves nothing for the real one. */
+static bool keeps_probes(void)
+{
+    return hp_job.knobs.model && !hp_job.knobs.topology[0];
+}
+
 static void find_cache(hp_probes_cache_t *cache)
 {
     char machine[HP_FINGERPRINT_BYTES], version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
@@ -73,12 +79,12 @@ void hp_job_selection_start(void)
     hp_rule_t *rules = NULL;
     size_t count = 0;
 
-    if (!hp_job.knobs.rules[0] && !hp_job.knobs.model)
+    if (!hp_job.knobs.rules[0] && !keeps_probes())
         return;
     if (hp_job.rank == 0) {
         if (hp_job.knobs.rules[0])
             read_rules(&rules, &count);
-        if (hp_job.knobs.model) {
+        if (keeps_probes()) {
             hp_probes_cache_t cache;
             find_cache(&cache);
             hp_probes_cache_read(&cache, &header.probes);
@@ -95,7 +101,7 @@ void hp_job_selection_start(void)
 
 void hp_job_selection_finish(void)
 {
-    if (hp_job.rank == 0 && hp_probe_is_news()) {
+    if (hp_job.rank == 0 && keeps_probes() && hp_probe_is_news()) {
         hp_probes_cache_t cache;
         hp_probes_t known;
         hp_probe_known(&known);

@@ -1,9 +1,9 @@
 /* probe_link: what two ranks measure of the way between them: one leads, the other serves it.
  *
  * The one that leads sends orders; the other carries each out and waits for the next, spinning first and
- * sleeping soon, until it is dismissed. The leader alone looks at the clock and decides when there is enough, so
- * the two always agree on what comes next. All functions return an MPI error code.
- * Threads: one a communicator. Ownership: nothing kept. */
+ * sleeping soon, until it is dismissed. The leader alone looks at the clock and decides when there is
+ * enough, so the two always agree on what comes next. All functions return an MPI error code. Threads: one
+ * a communicator. Ownership: nothing kept. */
 #ifndef HP_PMPI_WRAPPERS_BACKEND_PROBE_LINK_H
 #define HP_PMPI_WRAPPERS_BACKEND_PROBE_LINK_H
 
@@ -24,10 +24,12 @@ typedef struct {
 
 /* Half a round trip of 8 bytes, the median. */
 int hp_probe_latency(const hp_probe_site_t *site, int peer, double *us);
-/* Time from one short message to the next when many come at once: what the slower end works on each. */
-int hp_probe_gap(const hp_probe_site_t *site, int peer, double *us);
-/* A stream from the peer, for limit_us at most; what comes out is of its second half: links that are shaped let
- * their first bytes through at once. copies: meanwhile this rank copies as much as it can. */
+/* What sending a message of 4 KiB takes of the processor: the time in MPI_Send while nothing has to be waited for.
+ * It is not the gap between such messages when they come together: then an MPI reads many at a time, which the
+ * segments of a pipeline do not let it do. */
+int hp_probe_cpu(const hp_probe_site_t *site, int peer, double *us);
+/* A stream from the peer, for limit_us at most; what comes out is of its second half: links that are
+ * shaped let their first bytes through at once. copies: meanwhile this rank copies as much as it can. */
 typedef struct {
     double rate;         /* 0: not known */
     double us, bytes;    /* of the second half */

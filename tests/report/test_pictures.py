@@ -40,8 +40,10 @@ class Pictures(ReportCase):
         def keep(figure, directory, name):
             figure.canvas.draw()
             figures[name] = figure
+        narrow = [{"collective": "allreduce", "nodes": [2, None], "bytes": [2**i, 2**(i + 1) - 1], "algorithm": "recursive_doubling",
+                   "segment_bytes": 1024 << i % 3} for i in range(14)]
         with mock.patch.object(style, "save", keep):
-            self.report(*ALL)
+            self.report(*ALL, self.file({"rules": narrow}, "narrow.json"))
         self.assertGreater(len(figures), 20)
         for name, figure in figures.items():
             shown = texts(figure)

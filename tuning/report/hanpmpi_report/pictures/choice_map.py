@@ -44,7 +44,7 @@ def tune_choices(its, search):
 def tune_maps(runs, search):
     runs = sorted(runs, key=lambda its: (its.layout["nodes"], its.layout["ranks_per_node"], its.layout["ranks"]))
     chosen = [tune_choices(its, search) for its in runs]
-    who = {SEARCHES[its.ours(search)] if its.ours(search) else "best of what was measured" for its in runs}
+    who = {SEARCHES[its.ours(search)] if its.ours(search) else "best of what was measured" for its, choices in zip(runs, chosen) if choices}
     names = [its.layout_text for its in runs]
     names = [name if names.count(name) == 1 else f"{name}\n{its.name}" for name, its in zip(names, runs)]
     for collective in dict.fromkeys(key[0] for choices in chosen for key in choices):

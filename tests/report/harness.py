@@ -31,7 +31,7 @@ SMALL_TUNE = {
         (1024, "chain", 100.0), (1024, "binary", 200.0), (1024, "linear", 600.0), (1024, "native", 400.0),
         (4096, "chain", 1000.0), (4096, "binary", 500.0), (4096, "linear", 800.0), (4096, "native", 900.0))],
     "predicted": [{"collective": "bcast", "bytes": size, "configuration": name, "model": model, "us": us} for size, name, model, us in (
-        (1024, "chain", "lockstep", 150.0), (1024, "binary", "lockstep", 220.0), (1024, "linear", "lockstep", 300.0),
+        (1024, "chain", "lockstep", 150.0), (1024, "binary", "lockstep", 220.0), (1024, "linear", "lockstep", 60.0),
         (4096, "chain", "lockstep", 1100.0), (1024, "chain", "events", 90.0), (4096, "binary", "events", 505.0))],
     "searches": [{"name": "exhaustive", "seconds": 200.0, "measurements": 160}, {"name": "heuristic", "seconds": 53.6, "measurements": 40},
                  {"name": "task", "seconds": 46.0, "measurements": 30}, {"name": "task+heuristic", "seconds": 8.6, "measurements": 9}],

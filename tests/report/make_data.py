@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Makes the files in data/: TEST DATA with the shape of real results, nothing in it was measured. Times follow a simple pipeline, with some
-chance from a fixed seed, so that the same files come out on every machine.
+"""Makes the files in data/: TEST DATA with the shape of real results, nothing in it was measured. Times
+follow a simple pipeline, with some chance from a fixed seed, so that the same files come out on every
+machine.
 
   tests/report/make_data.py [DIRECTORY]      writes them (default: data/ beside this file)
 
@@ -55,7 +56,8 @@ def native_us(collective, size, nodes):
 
 
 def tune(nodes, exhaustive):
-    """exhaustive: with all measurements and predictions; else only what was chosen, as a short run would leave it."""
+    """exhaustive: with all measurements and predictions; else only what was chosen, as a short run would
+    leave it."""
     chance = random.Random(nodes)
     rows = configurations()
     document = {"program": "hanpmpi_tune", "version": "0.1.0", "date": "2026-01-01T00:00:00Z", "mpi": "TEST DATA, no MPI",
@@ -77,7 +79,8 @@ def tune(nodes, exhaustive):
             host.append({**case, "us": native})
             measured += [{**case, "configuration": name, "us": us} for name, us in times.items()]
             measured.append({**case, "configuration": "native", "us": native})
-            predicted += [{**case, "configuration": name, "model": model, "us": us} for model, its in models.items() for name, us in its.items()]
+            predicted += [{**case, "configuration": name, "model": model, "us": us}
+                          for model, its in models.items() for name, us in its.items()]
             choices += chosen(case, rows, {**times, "native": native}, models["lockstep"], chance)
     document.update(tasks=tasks(rows), searches=searches(measured, rows), choices=choices, host=host)
     if exhaustive:
@@ -110,7 +113,8 @@ def searches(measured, rows):
     whole = [row["us"] for row in measured]
     part = [row["us"] for row in measured if row["configuration"] in kept]
     a_task = statistics.median(whole)
-    counts = {"exhaustive": len(whole), "heuristic": len(part), "task": 3 * len(rows), "task+heuristic": 3 * sum(row["heuristic"] for row in rows)}
+    counts = {"exhaustive": len(whole), "heuristic": len(part), "task": 3 * len(rows),
+              "task+heuristic": 3 * sum(row["heuristic"] for row in rows)}
     seconds = {"exhaustive": sum(whole), "heuristic": sum(part), "task": counts["task"] * a_task,
                "task+heuristic": counts["task+heuristic"] * a_task}
     return [{"name": name, "seconds": round(20 * seconds[name] / 1e6, 2), "measurements": counts[name]} for name in counts]

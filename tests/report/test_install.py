@@ -1,4 +1,5 @@
-"""pip install tuning/report into an environment of its own; nothing is fetched: what it needs comes from the system's Python."""
+"""pip install tuning/report into an environment of its own; nothing is fetched: what it needs comes from the
+system's Python."""
 import importlib.util
 import re
 import shutil
@@ -23,7 +24,8 @@ class Install(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             folder = Path(folder)
             # A copy: building leaves files beside the sources.
-            source = shutil.copytree(ROOT / "tuning" / "report", folder / "source", ignore=shutil.ignore_patterns("__pycache__", "build", "*.egg-info"))
+            source = shutil.copytree(ROOT / "tuning" / "report", folder / "source",
+                                     ignore=shutil.ignore_patterns("__pycache__", "build", "*.egg-info"))
             made = run(sys.executable, "-m", "venv", "--system-site-packages", folder / "venv")
             self.assertEqual(made.returncode, 0, made.stdout + made.stderr)
             done = run(folder / "venv" / "bin" / "python", "-m", "pip", "install", "--disable-pip-version-check", "--no-index", "--no-deps",

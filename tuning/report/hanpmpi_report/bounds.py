@@ -1,4 +1,5 @@
-"""The lower bound of a collective from the limits of tune.json: the same arithmetic as tuning/bench/limits.c."""
+"""The lower bound of a collective from the limits of tune.json: the same arithmetic as
+tuning/bench/limits.c."""
 LINK_FACTOR = {"bcast": lambda nodes: 1, "reduce": lambda nodes: 1, "allreduce": lambda nodes: 2 * (nodes - 1) / nodes}
 MEMORY_FACTOR = {"bcast": lambda ranks: 2 * (ranks - 1), "reduce": lambda ranks: ranks + 1, "allreduce": lambda ranks: 2 * ranks}
 
@@ -8,7 +9,8 @@ def ceil_log2(count):
 
 
 def lower_bound(collective, size, layout, limits):
-    """Microseconds that no algorithm can beat, from the limits that there are; None: they say nothing of this collective."""
+    """Microseconds that no algorithm can beat, from the limits that there are; None: they say nothing of this
+    collective."""
     nodes, fullest = layout["nodes"], layout["ranks_per_node"][1]
     parts = []
     if "inside_us" in limits:

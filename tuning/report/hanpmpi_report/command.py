@@ -1,4 +1,5 @@
-"""Draws pictures of what hanpmpi_tune and hanpmpi_bench measured, and writes report.md, which shows them with tables of their numbers.
+"""Draws pictures of what hanpmpi_tune and hanpmpi_bench measured, and writes report.md, which shows them with
+tables of their numbers.
 
   hanpmpi_report tune.json                                  what the tuner found, what its models are worth, what the searches cost
   hanpmpi_report cluster.json node.json --output pictures   hanpmpi_bench --json: time and share of the lower bound against size

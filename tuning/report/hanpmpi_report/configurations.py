@@ -33,7 +33,8 @@ def level_value(text, level):
 
 @dataclasses.dataclass(frozen=True)
 class Configuration:
-    """The settings that a call runs with. Two with the same settings are equal, whatever file they are from."""
+    """The settings that a call runs with. Two with the same settings are equal, whatever file they are
+    from."""
     algorithm: str
     segment_bytes: Optional[int] = None
     shapes: str = ""
@@ -80,7 +81,8 @@ class Configuration:
 
 
 def colors(configurations):
-    """{configuration: colour}: a hue for each family; within one, darker for longer segments. Depends on the set alone."""
+    """{configuration: colour}: a hue for each family; within one, darker for longer segments. Depends on the
+    set alone."""
     families = {}
     for configuration in sorted(set(configurations), key=lambda its: (its.family, its.segment_bytes or 0, repr(its))):
         families.setdefault(configuration.family, []).append(configuration)

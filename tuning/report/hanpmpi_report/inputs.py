@@ -1,6 +1,6 @@
-"""Reads the files that pictures are made of, and checks them: what hanpmpi_tune writes (tuning/tune/FORMAT.md), what hanpmpi_bench --json writes,
-and rules in JSON. The content tells which of them a file is. What comes out of here has the members that the pictures use, of the
-right kind."""
+"""Reads the files that pictures are made of, and checks them: what hanpmpi_tune writes
+(tuning/tune/FORMAT.md), what hanpmpi_bench --json writes, and rules in JSON. The content tells which of them
+a file is. What comes out of here has the members that the pictures use, of the right kind."""
 import json
 import math
 import os
@@ -58,7 +58,8 @@ YES_NO = (lambda value: isinstance(value, bool)), "true or false"
 MODEL, SEARCH = one_of(MODELS), one_of(SEARCHES)
 SETTINGS = {"segment_bytes": POSITIVE, "shapes": PLAIN_TEXT, "modules": PLAIN_TEXT, "between_nodes": TEXT, "trees": POSITIVE,
             "leaders": POSITIVE}
-# The lists of tune.json: what a row must have, and what it may have. Lists that no picture shows are not looked at.
+# The lists of tune.json: what a row must have, and what it may have. Lists that no picture shows are not
+# looked at.
 LISTS = {
     "configurations": ({"id": TEXT, "collective": TEXT, "algorithm": TEXT}, {**SETTINGS, "heuristic": YES_NO}),
     "measured": ({"collective": TEXT, "bytes": COUNT, "configuration": TEXT, "us": TIME}, {}),

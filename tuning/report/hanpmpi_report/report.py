@@ -1,5 +1,5 @@
-"""report.md: sections, tables and pictures in the order in which they are added, and at the end what could not be drawn. One Report
-writes into one folder, by one thread."""
+"""report.md: sections, tables and pictures in the order in which they are added, and at the end what could
+not be drawn. One Report writes into one folder, by one thread."""
 import os
 import re
 import sys

@@ -1,4 +1,5 @@
-"""How all pictures look: one colour for one thing, sizes and times as people write them, the same bytes for the same data."""
+"""How all pictures look: one colour for one thing, sizes and times as people write them, the same bytes for
+the same data."""
 import math
 import os
 import textwrap
@@ -73,7 +74,8 @@ def time_axis(axes, which, low, high):
 
 
 def legend_in_rows(made, handles, labels, top):
-    """A legend below `top` (inches from the upper edge), in as few rows as fit; returns its height in inches."""
+    """A legend below `top` (inches from the upper edge), in as few rows as fit; returns its height in
+    inches."""
     if not labels:
         return 0
     for columns in range(len(labels), 0, -1):
@@ -87,7 +89,8 @@ def legend_in_rows(made, handles, labels, top):
 
 
 def finish(made, title, subtitle, handles=(), labels=(), note=""):
-    """Title, what it is of, and the legend above the axes, a note below; then the axes get the room that is left."""
+    """Title, what it is of, and the legend above the axes, a note below; then the axes get the room that is
+    left."""
     height = made.get_figheight()
     made.text(0.01, 1 - 0.08 / height, title, fontsize=TITLE_POINTS, fontweight="bold", va="top", color=DARK)
     made.text(0.01, 1 - 0.33 / height, "\n".join(textwrap.wrap(subtitle, 140)), fontsize=SMALL_POINTS, va="top", color=GREY)

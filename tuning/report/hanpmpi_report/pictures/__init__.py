@@ -1,4 +1,5 @@
-"""The pictures: a file each, with its numbers, its drawing and its table. A new one is a file and a row here."""
+"""The pictures: a file each, with its numbers, its drawing and its table. A new one is a file and a row
+here."""
 import os
 
 from . import against_size, choice_map, predictions, search_quality, search_time

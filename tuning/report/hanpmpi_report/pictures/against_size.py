@@ -1,4 +1,5 @@
-"""Time against message size, and beside it the share of the lower bound that is reached: a picture a collective."""
+"""Time against message size, and beside it the share of the lower bound that is reached: a picture a
+collective."""
 import dataclasses
 from typing import Dict, FrozenSet, Optional, Tuple
 
@@ -26,11 +27,12 @@ def draw(title, subtitle, sizes, series, bound, note=""):
     time = axes[0]
     for its in series:
         there = [size for size in sizes if its.times.get(size)]
-        time.plot(there, [its.times[size] for size in there], marker=its.marker, color=its.color, label=its.label)
+        time.plot(there, [its.times[size] for size in there], marker=its.marker, color=its.color, label=its.label,
+                  zorder=in_front(its, series))
         passed = [size for size in there if size in its.passed]
         if passed:
             time.plot(passed, [its.times[size] for size in passed], linestyle="none", marker=its.marker, color=its.color,
-                      markerfacecolor="white", label=f"{its.label}, passed through", zorder=3)
+                      markerfacecolor="white", label=f"{its.label}, passed through", zorder=3.5)
         if its.quartiles:
             time.fill_between(there, *zip(*(its.quartiles[size] for size in there)), color=its.color, alpha=0.2, linewidth=0)
     if bound:
@@ -46,13 +48,18 @@ def draw(title, subtitle, sizes, series, bound, note=""):
     return made
 
 
+def in_front(its, series):
+    """The first series is the one that the picture is about; lines of matplotlib are at 2."""
+    return 3 if its is series[0] else 2
+
+
 def draw_share(axes, sizes, series, bound):
     most = 1
     for its in series:
         there = [size for size in sizes if its.times.get(size) and size in bound]
         shares = [bound[size] / its.times[size] for size in there]
         most = max([most, *shares])
-        axes.plot(there, shares, marker=its.marker, color=its.color)
+        axes.plot(there, shares, marker=its.marker, color=its.color, zorder=in_front(its, series))
     axes.axhline(1, color=style.BOUND, linestyle=":")
     axes.set_ylim(0, min(1.08 * most, SHARE_AT_MOST))
     axes.set_title("share of the lower bound: bound / time" + (f", to {SHARE_AT_MOST:g}" if most > SHARE_AT_MOST else ""))
@@ -103,9 +110,9 @@ def add_tune(report, its):
         sizes = sorted({key[1] for rows in (its.measured, its.host) for key in rows if key[0] == collective} |
                        {key[2] for key in its.choices if key[1] == collective})
         bound = {size: lower_bound(collective, size, its.layout, its.limits) for size in sizes}
-        section(report, f"{its.name}_time_{collective}", f"{collective}: time against message size",
-                f"{its.layout_text}, {its.mpi}" + (f"; hanpmpi as chosen by: {SEARCHES[ours]}" if ours else ""), tune_series(its, collective, sizes, ours),
-                {size: us for size, us in bound.items() if us})
+        subtitle = f"{its.layout_text}, {its.mpi}" + (f"; hanpmpi as chosen by: {SEARCHES[ours]}" if ours else "")
+        section(report, f"{its.name}_time_{collective}", f"{collective}: time against message size", subtitle,
+                tune_series(its, collective, sizes, ours), {size: us for size, us in bound.items() if us})
 
 
 def lacking(its, search, ours):

@@ -1,5 +1,5 @@
-"""Which configuration is chosen, over message size and nodes: a map a collective. From tune.json files, a row each, and from files of
-rules, one map each."""
+"""Which configuration is chosen, over message size and nodes: a map a collective. From tune.json files, a row
+each, and from files of rules, one map each."""
 import dataclasses
 import os
 from typing import Dict, List, Tuple
@@ -27,8 +27,8 @@ class Map:
 
 
 def tune_choices(its, search):
-    """{(collective, bytes): configuration} that the library's search chose; where there are no choices at all, what was
-    measured as best."""
+    """{(collective, bytes): configuration} that the library's search chose; where there are no choices at
+    all, what was measured as best."""
     ours = its.ours(search)
     if search and not ours:
         return {}
@@ -44,7 +44,7 @@ def tune_choices(its, search):
 def tune_maps(runs, search):
     runs = sorted(runs, key=lambda its: (its.layout["nodes"], its.layout["ranks_per_node"], its.layout["ranks"]))
     chosen = [tune_choices(its, search) for its in runs]
-    who = {SEARCHES[its.ours(search)] if its.ours(search) else "best of what was measured" for its in runs}
+    who = {SEARCHES[its.ours(search)] if its.ours(search) else "best of what was measured" for its, choices in zip(runs, chosen) if choices}
     names = [its.layout_text for its in runs]
     names = [name if names.count(name) == 1 else f"{name}\n{its.name}" for name, its in zip(names, runs)]
     for collective in dict.fromkeys(key[0] for choices in chosen for key in choices):
@@ -118,7 +118,8 @@ def text_color(background):
 
 
 def write_cell(plot, row, column, count, cell, background):
-    """The largest text that fits, in as few lines as it fits; at least the segment, nothing where not even that does."""
+    """The largest text that fits, in as few lines as it fits; at least the segment, nothing where not even
+    that does."""
     configuration, conditional = cell
     family, segment, star = configuration.family, configuration.segment, "*" if conditional else ""
     broken = family.replace("_", "_\n")
@@ -134,7 +135,8 @@ def write_cell(plot, row, column, count, cell, background):
 
 
 def legend(its, colors):
-    """Handles and labels of what is on the map; where a label would stand twice, the settings that it leaves out are said, too."""
+    """Handles and labels of what is on the map; where a label would stand twice, the settings that it leaves
+    out are said, too."""
     shown = sorted({configuration for configuration, _ in its.cells.values()},
                    key=lambda one: (one.family, one.segment_bytes or 0, repr(one)))
     labels = [one.label for one in shown]

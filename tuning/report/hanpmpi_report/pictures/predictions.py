@@ -1,4 +1,5 @@
-"""Predicted against measured time of every configuration and size, for both models: a picture a collective, a table a configuration."""
+"""Predicted against measured time of every configuration and size, for both models: a picture a collective, a
+table a configuration."""
 import statistics
 
 from .. import style

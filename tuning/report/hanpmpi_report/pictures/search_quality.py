@@ -1,5 +1,6 @@
-"""What the searches' choices are worth: per size the median, mean and best of all configurations, and each search's choice (figure 9 of the
-HAN paper); below, how much slower than the best a choice is, both measured again in turns."""
+"""What the searches' choices are worth: per size the median, mean and best of all configurations, and each
+search's choice (figure 9 of the HAN paper); below, how much slower than the best a choice is, both measured
+again in turns."""
 import statistics
 
 from .. import style

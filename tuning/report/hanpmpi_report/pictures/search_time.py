@@ -1,4 +1,5 @@
-"""What each way to search costs: seconds, and percent of the exhaustive search (figure 8 of the HAN paper)."""
+"""What each way to search costs: seconds, and percent of the exhaustive search (figure 8 of the HAN
+paper)."""
 from .. import style
 from ..inputs import SEARCHES
 

@@ -54,9 +54,7 @@ static uint32_t place_of(const hp_hierarchy_t *h, uint32_t rank)
 
 const uint32_t *hp_comm_node_ranks(const hp_comm_t *comm, uint32_t *count)
 {
-    const hp_hierarchy_t *h = comm->hierarchy;
-    const uint32_t depth = hp_hierarchy_level(h, 0) == HP_LEVEL_NODE ? 1 : 0;
-    return hp_hierarchy_members(h, depth, hp_hierarchy_group_of(h, depth, comm->rank), count);
+    return hp_hierarchy_node_ranks(comm->hierarchy, comm->rank, count);
 }
 
 uint32_t hp_comm_node_member(const hp_comm_t *comm, uint32_t rank)
@@ -70,7 +68,7 @@ bool hp_comm_may_share(const hp_comm_t *comm)
     uint32_t least, most;
 
     hp_hierarchy_node_sizes(h, &least, &most);
-    return most > 1 && (hp_hierarchy_node_count(h) == 1 || hp_hierarchy_level(h, 0) == HP_LEVEL_NODE);
+    return most > 1 && (hp_hierarchy_node_count(h) == 1 || hp_hierarchy_node_depth(h) > 0);
 }
 
 hp_node_shape_t hp_comm_node_shape(const hp_comm_t *comm)
@@ -82,7 +80,7 @@ hp_node_shape_t hp_comm_node_shape(const hp_comm_t *comm)
                              .slot_bytes = ((size_t)comm->knobs.slot_bytes + line - 1) / line * line};
 
     hp_comm_node_ranks(comm, &shape.members);
-    shape.levels = hp_hierarchy_level(h, 0) == HP_LEVEL_NODE && levels > 1 ? levels - 1 : levels;
+    shape.levels = levels > 1 ? levels - hp_hierarchy_node_depth(h) : levels;
     return shape;
 }
 

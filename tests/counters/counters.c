@@ -105,6 +105,10 @@ static hp_knobs_t knobs_of(const case_t *c)
     }
     if (c->joined)
         set(&knobs, HP_KNOB_ID_between_nodes, c->joined);
+    if (c->pieces) {
+        set(&knobs, HP_KNOB_ID_ib_segment_bytes, c->pieces);
+        set(&knobs, HP_KNOB_ID_ir_segment_bytes, c->pieces);
+    }
     return knobs;
 }
 
@@ -235,12 +239,12 @@ static void print_case(const case_t *c)
             COUNTERS(X)
 #undef X
         }
-    printf("%s %s %s %s%s%s %zu %u %s", hp_collective_name(c->collective), c->layout->name, c->wanted,
+    printf("%s %s %s %s%s%s%s%s %zu %u %s", hp_collective_name(c->collective), c->layout->name, c->wanted,
            c->joined          ? c->joined
            : c->between_nodes ? c->between_nodes
                               : "rules",
-           c->between_nodes ? "/" : "", c->between_nodes ? c->inside_node : "", c->bytes, c->root,
-           c->commutative ? "any" : "rank");
+           c->between_nodes ? "/" : "", c->between_nodes ? c->inside_node : "", c->pieces ? "/" : "",
+           c->pieces ? c->pieces : "", c->bytes, c->root, c->commutative ? "any" : "rank");
     printf(" %s", runs);
 #define X(name)                                                                                              \
     if (taken)                                                                                               \

@@ -194,6 +194,8 @@ static void put_together(row_t *row, const hp_bin_t *bin)
         row->bin.calls[slot] += bin->calls[slot];
         row->bin.us[slot] += bin->us[slot];
     }
+    row->bin.agreements += bin->agreements;
+    row->bin.agreements_us += bin->agreements_us;
 }
 
 static void keep_bin(void *context, hp_collective_t collective, unsigned number, const hp_bin_t *bin)
@@ -304,8 +306,37 @@ static void print_outcomes(FILE *out)
     }
 }
 
-void hp_explain_print(FILE *out, unsigned rank)
+/* What the guard's questions have cost: calls of what was not chosen, as far as they took longer, and the
+ * agreements. */
+typedef struct {
+    uint64_t calls, agreements;
+    double us;
+} guard_cost_t;
+
+static guard_cost_t guard_cost(void)
 {
+    guard_cost_t cost = {0, 0, 0};
+
+    for (const row_t *row = rows; row; row = row->next) {
+        const unsigned chosen = chosen_slot(&row->bin);
+        const double usual_us = mean_us(&row->bin, chosen);
+        cost.agreements += row->bin.agreements;
+        cost.us += row->bin.agreements_us;
+        for (unsigned slot = 0; slot < HP_SLOTS; slot++) {
+            const double more_us = mean_us(&row->bin, slot) - usual_us;
+            if (slot == chosen || !row->bin.calls[slot])
+                continue;
+            cost.calls += row->bin.calls[slot];
+            if (usual_us >= 0 && more_us > 0)
+                cost.us += more_us * (double)row->bin.calls[slot];
+        }
+    }
+    return cost;
+}
+
+void hp_explain_print(FILE *out, unsigned rank, double run_seconds)
+{
+    const guard_cost_t cost = guard_cost();
     char text[96];
     const row_t *before = NULL;
 
@@ -322,6 +353,13 @@ void hp_explain_print(FILE *out, unsigned rank)
         print_row(out, row);
     }
     print_outcomes(out);
+    if (cost.agreements)
+        fprintf(out,
+                "  The guard made %llu calls with what was not chosen, and the ranks agreed %llu times: %.2f "
+                "ms in all, "
+                "%.3f%% of the run\n",
+                (unsigned long long)cost.calls, (unsigned long long)cost.agreements, cost.us / 1000,
+                cost.us / run_seconds / 1e4);
     if (lacks_memory)
         fprintf(out, "  some communicators are missing: no memory\n");
 }
@@ -396,14 +434,17 @@ static json_t *outcomes_json(void)
     return all;
 }
 
-bool hp_explain_write(FILE *out, unsigned rank)
+bool hp_explain_write(FILE *out, unsigned rank, double run_seconds)
 {
+    const guard_cost_t cost = guard_cost();
     json_t *list = json_array();
 
     for (const row_t *row = rows; row; row = row->next)
         json_array_append_new(list, row_json(row));
-    json_t *document = json_pack("{s:s,s:s,s:i,s:o,s:o}", "program", "hanpmpi", "version", HANPMPI_VERSION,
-                                 "rank", (int)rank, "selections", list, "outcomes", outcomes_json());
+    json_t *document = json_pack("{s:s,s:s,s:i,s:f,s:{s:I,s:I,s:f},s:o,s:o}", "program", "hanpmpi", "version",
+                                 HANPMPI_VERSION, "rank", (int)rank, "seconds", run_seconds, "guard", "calls",
+                                 (json_int_t)cost.calls, "agreements", (json_int_t)cost.agreements, "us",
+                                 cost.us, "selections", list, "outcomes", outcomes_json());
     if (!document)
         return false;
     const bool written = json_dumpf(document, out, JSON_INDENT(1)) == 0 && fputc('\n', out) != EOF;

@@ -18,11 +18,12 @@ const char *hp_explain_candidate(const hp_candidate_t *candidate, hp_collective_
 /* Remembers what the communicator's selection came to. Without memory: says so at the end. */
 void hp_explain_keep(const hp_comm_t *comm);
 
-/* The table, with the reasons for which calls passed through. rank: whose figures these are. */
-void hp_explain_print(FILE *out, unsigned rank);
+/* The table, with the reasons for which calls passed through. rank: whose figures these are. run_seconds: since
+ * MPI_Init. */
+void hp_explain_print(FILE *out, unsigned rank, double run_seconds);
 
 /* The same as JSON. false: no memory, or it could not be written. */
-bool hp_explain_write(FILE *out, unsigned rank);
+bool hp_explain_write(FILE *out, unsigned rank, double run_seconds);
 
 void hp_explain_fini(void);
 

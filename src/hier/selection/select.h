@@ -84,6 +84,8 @@ typedef struct {
     hp_guard_t guard;
     uint64_t calls[HP_SLOTS];
     double us[HP_SLOTS]; /* sum of the calls' times on this rank, where HANPMPI_EXPLAIN has them taken */
+    uint64_t agreements; /* of the guard, and the time they took, likewise */
+    double agreements_us;
 } hp_bin_t;
 
 /* One call's answer. Valid until the communicator's next call or other knobs. */

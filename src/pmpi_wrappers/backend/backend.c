@@ -4,6 +4,7 @@
  * static. */
 #include <errno.h>
 #include <stdio.h>
+#include "base/clock.h"
 #include "base/log.h"
 #include "hier/selection/explain.h"
 #include "hier/stats.h"
@@ -34,12 +35,13 @@ static int after_init(void)
 static void explain(void)
 {
     const char *name = hp_job.knobs.explain_json;
+    const double seconds = (double)(hp_clock_ns() - hp_job.start_ns) / 1e9;
 
     if (hp_job.knobs.explain)
-        hp_explain_print(stderr, (unsigned)hp_job.rank);
+        hp_explain_print(stderr, (unsigned)hp_job.rank, seconds);
     if (name[0]) {
         FILE *out = fopen(name, "w");
-        const bool written = out && hp_explain_write(out, (unsigned)hp_job.rank);
+        const bool written = out && hp_explain_write(out, (unsigned)hp_job.rank, seconds);
         if (!out || fclose(out) != 0 || !written)
             hp_warn("HANPMPI_EXPLAIN_JSON=%s cannot be written: %s", name, strerror(errno));
     }

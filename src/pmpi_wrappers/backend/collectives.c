@@ -179,6 +179,9 @@ static int finish(ticket_t *ticket, int code, MPI_Comm comm)
     bin->us[ticket->choice.slot] += us;
     if (ticket->choice.is_timed && hp_guard_record(&bin->guard, us, &count)) {
         const int agreed = agree_on_times(ticket->state, &bin->guard, count, comm);
+        bin->agreements++;
+        if (hp_job.explains)
+            bin->agreements_us += (double)(hp_clock_ns() - ticket->start_ns) / 1000.0 - us;
         return code == MPI_SUCCESS ? agreed : code;
     }
     return code;

@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 #include <stdio.h>
+#include "base/clock.h"
 #include "base/log.h"
 #include "hier/selection/select.h"
 #include "hier/stats.h"
@@ -40,6 +41,7 @@ void hp_job_start(void)
         hp_job.knobs.guard = hp_job.knobs.model = 0;
     if (hp_job.active)
         hp_job_selection_start();
+    hp_job.start_ns = hp_clock_ns();
     int level = MPI_THREAD_SINGLE;
     hp_stats_threads = P(Query_thread)(&level) != MPI_SUCCESS || level == MPI_THREAD_MULTIPLE;
     for (unsigned c = 0; c < HP_COLLECTIVE_COUNT; c++)

@@ -208,7 +208,7 @@ class BenchRun:
 class Rules:
     """Rules in JSON; the first that holds is followed."""
     kind = "rules"
-    CONDITIONS = ["ranks_per_node", "evenness", "machine"] # beside nodes and bytes
+    CONDITIONS = ["ranks_per_node", "ranks", "machine"] # beside nodes and bytes
 
     def __init__(self, path, document):
         self.path, self.document, self.name = path, document, None

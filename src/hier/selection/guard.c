@@ -4,8 +4,8 @@
 
 enum { EARLY_ROUND = 2, FIRST_LOOK = 128 };
 
-/* After two timed rounds a slot that takes more than twice as long as the best, each at its fastest, is out: the
- * rest of the trial would cost more than it could tell. */
+/* After two timed rounds a slot that at its fastest takes more than twice as long as the best at its slowest is out:
+ * the rest of the trial would cost more than it could tell. */
 static const double hopeless = 2.0;
 /* What is not at least so much faster than the MPI below is left to it. */
 static const double worthwhile = 0.98;
@@ -127,17 +127,19 @@ static unsigned times_of(const hp_guard_t *guard, unsigned slot, bool fastest, d
     return count;
 }
 
-/* Their median; < 0: there are none. least: their minimum. */
-static double time_of(const hp_guard_t *guard, unsigned slot, bool fastest, double *least)
+typedef struct {
+    double least, median, most; /* < 0: no times */
+} spread_t;
+
+static spread_t spread_of(const hp_guard_t *guard, unsigned slot, bool fastest)
 {
     double values[HP_GUARD_TIMES];
     const unsigned count = times_of(guard, slot, fastest, values);
 
     if (!count)
-        return -1;
+        return (spread_t){-1, -1, -1};
     const double middle = median(values, count); /* they are in order now */
-    *least = values[0];
-    return middle;
+    return (spread_t){values[0], middle, values[count - 1]};
 }
 
 /* Which rank's time tells: see the head of guard.h. One answer for all slots. */
@@ -156,8 +158,7 @@ static bool last_one_tells(const hp_guard_t *guard)
 
 static void look_at_drift(hp_guard_t *guard)
 {
-    double least;
-    const double now = time_of(guard, guard->chosen, last_one_tells(guard), &least);
+    const double now = spread_of(guard, guard->chosen, last_one_tells(guard)).median;
 
     guard->timed = 0;
     if (now > guard->settled_us * drift || now * drift < guard->settled_us) {
@@ -170,27 +171,24 @@ static void look_at_drift(hp_guard_t *guard)
     }
 }
 
-/* Takes the slots out that are hopeless. Returns the best of the others. */
+/* Takes the slots out that are hopeless. Returns the best. */
 static unsigned judge(hp_guard_t *guard)
 {
     const bool last = last_one_tells(guard);
-    double least[HP_SLOTS] = {0}, shortest = -1;
+    spread_t spreads[HP_SLOTS];
     unsigned best = HP_SLOTS;
 
     for (unsigned slot = 0; slot < HP_SLOTS; slot++) {
         if (!(guard->open & (1u << slot)))
             continue;
-        guard->expected_us[slot] = time_of(guard, slot, last, &least[slot]);
-        shortest = shortest < 0 || least[slot] < shortest ? least[slot] : shortest;
-    }
-    for (unsigned slot = 0; slot < HP_SLOTS; slot++) {
-        if (!(guard->open & (1u << slot)))
-            continue;
-        if (least[slot] > hopeless * shortest)
-            guard->open &= (uint8_t) ~(1u << slot);
-        else if (best == HP_SLOTS || guard->expected_us[slot] < guard->expected_us[best])
+        spreads[slot] = spread_of(guard, slot, last);
+        guard->expected_us[slot] = spreads[slot].median;
+        if (best == HP_SLOTS || spreads[slot].median < spreads[best].median)
             best = slot;
     }
+    for (unsigned slot = 0; slot < HP_SLOTS; slot++)
+        if ((guard->open & (1u << slot)) && spreads[slot].least > hopeless * spreads[best].most)
+            guard->open &= (uint8_t) ~(1u << slot);
     return best;
 }
 

@@ -15,7 +15,8 @@ extern "C" {
 #endif
 
 /* Per-communicator hints: info keys for MPI_Comm_set_info and MPI_Comm_dup_with_info. Rank 0's values hold
- * for the whole communicator.
+ * for the whole communicator. A key takes the values of the variable of its name (man 7 hanpmpi): hanpmpi_trees is
+ * HANPMPI_TREES for one communicator.
  *   hanpmpi                "off": every call passes through; "on": as the rules and the other hints say
  *   hanpmpi_bcast, hanpmpi_reduce, hanpmpi_allreduce, hanpmpi_barrier
  *                          an algorithm, as in HANPMPI_BCAST and so on: "auto", "native", or a name that
@@ -23,17 +24,32 @@ extern "C" {
  *   hanpmpi_segment_bytes  bytes of a segment, as in HANPMPI_SEGMENT_BYTES ("32K")
  *   hanpmpi_shapes         tree shape per level, as in HANPMPI_SHAPES ("node:chain core:linear")
  *   hanpmpi_modules        module per level, as in HANPMPI_MODULES ("node:p2p core:shm")
- *   hanpmpi_leaders        leaders of each node, as in HANPMPI_LEADERS
+ *   hanpmpi_between_nodes  how the module p2p joins the nodes: "tree", "double_tree", "ring", ...
+ *   hanpmpi_trees          roots on different nodes that take turns in an allreduce
+ *   hanpmpi_leaders        leaders of each node
+ *   hanpmpi_ib_segment_bytes, hanpmpi_ir_segment_bytes
+ *                          bytes of the pieces in which a segment is broadcast, or reduced, between nodes
+ *   hanpmpi_sends_per_child, hanpmpi_recvs_per_parent, hanpmpi_window_segments
+ *                          sends and receives in flight on a link, segments in work
+ *   hanpmpi_guard          "0": what the rules say, without trying anything else
  */
-#define HANPMPI_HINT_ENABLE        "hanpmpi"
-#define HANPMPI_HINT_BCAST         "hanpmpi_bcast"
-#define HANPMPI_HINT_REDUCE        "hanpmpi_reduce"
-#define HANPMPI_HINT_ALLREDUCE     "hanpmpi_allreduce"
-#define HANPMPI_HINT_SEGMENT_BYTES "hanpmpi_segment_bytes"
-#define HANPMPI_HINT_SHAPES        "hanpmpi_shapes"
-#define HANPMPI_HINT_BARRIER       "hanpmpi_barrier"
-#define HANPMPI_HINT_MODULES       "hanpmpi_modules"
-#define HANPMPI_HINT_LEADERS       "hanpmpi_leaders"
+#define HANPMPI_HINT_ENABLE           "hanpmpi"
+#define HANPMPI_HINT_BCAST            "hanpmpi_bcast"
+#define HANPMPI_HINT_REDUCE           "hanpmpi_reduce"
+#define HANPMPI_HINT_ALLREDUCE        "hanpmpi_allreduce"
+#define HANPMPI_HINT_BARRIER          "hanpmpi_barrier"
+#define HANPMPI_HINT_SEGMENT_BYTES    "hanpmpi_segment_bytes"
+#define HANPMPI_HINT_IB_SEGMENT_BYTES "hanpmpi_ib_segment_bytes"
+#define HANPMPI_HINT_IR_SEGMENT_BYTES "hanpmpi_ir_segment_bytes"
+#define HANPMPI_HINT_SHAPES           "hanpmpi_shapes"
+#define HANPMPI_HINT_MODULES          "hanpmpi_modules"
+#define HANPMPI_HINT_BETWEEN_NODES    "hanpmpi_between_nodes"
+#define HANPMPI_HINT_TREES            "hanpmpi_trees"
+#define HANPMPI_HINT_LEADERS          "hanpmpi_leaders"
+#define HANPMPI_HINT_SENDS_PER_CHILD  "hanpmpi_sends_per_child"
+#define HANPMPI_HINT_RECVS_PER_PARENT "hanpmpi_recvs_per_parent"
+#define HANPMPI_HINT_WINDOW_SEGMENTS  "hanpmpi_window_segments"
+#define HANPMPI_HINT_GUARD            "hanpmpi_guard"
 
 /* The library's version, "0.1.0". */
 const char *hanpmpi_version(void);

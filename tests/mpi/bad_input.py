@@ -124,8 +124,8 @@ def unknown_variable(host):
 
 
 BAD_VALUES = (  # variable, value, what the accepted range must contain
-    ("HANPMPI_SENDS_PER_CHILD", "0", "1..1024"),
-    ("HANPMPI_RECVS_PER_PARENT", "many", "1..1024"),
+    ("HANPMPI_SENDS_PER_CHILD", "-1", "0..1024"),
+    ("HANPMPI_RECVS_PER_PARENT", "many", "0..1024"),
     ("HANPMPI_SEGMENT_BYTES", "12Q", "0..1073741824"),
     ("HANPMPI_SEGMENT_BYTES", "-1", "0..1073741824"),
     ("HANPMPI_SEGMENT_BYTES", "", "0..1073741824"),
@@ -154,10 +154,10 @@ def bad_value(host):
 @case
 def several_bad_values(host):
     """Each gets its line, however many ranks there are."""
-    result = host.run({"HANPMPI_SENDS_PER_CHILD": "0", "HANPMPI_SHAPES": "node:square", "HANPMPI_SPEED": "9"}, ranks=3)
+    result = host.run({"HANPMPI_SENDS_PER_CHILD": "-1", "HANPMPI_SHAPES": "node:square", "HANPMPI_SPEED": "9"}, ranks=3)
     result.check_ran(3)
     result.check_said(3)
-    for words in ("HANPMPI_SENDS_PER_CHILD=0", "HANPMPI_SHAPES=node:square", "HANPMPI_SPEED"):
+    for words in ("HANPMPI_SENDS_PER_CHILD=-1", "HANPMPI_SHAPES=node:square", "HANPMPI_SPEED"):
         count = sum(words in line for line in result.said)
         result.check(count == 1, f"{words} is in {count} lines")
 
@@ -167,17 +167,21 @@ def bad_hints(host):
     """A bad info value is reported once, with key and value, and ignored."""
     result = host.run({}, program=[host.options.hints, "bad"])
     result.check(result.code == 0, "the program failed")
-    for key, value in (("hanpmpi", "perhaps"), ("hanpmpi_bcast", "fastest"), ("hanpmpi_segment_bytes", "-5"),
-                       ("hanpmpi_shapes", "node:square")):
+    wrong = {"hanpmpi": "perhaps", "hanpmpi_bcast": "fastest", "hanpmpi_segment_bytes": "-5",
+             "hanpmpi_shapes": "node:square", "hanpmpi_ib_segment_bytes": "-6", "hanpmpi_ir_segment_bytes": "-7",
+             "hanpmpi_guard": "2", **{f"hanpmpi_{name}": "17" for name in ("trees", "leaders")},
+             **{f"hanpmpi_{name}": "?" for name in ("reduce", "allreduce", "barrier", "modules", "between_nodes")},
+             **{f"hanpmpi_{name}": "-1" for name in ("sends_per_child", "recvs_per_parent", "window_segments")}}
+    for key, value in wrong.items():
         count = sum(f"{key}:" in line and value in line for line in result.said)
         result.check(count == 1, f"key {key} with {value} is in {count} lines")
-    result.check(len(result.said) == 4, "other lines than these")
+    result.check(len(result.said) == len(wrong), "other lines than these")
 
 
 @case
 def quiet(host):
     """HANPMPI_VERBOSE=0 silences warnings."""
-    result = host.run({"HANPMPI_VERBOSE": "0", "HANPMPI_SENDS_PER_CHILD": "0"})
+    result = host.run({"HANPMPI_VERBOSE": "0", "HANPMPI_SENDS_PER_CHILD": "-1"})
     result.check_ran(2)
     result.check_said(0)
 
@@ -298,7 +302,7 @@ def pitfall_01_inert(host):
         if not shutil.which(command[0]):
             continue
         plain = host.execute(command)
-        for extra in ({}, {"LD_BIND_NOW": "1"}, {"HANPMPI_NONSENSE": "1"}, {"HANPMPI_SENDS_PER_CHILD": "0"}):
+        for extra in ({}, {"LD_BIND_NOW": "1"}, {"HANPMPI_NONSENSE": "1"}, {"HANPMPI_SENDS_PER_CHILD": "-1"}):
             result = host.execute(command, {"LD_PRELOAD": host.library, **extra})
             result.check(result.code == plain.code, f"exit code {plain.code} without the library")
             result.check((result.out, result.err) == (plain.out, plain.err), "other output than without the library")

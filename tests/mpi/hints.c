@@ -143,6 +143,28 @@ static void group_modules(void)
     CHECK_MPI(MPI_Comm_free(&comm));
 }
 
+/* Everything else that says how: in pieces, over one link or several, however joined. */
+static void group_settings(void)
+{
+    static const char *const sizes[] = {"0", "64", "100", "1000", "4K", "1M"};
+    static const char *const few[] = {"1", "2", "3", "0"};
+    static const char *const joins[] = {"tree",         "double_tree", "ring", "recursive_doubling",
+                                        "rabenseifner", "auto"};
+    MPI_Comm comm = hp_comm_dup_hinted(
+        MPI_COMM_WORLD, KEYS(HANPMPI_HINT_BCAST, "han", HANPMPI_HINT_REDUCE, "han", HANPMPI_HINT_ALLREDUCE,
+                             "han", HANPMPI_HINT_BARRIER, "han", HANPMPI_HINT_GUARD, "0"));
+    for (size_t i = 0; i < 24; i++) {
+        set(comm, KEYS(HANPMPI_HINT_BETWEEN_NODES, joins[i % 6], HANPMPI_HINT_TREES, few[i % 4],
+                       HANPMPI_HINT_SEGMENT_BYTES, "4000", HANPMPI_HINT_IB_SEGMENT_BYTES, sizes[i % 5],
+                       HANPMPI_HINT_IR_SEGMENT_BYTES, sizes[(i / 2) % 6], HANPMPI_HINT_SENDS_PER_CHILD,
+                       few[i % 3], HANPMPI_HINT_RECVS_PER_PARENT, few[i / 2 % 3],
+                       HANPMPI_HINT_WINDOW_SEGMENTS, few[i / 4 % 4]));
+        expect(comm, 10, 1, 1, 1, joins[i % 6]);
+        expect(comm, LONG_COUNT, 1, 1, 1, joins[i % 6]);
+    }
+    CHECK_MPI(MPI_Comm_free(&comm));
+}
+
 /* Values that are not accepted, and keys of other libraries: ignored, with a warning for ours. */
 static void group_bad(void)
 {
@@ -155,6 +177,13 @@ static void group_bad(void)
     expect(comm, LONG_COUNT, 1, 1, 1, "hanpmpi_segment_bytes=-5 is ignored");
     set(comm, KEYS(HANPMPI_HINT_SHAPES, "node:square"));
     expect(comm, 10, 1, 1, 1, "hanpmpi_shapes=node:square is ignored");
+    set(comm,
+        KEYS(HANPMPI_HINT_REDUCE, "?", HANPMPI_HINT_ALLREDUCE, "?", HANPMPI_HINT_BARRIER, "?",
+             HANPMPI_HINT_MODULES, "?", HANPMPI_HINT_BETWEEN_NODES, "?", HANPMPI_HINT_TREES, "17",
+             HANPMPI_HINT_LEADERS, "17", HANPMPI_HINT_IB_SEGMENT_BYTES, "-6", HANPMPI_HINT_IR_SEGMENT_BYTES,
+             "-7", HANPMPI_HINT_SENDS_PER_CHILD, "-1", HANPMPI_HINT_RECVS_PER_PARENT, "-1",
+             HANPMPI_HINT_WINDOW_SEGMENTS, "-1", HANPMPI_HINT_GUARD, "2"));
+    expect(comm, LONG_COUNT, 1, 1, 1, "bad values of all other keys are ignored");
     CHECK_MPI(MPI_Comm_free(&comm));
 }
 
@@ -189,7 +218,7 @@ static void group_none(void)
 static const hp_group_t groups[] = {
     {"switch", group_switch},   {"algorithms", group_algorithms}, {"segments", group_segments},
     {"bad", group_bad},         {"rank0", group_rank0},           {"none", group_none},
-    {"modules", group_modules},
+    {"modules", group_modules}, {"settings", group_settings},
 };
 
 int main(int argc, char **argv)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include "hier/selection/rule.h"
 
 enum { GUARD_BYTES = 64 };
 
@@ -32,6 +33,8 @@ struct job {
     sim_t *sim;
     uint32_t rank_count;
     hp_comm_t **comms;
+    hp_setting_t
+        setting; /* of which N, M and the window hold for all collectives: the network watches them */
     exchange_t *exchanges;
     uint32_t exchange_count;
     uint32_t *current; /* per rank: the exchange it is at */
@@ -266,11 +269,15 @@ static hp_status_t start_current(job_t *job, uint32_t rank)
                             .op = c->op,
                             .commutative = c->commutative,
                             .root = c->root};
+    hp_setting_t setting = c->setting;
+    setting.sends_per_child = job->setting.sends_per_child;
+    setting.recvs_per_parent = job->setting.recvs_per_parent;
+    setting.window_segments = job->setting.window_segments;
     job->comms[rank]->sequence++;
     x->entered++;
     const uint64_t sets_before = sets;
     sim_expect_empty(job->sim, rank, c->algorithm->collective == HP_BARRIER);
-    const hp_status_t status = c->algorithm->start(job->comms[rank], &call, &c->setting);
+    const hp_status_t status = c->algorithm->start(job->comms[rank], &call, &setting);
     tell_node(job, rank, sets_before);
     if (status == HP_OK)
         check_left(job, rank);
@@ -465,9 +472,11 @@ hp_knobs_t job_knobs(void)
 bool job_try_create(const sim_config_t *config, const hp_knobs_t *knobs, job_t **out)
 {
     sim_config_t watched = *config;
-    watched.send_limit = (uint32_t)knobs->sends_per_child;
-    watched.recv_limit = (uint32_t)knobs->recvs_per_parent;
     job_t *job = sim_alloc(1, sizeof *job);
+    hp_setting_default(&job->setting);
+    hp_setting_apply(&job->setting, knobs);
+    watched.send_limit = job->setting.sends_per_child;
+    watched.recv_limit = job->setting.recvs_per_parent;
     job->sim = sim_create(&watched);
     job->rank_count = config->rank_count;
     job->comms = sim_alloc(job->rank_count, sizeof(hp_comm_t *));

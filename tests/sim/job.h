@@ -18,7 +18,7 @@ typedef struct job job_t;
 /* One collective. */
 typedef struct {
     const hp_algorithm_t *algorithm;
-    hp_setting_t setting;
+    hp_setting_t setting; /* N, M and the window are the job's */
     elements_t kind;
     elements_op_t op;
     bool commutative; /* what the library is told; AFFINE: false */
@@ -32,7 +32,8 @@ typedef struct {
 /* The settings that nobody changed. */
 hp_knobs_t job_knobs(void);
 
-/* config->send_limit and recv_limit are set from the knobs. */
+/* N, M and the window of all its collectives are those of the rules, or the knobs over them; config->send_limit and
+ * recv_limit follow. */
 job_t *job_create(const sim_config_t *config, const hp_knobs_t *knobs);
 /* False when the job could not be made for lack of memory; *out is then NULL. (job_create: the test ends.) */
 bool job_try_create(const sim_config_t *config, const hp_knobs_t *knobs, job_t **out);

@@ -52,9 +52,9 @@ static void defaults_hold(void **state)
             snprintf(expected, sizeof expected, "%lld", (long long)info->default_value);
         assert_string_equal(hp_knob_format(&knobs, (hp_knob_id_t)id, text, sizeof text), expected);
     }
-    assert_int_equal(knobs.sends_per_child, 4);
-    assert_int_equal(knobs.recvs_per_parent, 6);
-    assert_int_equal(knobs.window_segments, 256);
+    assert_int_equal(knobs.sends_per_child, 0);
+    assert_int_equal(knobs.recvs_per_parent, 0);
+    assert_int_equal(knobs.window_segments, 0);
     assert_int_equal(knobs.enable, 1);
     assert_string_equal(knobs.levels, "node,package,numa,l3");
 }
@@ -168,11 +168,11 @@ static void bad_values_keep_the_default(void **state)
     problems_t problems;
     bool set[HP_KNOB_COUNT];
     hp_knobs_t knobs =
-        read_from(ENTRIES("HANPMPI_SENDS_PER_CHILD=0", "HANPMPI_BCAST=ring", "HANPMPI_SHAPES=node:star",
+        read_from(ENTRIES("HANPMPI_SENDS_PER_CHILD=-1", "HANPMPI_BCAST=ring", "HANPMPI_SHAPES=node:star",
                           "HANPMPI_TOPOLOGY=node:0", "HANPMPI_LEVELS=node,socket"),
                   set, &problems);
     assert_int_equal(problems.count, 5);
-    assert_int_equal(knobs.sends_per_child, 4);
+    assert_int_equal(knobs.sends_per_child, 0);
     assert_int_equal(knobs.bcast, 0);
     assert_string_equal(knobs.shapes, "");
     assert_string_equal(knobs.topology, "");
@@ -180,7 +180,7 @@ static void bad_values_keep_the_default(void **state)
     for (unsigned id = 0; id < HP_KNOB_COUNT; id++)
         assert_false(set[id]);
     /* Each line names variable, value and what is accepted. */
-    static const char *const parts[][3] = {{"HANPMPI_SENDS_PER_CHILD", "=0 ", "1..1024"},
+    static const char *const parts[][3] = {{"HANPMPI_SENDS_PER_CHILD", "=-1 ", "0..1024"},
                                            {"HANPMPI_BCAST", "ring", "auto, native, han, flags, tree"},
                                            {"HANPMPI_SHAPES", "star", "binomial"},
                                            {"HANPMPI_TOPOLOGY", "node:0", "1"},

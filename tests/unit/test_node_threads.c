@@ -143,7 +143,10 @@ static const hp_algorithm_t *draw(check_random_t *random, hp_call_t *call, hp_se
     while (!runs_without_messages(algorithm));
     *setting = (hp_setting_t){.segment_bytes = segment_bytes[check_random_below(random, 4)],
                               .trees = 1,
-                              .leaders = 1 + check_random_below(random, 4)};
+                              .leaders = 1 + check_random_below(random, 4),
+                              .sends_per_child = 1,
+                              .recvs_per_parent = 1,
+                              .window_segments = 1 + check_random_below(random, 8)};
     for (unsigned level = 0; level < HP_LEVEL_COUNT; level++)
         setting->modules.module[level] = (uint8_t)(level == HP_LEVEL_CORE ? world->inner : world->outer);
     call->root = check_random_below(random, world->members);
@@ -221,11 +224,8 @@ static void *run_member(void *argument)
 static hp_knobs_t knobs_of(check_random_t *random)
 {
     static const int64_t slot_bytes[] = {64, 256};
-    hp_knobs_t knobs = {.sends_per_child = 1,
-                        .recvs_per_parent = 1,
-                        .slots = 2 + check_random_below(random, 3),
+    hp_knobs_t knobs = {.slots = 2 + check_random_below(random, 3),
                         .slot_bytes = slot_bytes[check_random_below(random, 2)],
-                        .window_segments = 1 + check_random_below(random, 8),
                         .sleep_us = 10,
                         .sleep_after_us = 200};
     snprintf(knobs.levels, sizeof knobs.levels, "node,package");

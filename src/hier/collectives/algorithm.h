@@ -28,6 +28,12 @@ struct hp_setting {
     uint32_t sends_per_child, recvs_per_parent, window_segments;
 };
 
+/* Operations in flight on a lane of that direction. */
+static inline uint32_t hp_setting_lane_limit(const hp_setting_t *setting, hp_direction_t direction)
+{
+    return direction == HP_LANE_SEND ? setting->sends_per_child : setting->recvs_per_parent;
+}
+
 /* Starts call on comm->request. HP_OK, or an error with nothing in flight. */
 typedef hp_status_t (*hp_algorithm_start_fn_t)(hp_comm_t *comm, const hp_call_t *call,
                                                const hp_setting_t *setting);

@@ -88,7 +88,6 @@ hp_status_t hp_allreduce_recursive_doubling_start(hp_comm_t *comm, const hp_call
                                                   const hp_setting_t *setting)
 {
     uint32_t power = 1;
-    (void)setting; /* nothing to set: one segment, no tree */
 
     while (power <= comm->size / 2)
         power *= 2;
@@ -130,7 +129,7 @@ hp_status_t hp_allreduce_recursive_doubling_start(hp_comm_t *comm, const hp_call
         return HP_ERR_NO_MEM;
     const hp_cut_t whole = {
         .count = call->count, .segment_elements = call->count, .extent = call->type.extent};
-    hp_pipeline_t pipeline = hp_cut_pipeline(&whole, comm, call);
+    hp_pipeline_t pipeline = hp_cut_pipeline(&whole, call, setting);
     pipeline.tasks_per_segment = 3 * plan->round_count + 5;
     pipeline.edges_per_segment = 4 * plan->round_count + 6;
     pipeline.scratch_per_segment = plan->round_count + 1;

@@ -86,15 +86,15 @@ hp_status_t hp_allreduce_tree_start(hp_comm_t *comm, const hp_call_t *call, cons
     plan->commutative = call->commutative;
     plan->turn_count = turns;
 
-    hp_pipeline_t pipeline = hp_cut_pipeline(&cut, comm, call);
+    hp_pipeline_t pipeline = hp_cut_pipeline(&cut, call, setting);
     int32_t *lanes = plan->child_lanes;
     for (uint32_t t = 0; t < turns; t++) {
         hp_status_t status =
-            hp_tree_lanes_make(&plan->turns[t].up, lanes, comm, trees[t], HP_CHANNEL_UP, turns > 1);
+            hp_tree_lanes_make(&plan->turns[t].up, lanes, comm, setting, trees[t], HP_CHANNEL_UP, turns > 1);
         lanes += trees[t]->child_count;
         if (status == HP_OK)
-            status =
-                hp_tree_lanes_make(&plan->turns[t].down, lanes, comm, trees[t], HP_CHANNEL_DOWN, turns > 1);
+            status = hp_tree_lanes_make(&plan->turns[t].down, lanes, comm, setting, trees[t], HP_CHANNEL_DOWN,
+                                        turns > 1);
         lanes += trees[t]->child_count;
         if (status != HP_OK)
             return status;

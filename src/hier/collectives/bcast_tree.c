@@ -31,10 +31,10 @@ hp_status_t hp_bcast_tree_start(hp_comm_t *comm, const hp_call_t *call, const hp
     plan->cut = hp_cut_make(call, setting);
     plan->buffer = call->recv;
     hp_status_t status =
-        hp_tree_lanes_make(&plan->lanes, plan->child_lanes, comm, tree, HP_CHANNEL_DOWN, false);
+        hp_tree_lanes_make(&plan->lanes, plan->child_lanes, comm, setting, tree, HP_CHANNEL_DOWN, false);
     if (status != HP_OK)
         return status;
-    hp_pipeline_t pipeline = hp_cut_pipeline(&plan->cut, comm, call);
+    hp_pipeline_t pipeline = hp_cut_pipeline(&plan->cut, call, setting);
     pipeline.tasks_per_segment = hp_tree_down_tasks(tree);
     pipeline.edges_per_segment = hp_tree_down_edges(tree);
     pipeline.emit = emit;

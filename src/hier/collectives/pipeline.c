@@ -335,7 +335,7 @@ static void add_up(const plan_t *p, hp_pipeline_t *pipeline)
     pipeline->tasks_per_segment += finish;
 }
 
-static hp_status_t make_lanes(plan_t *p)
+static hp_status_t make_lanes(plan_t *p, const hp_setting_t *setting)
 {
     hp_comm_t *comm = p->comm;
 
@@ -343,10 +343,10 @@ static hp_status_t make_lanes(plan_t *p)
     if (p->call.collective == HP_REDUCE && !p->call.commutative && p->call.root != 0 &&
         (comm->rank == 0 || comm->rank == p->call.root)) {
         const bool sends = comm->rank == 0;
-        p->forward = hp_request_new_lane(
-            comm->request, sends ? HP_LANE_SEND : HP_LANE_RECV, sends ? p->call.root : 0,
-            hp_comm_tag(comm, HP_CHANNEL_FORWARD),
-            (uint32_t)(sends ? comm->knobs.sends_per_child : comm->knobs.recvs_per_parent));
+        const hp_direction_t direction = sends ? HP_LANE_SEND : HP_LANE_RECV;
+        p->forward = hp_request_new_lane(comm->request, direction, sends ? p->call.root : 0,
+                                         hp_comm_tag(comm, HP_CHANNEL_FORWARD),
+                                         hp_setting_lane_limit(setting, direction));
         if (p->forward < 0)
             return HP_ERR_NO_MEM;
     }
@@ -406,7 +406,7 @@ hp_status_t hp_pipeline_start(hp_comm_t *comm, const hp_call_t *call, const hp_s
     hp_pipeline_t pipeline;
     if (call->count > 0) {
         p->cut = hp_cut_make(call, &cut_setting);
-        pipeline = hp_cut_pipeline(&p->cut, comm, call);
+        pipeline = hp_cut_pipeline(&p->cut, call, setting);
     } else {
         pipeline =
             (hp_pipeline_t){.segment_count = 1, .window_segments = 1, .scratch_bytes = 1, .type = call->type};
@@ -414,7 +414,7 @@ hp_status_t hp_pipeline_start(hp_comm_t *comm, const hp_call_t *call, const hp_s
     p->segment_count = pipeline.segment_count;
     p->turn_count = count_turns(p, setting, &modules);
     p->turns = hp_arena_get(&comm->arena, p->turn_count * sizeof *p->turns);
-    status = p->turns ? make_lanes(p) : HP_ERR_NO_MEM;
+    status = p->turns ? make_lanes(p, setting) : HP_ERR_NO_MEM;
     if (status == HP_OK && uses_node(p, &modules))
         status = use_node(p);
     for (uint32_t t = 0; t < p->turn_count && status == HP_OK; t++) {

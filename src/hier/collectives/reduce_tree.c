@@ -63,19 +63,19 @@ hp_status_t hp_reduce_tree_start(hp_comm_t *comm, const hp_call_t *call, const h
     plan->result_here = tree_root == call->root && comm->rank == call->root;
     plan->forward = -1;
     hp_status_t status =
-        hp_tree_lanes_make(&plan->lanes, plan->child_lanes, comm, tree, HP_CHANNEL_UP, false);
+        hp_tree_lanes_make(&plan->lanes, plan->child_lanes, comm, setting, tree, HP_CHANNEL_UP, false);
     if (status != HP_OK)
         return status;
     if (tree_root != call->root && (comm->rank == tree_root || comm->rank == call->root)) {
         const bool sends = comm->rank == tree_root;
-        plan->forward = hp_request_new_lane(
-            comm->request, sends ? HP_LANE_SEND : HP_LANE_RECV, sends ? call->root : tree_root,
-            hp_comm_tag(comm, HP_CHANNEL_FORWARD),
-            (uint32_t)(sends ? comm->knobs.sends_per_child : comm->knobs.recvs_per_parent));
+        const hp_direction_t direction = sends ? HP_LANE_SEND : HP_LANE_RECV;
+        plan->forward = hp_request_new_lane(comm->request, direction, sends ? call->root : tree_root,
+                                            hp_comm_tag(comm, HP_CHANNEL_FORWARD),
+                                            hp_setting_lane_limit(setting, direction));
         if (plan->forward < 0)
             return HP_ERR_NO_MEM;
     }
-    hp_pipeline_t pipeline = hp_cut_pipeline(&plan->cut, comm, call);
+    hp_pipeline_t pipeline = hp_cut_pipeline(&plan->cut, call, setting);
     pipeline.tasks_per_segment = hp_tree_fold_tasks(tree) + 2; /* up, forward */
     pipeline.edges_per_segment = hp_tree_fold_edges(tree) + 2;
     pipeline.scratch_per_segment = tree->child_count;

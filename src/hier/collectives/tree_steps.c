@@ -26,11 +26,11 @@ size_t hp_cut_offset(const hp_cut_t *cut, uint64_t i)
     return i * cut->segment_elements * cut->extent;
 }
 
-hp_pipeline_t hp_cut_pipeline(const hp_cut_t *cut, const hp_comm_t *comm, const hp_call_t *call)
+hp_pipeline_t hp_cut_pipeline(const hp_cut_t *cut, const hp_call_t *call, const hp_setting_t *setting)
 {
     return (hp_pipeline_t){
         .segment_count = hp_cut_segments(cut),
-        .window_segments = (uint32_t)comm->knobs.window_segments,
+        .window_segments = setting->window_segments,
         .scratch_bytes = call->type.true_extent + (cut->segment_elements - 1) * call->type.extent,
         .scratch_shift = -call->type.true_lb,
         .type = call->type,
@@ -41,25 +41,26 @@ hp_pipeline_t hp_cut_pipeline(const hp_cut_t *cut, const hp_comm_t *comm, const 
 }
 
 hp_status_t hp_tree_lanes_make(hp_tree_lanes_t *out, int32_t *children, hp_comm_t *comm,
-                               const hp_neighbors_t *neighbors, uint32_t channel, bool shared)
+                               const hp_setting_t *setting, const hp_neighbors_t *neighbors, uint32_t channel,
+                               bool shared)
 {
     int32_t (*lane)(hp_request_t *, hp_direction_t, uint32_t, uint32_t, uint32_t) =
         shared ? hp_request_lane : hp_request_new_lane;
     const uint32_t tag = hp_comm_tag(comm, channel);
-    const uint32_t sends = (uint32_t)comm->knobs.sends_per_child;
-    const uint32_t recvs = (uint32_t)comm->knobs.recvs_per_parent;
     const bool up = channel == HP_CHANNEL_UP;
+    const hp_direction_t to_parent = up ? HP_LANE_SEND : HP_LANE_RECV;
+    const hp_direction_t to_child = up ? HP_LANE_RECV : HP_LANE_SEND;
 
     *out = (hp_tree_lanes_t){.neighbors = neighbors, .parent = -1, .children = children};
     if (neighbors->parent >= 0) {
-        out->parent = lane(comm->request, up ? HP_LANE_SEND : HP_LANE_RECV, (uint32_t)neighbors->parent, tag,
-                           up ? sends : recvs);
+        out->parent = lane(comm->request, to_parent, (uint32_t)neighbors->parent, tag,
+                           hp_setting_lane_limit(setting, to_parent));
         if (out->parent < 0)
             return HP_ERR_NO_MEM;
     }
     for (uint32_t i = 0; i < neighbors->child_count; i++) {
-        children[i] = lane(comm->request, up ? HP_LANE_RECV : HP_LANE_SEND, neighbors->children[i], tag,
-                           up ? recvs : sends);
+        children[i] = lane(comm->request, to_child, neighbors->children[i], tag,
+                           hp_setting_lane_limit(setting, to_child));
         if (children[i] < 0)
             return HP_ERR_NO_MEM;
     }

@@ -25,8 +25,8 @@ uint64_t hp_cut_segments(const hp_cut_t *cut);
 size_t hp_cut_count(const hp_cut_t *cut, uint64_t i);
 size_t hp_cut_offset(const hp_cut_t *cut, uint64_t i);
 
-/* The part of a pipeline that follows from call and cut: segments, window, scratch, type and operation. */
-hp_pipeline_t hp_cut_pipeline(const hp_cut_t *cut, const hp_comm_t *comm, const hp_call_t *call);
+/* The part of a pipeline that follows from call, cut and setting: segments, window, scratch, type and operation. */
+hp_pipeline_t hp_cut_pipeline(const hp_cut_t *cut, const hp_call_t *call, const hp_setting_t *setting);
 
 /* The lanes of one rank in one tree, in one direction of the data. children[i] is the lane of
  * neighbors->children[i]. */
@@ -40,7 +40,8 @@ typedef struct {
  * HP_CHANNEL_DOWN the opposite. shared: other trees of this collective may have lanes to the same peers (then
  * they are found and used together). HP_ERR_NO_MEM. */
 hp_status_t hp_tree_lanes_make(hp_tree_lanes_t *out, int32_t *children, hp_comm_t *comm,
-                               const hp_neighbors_t *neighbors, uint32_t channel, bool shared);
+                               const hp_setting_t *setting, const hp_neighbors_t *neighbors, uint32_t channel,
+                               bool shared);
 
 /* What a rank contributes to one segment of a reduction, and where it wants the result. */
 typedef struct {

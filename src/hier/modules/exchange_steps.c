@@ -22,14 +22,12 @@ struct hp_exchange_use {
 
 /* ---- preparing ---- */
 
-static int32_t make_lane(const hp_stage_t *stage, hp_direction_t direction, int32_t position, bool finished)
+static int32_t make_lane(const hp_stage_t *stage, const hp_setting_t *setting, hp_direction_t direction,
+                         int32_t position, bool finished)
 {
-    const hp_knobs_t *knobs = &stage->comm->knobs;
-
-    return hp_request_lane(
-        stage->comm->request, direction, hp_team_rank(&stage->team, (uint32_t)position),
-        hp_comm_tag(stage->comm, finished ? HP_CHANNEL_DOWN : HP_CHANNEL_UP),
-        (uint32_t)(direction == HP_LANE_SEND ? knobs->sends_per_child : knobs->recvs_per_parent));
+    return hp_request_lane(stage->comm->request, direction, hp_team_rank(&stage->team, (uint32_t)position),
+                           hp_comm_tag(stage->comm, finished ? HP_CHANNEL_DOWN : HP_CHANNEL_UP),
+                           hp_setting_lane_limit(setting, direction));
 }
 
 static uint32_t least(uint32_t a, uint32_t b)
@@ -47,7 +45,7 @@ static void add_up(hp_stage_t *stage, const hp_exchange_step_t *step, uint32_t i
     stage->edges += least(step->send.count, parts) + 2 * least(step->recv.count, parts) + 2;
 }
 
-hp_exchange_use_t *hp_exchange_prepare(hp_stage_t *stage, const hp_call_t *call,
+hp_exchange_use_t *hp_exchange_prepare(hp_stage_t *stage, const hp_call_t *call, const hp_setting_t *setting,
                                        const hp_exchange_t *exchange)
 {
     hp_arena_t *arena = &stage->comm->arena;
@@ -69,9 +67,9 @@ hp_exchange_use_t *hp_exchange_prepare(hp_stage_t *stage, const hp_call_t *call,
         step_t *step = &use->steps[use->step_count++];
         *step = (step_t){.what = what, .send = -1, .recv = -1};
         if (what.to != HP_NOBODY)
-            step->send = make_lane(stage, HP_LANE_SEND, what.to, what.finished);
+            step->send = make_lane(stage, setting, HP_LANE_SEND, what.to, what.finished);
         if (what.from != HP_NOBODY)
-            step->recv = make_lane(stage, HP_LANE_RECV, what.from, what.finished);
+            step->recv = make_lane(stage, setting, HP_LANE_RECV, what.from, what.finished);
         if ((what.to != HP_NOBODY && step->send < 0) || (what.from != HP_NOBODY && step->recv < 0))
             return NULL;
         if (what.from != HP_NOBODY && what.take != HP_TAKE_STORE) {

@@ -137,13 +137,13 @@ static const hp_exchange_t *exchange_of(hp_between_t between)
 }
 
 /* Trees that take turns may have lanes to the same peers. */
-static hp_status_t make_lanes(hp_stage_t *stage, hp_tree_lanes_t *out, const hp_neighbors_t *n,
-                              uint32_t channel)
+static hp_status_t make_lanes(hp_stage_t *stage, const hp_setting_t *setting, hp_tree_lanes_t *out,
+                              const hp_neighbors_t *n, uint32_t channel)
 {
     const p2p_t *own = stage->own;
     int32_t *lanes = hp_arena_get(&stage->comm->arena, (n->child_count + 1) * sizeof *lanes);
 
-    return lanes ? hp_tree_lanes_make(out, lanes, stage->comm, n, channel,
+    return lanes ? hp_tree_lanes_make(out, lanes, stage->comm, setting, n, channel,
                                       stage->turn_count > 1 || own->tree_count > 1)
                  : HP_ERR_NO_MEM;
 }
@@ -154,20 +154,20 @@ static uint32_t most(uint32_t a, uint32_t b)
 }
 
 /* The lanes of a tree, and room for a segment in the tree that needs most. */
-static hp_status_t prepare_tree(hp_stage_t *stage, tree_t *tree)
+static hp_status_t prepare_tree(hp_stage_t *stage, const hp_setting_t *setting, tree_t *tree)
 {
     const hp_neighbors_t *n = &tree->neighbors;
     hp_status_t status = HP_OK;
     uint32_t tasks = 0, edges = 0;
 
     if (stage->collective != HP_BCAST) {
-        status = make_lanes(stage, &tree->up, n, HP_CHANNEL_UP);
+        status = make_lanes(stage, setting, &tree->up, n, HP_CHANNEL_UP);
         tasks += hp_tree_fold_tasks(n) + 1;
         edges += hp_tree_fold_edges(n) + 2;
         stage->scratch = most(stage->scratch, n->child_count);
     }
     if (stage->collective != HP_REDUCE && status == HP_OK) {
-        status = make_lanes(stage, &tree->down, n, HP_CHANNEL_DOWN);
+        status = make_lanes(stage, setting, &tree->down, n, HP_CHANNEL_DOWN);
         tasks += hp_tree_down_tasks(n);
         edges += hp_tree_down_edges(n) + 1;
     }
@@ -189,7 +189,7 @@ static hp_status_t prepare(hp_stage_t *stage, const hp_call_t *call, const hp_se
     const hp_between_t between = between_of(stage, setting);
     const hp_exchange_t *exchange = exchange_of(between);
     if (exchange) {
-        own->exchange = hp_exchange_prepare(stage, call, exchange);
+        own->exchange = hp_exchange_prepare(stage, call, setting, exchange);
         return own->exchange ? HP_OK : HP_ERR_NO_MEM;
     }
     own->tree_count = between == HP_BETWEEN_DOUBLE_TREE ? 2 : 1;
@@ -199,7 +199,7 @@ static hp_status_t prepare(hp_stage_t *stage, const hp_call_t *call, const hp_se
                                       : find_neighbors(&tree->neighbors, arena, &stage->team,
                                                        setting->shapes.shape[stage->team.level]);
         if (status == HP_OK)
-            status = prepare_tree(stage, tree);
+            status = prepare_tree(stage, setting, tree);
     }
     return status;
 }

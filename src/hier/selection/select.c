@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include "hier/selection/rule.h"
 
 typedef struct {
     hp_collective_t collective;
@@ -95,23 +96,16 @@ bool hp_select_never(const hp_knobs_t *knobs, hp_collective_t collective, bool o
 /* What the rule says, and the knobs over it. */
 static void fill_setting(const rule_t *rule, const hp_knobs_t *knobs, hp_setting_t *setting)
 {
-    setting->segment_bytes = knobs->segment_bytes ? (size_t)knobs->segment_bytes : rule->segment_bytes;
+    hp_setting_default(setting);
+    setting->segment_bytes = rule->segment_bytes;
     setting->trees = rule->trees;
-    setting->between = knobs->between_nodes ? (hp_between_t)knobs->between_nodes : rule->joined;
-    setting->leaders = knobs->leaders ? (uint32_t)knobs->leaders : rule->leaders;
+    setting->between = rule->joined;
+    setting->leaders = rule->leaders;
     for (unsigned level = 0; level < HP_LEVEL_COUNT; level++)
         setting->shapes.shape[level] = level == HP_LEVEL_NODE ? rule->between_nodes : rule->inside_node;
     for (unsigned level = 0; level < HP_LEVEL_COUNT; level++)
         setting->modules.module[level] = (uint8_t)(level == HP_LEVEL_NODE ? HP_MODULE_P2P : rule->module);
-    if (knobs->modules[0]) {
-        char error[HP_KNOB_TEXT_BYTES];
-        hp_modules_parse(knobs->modules, &setting->modules, error,
-                         sizeof error); /* checked when it was set */
-    }
-    if (knobs->shapes[0]) {
-        char error[HP_KNOB_TEXT_BYTES];
-        hp_shapes_parse(knobs->shapes, &setting->shapes, error, sizeof error); /* checked when it was set */
-    }
+    hp_setting_apply(setting, knobs);
 }
 
 static hp_outcome_t choose(const hp_comm_t *comm, hp_collective_t collective, uint64_t bytes,

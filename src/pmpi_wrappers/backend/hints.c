@@ -9,11 +9,29 @@ typedef struct {
     hp_knob_id_t knob;
 } hint_t;
 
+/* The knobs that a communicator may have its own value of. The key is the knob's name. */
+#define HINT_TABLE(X)                                                                                        \
+    X(bcast)                                                                                                 \
+    X(reduce)                                                                                                \
+    X(allreduce)                                                                                             \
+    X(barrier)                                                                                               \
+    X(segment_bytes)                                                                                         \
+    X(ib_segment_bytes)                                                                                      \
+    X(ir_segment_bytes)                                                                                      \
+    X(shapes)                                                                                                \
+    X(modules)                                                                                               \
+    X(between_nodes)                                                                                         \
+    X(trees)                                                                                                 \
+    X(leaders)                                                                                               \
+    X(sends_per_child)                                                                                       \
+    X(recvs_per_parent)                                                                                      \
+    X(window_segments)                                                                                       \
+    X(guard)
+
 static const hint_t hints[] = {
-    {HANPMPI_HINT_BCAST, HP_KNOB_ID_bcast},         {HANPMPI_HINT_REDUCE, HP_KNOB_ID_reduce},
-    {HANPMPI_HINT_ALLREDUCE, HP_KNOB_ID_allreduce}, {HANPMPI_HINT_SEGMENT_BYTES, HP_KNOB_ID_segment_bytes},
-    {HANPMPI_HINT_SHAPES, HP_KNOB_ID_shapes},       {HANPMPI_HINT_BARRIER, HP_KNOB_ID_barrier},
-    {HANPMPI_HINT_MODULES, HP_KNOB_ID_modules},     {HANPMPI_HINT_LEADERS, HP_KNOB_ID_leaders},
+#define X(field) {"hanpmpi_" #field, HP_KNOB_ID_##field},
+    HINT_TABLE(X)
+#undef X
 };
 
 /* What rank 0 tells the others. */

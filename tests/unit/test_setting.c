@@ -1,0 +1,70 @@
+/* test_setting: every number of a setting follows the knob of its name, and the knobs that are 0 leave it alone. */
+#include "hier/selection/rule.h"
+#include "check.h"
+
+static hp_setting_t setting_with(hp_knob_id_t id, const char *value)
+{
+    hp_setting_t setting;
+    hp_knobs_t knobs;
+    char error[256];
+
+    hp_knobs_defaults(&knobs);
+    assert_true(hp_knob_parse(&knobs, id, value, error, sizeof error));
+    hp_setting_default(&setting);
+    hp_setting_apply(&setting, &knobs);
+    return setting;
+}
+
+static void knobs_that_are_not_set_change_nothing(void **state)
+{
+    (void)state;
+    const hp_setting_t setting = setting_with(HP_KNOB_ID_segment_bytes, "0");
+    assert_int_equal(setting.segment_bytes, 32768);
+    assert_int_equal(setting.trees, HP_FOREST_MAX);
+    assert_int_equal(setting.leaders, 1);
+    assert_int_equal(setting.between, HP_BETWEEN_TREE);
+    assert_int_equal(setting.sends_per_child, 4);
+    assert_int_equal(setting.recvs_per_parent, 6);
+    assert_int_equal(setting.window_segments, 256);
+    assert_int_equal(setting.ib_segment_bytes, 0);
+    assert_int_equal(setting.ir_segment_bytes, 0);
+}
+
+static void knobs_are_applied(void **state)
+{
+    (void)state;
+#define CHECK_APPLIED(field) assert_int_equal(setting_with(HP_KNOB_ID_##field, "7").field, 7)
+    CHECK_APPLIED(segment_bytes);
+    CHECK_APPLIED(ib_segment_bytes);
+    CHECK_APPLIED(ir_segment_bytes);
+    CHECK_APPLIED(trees);
+    CHECK_APPLIED(leaders);
+    CHECK_APPLIED(sends_per_child);
+    CHECK_APPLIED(recvs_per_parent);
+    CHECK_APPLIED(window_segments);
+#undef CHECK_APPLIED
+    assert_int_equal(setting_with(HP_KNOB_ID_between_nodes, "ring").between, HP_BETWEEN_RING);
+    assert_int_equal(setting_with(HP_KNOB_ID_shapes, "core:knomial4").shapes.shape[HP_LEVEL_CORE],
+                     HP_SHAPE_KNOMIAL4);
+    assert_int_equal(setting_with(HP_KNOB_ID_modules, "numa:shm").modules.module[HP_LEVEL_NUMA],
+                     HP_MODULE_SHM);
+}
+
+/* Lanes of either direction take their own limit. */
+static void limits_of_lanes(void **state)
+{
+    (void)state;
+    const hp_setting_t setting = {.sends_per_child = 3, .recvs_per_parent = 5};
+    assert_int_equal(hp_setting_lane_limit(&setting, HP_LANE_SEND), 3);
+    assert_int_equal(hp_setting_lane_limit(&setting, HP_LANE_RECV), 5);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(knobs_that_are_not_set_change_nothing),
+        cmocka_unit_test(knobs_are_applied),
+        cmocka_unit_test(limits_of_lanes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -37,6 +37,8 @@ typedef struct {
     int (*get_stats)(const char *collective, hanpmpi_collective_stats_t *out);
     int (*get_outcome)(const char *collective, unsigned outcome, const char **word, uint64_t *calls);
     void (*get_resources)(hanpmpi_resources_t *out);
+    int (*run_tasks)(const void *comm, const char *collective, const void *send, void *recv, uint64_t count,
+                     unsigned iterations_max, double *iteration_us, unsigned *iterations);
 } hp_backend_t;
 
 /* The one symbol of a backend: takes the functions of the MPI below (HP_MPI_CALL_COUNT entries, NULL where

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include "hier/collectives/lockstep.h"
 #include "hier/selection/rule.h"
 
 enum { GUARD_BYTES = 64 };
@@ -37,8 +38,9 @@ struct job {
         setting; /* of which N, M and the window hold for all collectives: the network watches them */
     exchange_t *exchanges;
     uint32_t exchange_count;
-    uint32_t *current; /* per rank: the exchange it is at */
-    node_t *nodes;     /* by the node's lowest rank */
+    uint32_t *current;        /* per rank: the exchange it is at */
+    hp_lockstep_t *locksteps; /* per rank: where it is in it, when it is one of those */
+    node_t *nodes;            /* by the node's lowest rank */
     uint64_t result;
     char problem[320];
 };
@@ -161,7 +163,7 @@ static void exchange_init(exchange_t *x, const collective_t *c, uint32_t rank_co
                       .recv = sim_alloc(rank_count, sizeof(buffer_t))};
     for (uint32_t rank = 0; rank < rank_count; rank++) {
         const bool in_place = c->in_place && has_result(c, rank);
-        if (has_result(c, rank))
+        if (has_result(c, rank) || c->lockstep)
             buffer_init(&x->recv[rank], c, &x->type, &random);
         if (reduces && !in_place)
             buffer_init(&x->send[rank], c, &x->type, &random);
@@ -256,6 +258,23 @@ static void check_left(job_t *job, uint32_t rank)
                job->rank_count);
 }
 
+static hp_status_t start_lockstep(job_t *job, uint32_t rank, const hp_call_t *call,
+                                  const hp_setting_t *setting)
+{
+    hp_lockstep_t *lockstep = &job->locksteps[rank];
+    const hp_status_t status = hp_lockstep_prepare(lockstep, job->comms[rank], call, setting, UINT64_MAX);
+    return status == HP_OK ? hp_lockstep_start(lockstep) : status;
+}
+
+/* Has the rank done what it does of its collective? */
+static bool current_done(const job_t *job, uint32_t rank)
+{
+    const hp_lockstep_t *lockstep = &job->locksteps[rank];
+    const bool more =
+        job->exchanges[job->current[rank]].collective->lockstep && lockstep->next < lockstep->iterations;
+    return hp_request_done(job->comms[rank]->request) && !more;
+}
+
 static hp_status_t start_current(job_t *job, uint32_t rank)
 {
     exchange_t *x = &job->exchanges[job->current[rank]];
@@ -277,7 +296,8 @@ static hp_status_t start_current(job_t *job, uint32_t rank)
     x->entered++;
     const uint64_t sets_before = sets;
     sim_expect_empty(job->sim, rank, c->algorithm->collective == HP_BARRIER);
-    const hp_status_t status = c->algorithm->start(job->comms[rank], &call, &setting);
+    const hp_status_t status = c->lockstep ? start_lockstep(job, rank, &call, &setting)
+                                           : c->algorithm->start(job->comms[rank], &call, &setting);
     tell_node(job, rank, sets_before);
     if (status == HP_OK)
         check_left(job, rank);
@@ -287,7 +307,7 @@ static hp_status_t start_current(job_t *job, uint32_t rank)
 static bool engine_done(void *context, uint32_t rank)
 {
     const job_t *job = context;
-    return job->current[rank] + 1 == job->exchange_count && hp_request_done(job->comms[rank]->request);
+    return job->current[rank] + 1 == job->exchange_count && current_done(job, rank);
 }
 
 static hp_status_t engine_start(void *context, uint32_t rank)
@@ -300,13 +320,19 @@ static hp_status_t engine_progress(void *context, uint32_t rank, bool *moved)
     job_t *job = context;
     hp_request_t *request = job->comms[rank]->request;
 
-    if (hp_request_done(request)) {
+    if (current_done(job, rank)) {
         job->current[rank]++;
         *moved = true;
         return start_current(job, rank);
     }
     const uint64_t sets_before = sets;
-    hp_status_t status = hp_request_progress(request, moved);
+    hp_status_t status = HP_OK;
+    if (hp_request_done(request)) {
+        status = hp_lockstep_start(&job->locksteps[rank]);
+        *moved = true;
+    } else {
+        status = hp_request_progress(request, moved);
+    }
     tell_node(job, rank, sets_before);
     if (status == HP_OK)
         check_left(job, rank);
@@ -481,6 +507,7 @@ bool job_try_create(const sim_config_t *config, const hp_knobs_t *knobs, job_t *
     job->rank_count = config->rank_count;
     job->comms = sim_alloc(job->rank_count, sizeof(hp_comm_t *));
     job->current = sim_alloc(job->rank_count, sizeof *job->current);
+    job->locksteps = sim_alloc(job->rank_count, sizeof *job->locksteps);
     job->nodes = sim_alloc(job->rank_count, sizeof *job->nodes);
     *out = job;
     for (uint32_t rank = 0; rank < job->rank_count; rank++)
@@ -511,6 +538,7 @@ void job_destroy(job_t *job)
         if (job->nodes[rank].base)
             munmap(job->nodes[rank].base, job->nodes[rank].bytes);
     free(job->nodes);
+    free(job->locksteps);
     free(job->current);
     free(job->comms);
     free(job);

@@ -23,7 +23,8 @@ typedef struct {
     elements_op_t op;
     bool commutative; /* what the library is told; AFFINE: false */
     bool in_place;
-    bool inexact; /* doubles whose sum depends on the order; results are then compared between ranks only */
+    bool lockstep; /* by lockstep.h: han, not in place */
+    bool inexact;  /* doubles whose sum depends on the order; results are then compared between ranks only */
     uint32_t root;
     size_t count;
     uint64_t data_seed;

@@ -71,6 +71,13 @@ hp_knobs_t random_knobs(sim_random_t *random)
     return knobs;
 }
 
+bool may_lockstep(const collective_t *c)
+{
+    const hp_collective_t id = c->algorithm->collective;
+    return strcmp(c->algorithm->name, "han") == 0 && id != HP_BARRIER && !c->in_place &&
+           (c->commutative || id == HP_BCAST);
+}
+
 collective_t random_collective(sim_random_t *random, const hp_algorithm_t *algorithm, uint32_t rank_count,
                                size_t most)
 {
@@ -109,6 +116,7 @@ collective_t random_collective(sim_random_t *random, const hp_algorithm_t *algor
     c.count = counts[below(random, LENGTH(counts))];
     if (c.count == 0 || c.count > most)
         c.count = 1 + below(random, (uint32_t)most);
+    c.lockstep = may_lockstep(&c) && below(random, 3) == 0;
     return c;
 }
 
@@ -150,7 +158,10 @@ void print_case(const collective_t *c, uint32_t rank_count, const hp_knobs_t *kn
            "leaders, %s, "
            "modules",
            hp_collective_name(c->algorithm->collective), c->algorithm->name, rank_count, c->root, c->count,
-           (int)c->kind, (int)c->op, c->commutative ? "" : " not commutative", c->in_place ? " in place" : "",
+           (int)c->kind, (int)c->op, c->commutative ? "" : " not commutative",
+           c->in_place   ? " in place"
+           : c->lockstep ? " in lock-step"
+                         : "",
            c->setting.segment_bytes, c->setting.trees, (int)knobs->sends_per_child,
            (int)knobs->recvs_per_parent, (int)knobs->window_segments, knobs->levels, (int)knobs->slots,
            (int)knobs->slot_bytes, knobs->shared_memory ? "" : " not shared",

@@ -21,6 +21,9 @@ hp_knobs_t random_knobs(sim_random_t *random);
 collective_t random_collective(sim_random_t *random, const hp_algorithm_t *algorithm, uint32_t rank_count,
                                size_t most);
 
+/* Can it run in lock-step? */
+bool may_lockstep(const collective_t *collective);
+
 /* Roots that a rooted collective may have; 1 for the others. */
 uint32_t random_roots(const hp_algorithm_t *algorithm, uint32_t rank_count);
 

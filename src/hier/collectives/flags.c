@@ -203,22 +203,10 @@ static hp_status_t start(hp_comm_t *comm, const hp_call_t *call, const hp_settin
     return hp_request_start_direct(comm->request, &pipeline, step, &plan->direct);
 }
 
-hp_status_t hp_bcast_flags_start(hp_comm_t *comm, const hp_call_t *call, const hp_setting_t *setting)
-{
-    return start(comm, call, setting);
-}
-
-hp_status_t hp_reduce_flags_start(hp_comm_t *comm, const hp_call_t *call, const hp_setting_t *setting)
-{
-    return start(comm, call, setting);
-}
-
-hp_status_t hp_allreduce_flags_start(hp_comm_t *comm, const hp_call_t *call, const hp_setting_t *setting)
-{
-    return start(comm, call, setting);
-}
-
-hp_status_t hp_barrier_flags_start(hp_comm_t *comm, const hp_call_t *call, const hp_setting_t *setting)
-{
-    return start(comm, call, setting);
-}
+#define X(id, name)                                                                                          \
+    hp_status_t hp_##name##_flags_start(hp_comm_t *comm, const hp_call_t *call, const hp_setting_t *setting) \
+    {                                                                                                        \
+        return start(comm, call, setting);                                                                   \
+    }
+HP_COLLECTIVE_TABLE(X)
+#undef X

@@ -10,11 +10,15 @@ typedef struct {
     hp_stage_t in_order; /* reproducible reductions: the way up instead of the stages' */
 } turn_t;
 
-typedef struct {
+typedef struct hp_pipeline_plan {
     hp_comm_t *comm;
     hp_call_t call;
+    hp_setting_t setting;
+    hp_modules_t modules; /* those of the setting where they serve */
     hp_cut_t cut;
-    uint64_t segment_count;
+    hp_pipeline_t pipeline;
+    uint64_t segment_count, step_count;
+    const hp_part_t *parts; /* what the request in execution does; NULL: segment after segment, all of it */
     bool in_place;
     bool in_order;       /* up along all ranks in their order, whatever nodes they are on */
     bool result_here;    /* this rank gets a result from the reduction itself */
@@ -36,15 +40,27 @@ static bool is_down(const plan_t *p)
 
 /* ---- one segment ---- */
 
-static void label(hp_segment_t *segment, const hp_stage_t *stage, bool up)
+static hp_label_t label_of(const hp_stage_t *stage, bool up)
 {
-    hp_segment_label(segment, stage->between_nodes ? (up ? HP_LABEL_IR : HP_LABEL_IB)
-                                                   : (up ? HP_LABEL_SR : HP_LABEL_SB));
+    return stage->between_nodes ? (up ? HP_LABEL_IR : HP_LABEL_IB) : (up ? HP_LABEL_SR : HP_LABEL_SB);
+}
+
+static bool has(const hp_part_t *part, hp_label_t task)
+{
+    return part->tasks & 1u << task;
+}
+
+/* What this rank hands to the first of its tasks: where sr has run before, what that has made. */
+static hp_operand_t value_of(const plan_t *p, const turn_t *turn, const hp_part_t *part,
+                             const hp_flow_t *flow)
+{
+    const bool made = turn->stage_count > 0 && !turn->stages[0].between_nodes && !has(part, HP_LABEL_SR);
+    return hp_at(is_up(p) && !made ? flow->own : flow->result);
 }
 
 /* Where a stage's lead is to put the team's value. */
-static hp_place_t place_of(const plan_t *p, const turn_t *turn, uint32_t k, hp_segment_t *segment,
-                           const hp_flow_t *flow)
+static hp_place_t place_of(const plan_t *p, const turn_t *turn, uint32_t k, const hp_part_t *part,
+                           hp_segment_t *segment, const hp_flow_t *flow)
 {
     const hp_stage_t *stage = &turn->stages[k];
     const hp_place_t anywhere = {.given = false};
@@ -57,6 +73,8 @@ static hp_place_t place_of(const plan_t *p, const turn_t *turn, uint32_t k, hp_s
         return p->result_here ? (hp_place_t){.given = true, .address = flow->result, .free = free} : anywhere;
     }
     const hp_stage_t *outer = &turn->stages[k + 1];
+    if (!has(part, label_of(outer, true))) /* it must outlast this part */
+        return (hp_place_t){.given = true, .address = flow->result};
     return outer->module->place ? outer->module->place(outer, segment, flow) : anywhere;
 }
 
@@ -66,31 +84,36 @@ static bool is_fused(const plan_t *p, const hp_stage_t *stage)
            stage->module->fuses(stage);
 }
 
-static void emit_up(const plan_t *p, const turn_t *turn, hp_segment_t *segment, hp_flow_t *flow)
+static void emit_up(const plan_t *p, const turn_t *turn, const hp_part_t *part, hp_segment_t *segment,
+                    hp_flow_t *flow)
 {
     if (p->in_order) {
         const hp_place_t into = {.given = p->result_here && p->comm->rank == 0, .address = flow->result};
-        label(segment, &turn->in_order, true);
+        hp_segment_label(segment, label_of(&turn->in_order, true));
         turn->in_order.module->reduce(&turn->in_order, segment, flow, into);
         return;
     }
     for (uint32_t k = 0; k < turn->stage_count; k++) {
         const hp_stage_t *stage = &turn->stages[k];
-        label(segment, stage, true);
+        if (!has(part, label_of(stage, true)))
+            continue;
+        hp_segment_label(segment, label_of(stage, true));
         if (is_fused(p, stage))
             stage->module->allreduce(stage, segment, flow);
         else
-            stage->module->reduce(stage, segment, flow, place_of(p, turn, k, segment, flow));
+            stage->module->reduce(stage, segment, flow, place_of(p, turn, k, part, segment, flow));
     }
 }
 
-static void emit_down(const plan_t *p, const turn_t *turn, hp_segment_t *segment, hp_flow_t *flow)
+static void emit_down(const plan_t *p, const turn_t *turn, const hp_part_t *part, hp_segment_t *segment,
+                      hp_flow_t *flow)
 {
     for (uint32_t k = turn->stage_count; k-- > 0;) {
         const hp_stage_t *stage = &turn->stages[k];
-        label(segment, stage, false);
-        if (!is_fused(p, stage))
-            stage->module->bcast(stage, segment, flow);
+        if (is_fused(p, stage) || !has(part, label_of(stage, false)))
+            continue;
+        hp_segment_label(segment, label_of(stage, false));
+        stage->module->bcast(stage, segment, flow);
     }
 }
 
@@ -107,20 +130,37 @@ static void emit_forward(const plan_t *p, hp_segment_t *segment, hp_flow_t *flow
     }
 }
 
-static void emit(const void *plan, hp_segment_t *segment, uint64_t i)
+/* This rank has read everything of the step; of the last one: it may have to stay until others have too. */
+static void emit_step_end(const plan_t *p, hp_segment_t *segment, const hp_flow_t *flow)
+{
+    hp_task_t *done = hp_emit_set(segment, p->node->set_done, flow->step + 1);
+    for (uint32_t k = 0; k < flow->node_read_count; k++)
+        hp_emit_after(done, flow->node_reads[k]);
+    if (flow->step + 1 < p->node->end_step)
+        return;
+    for (uint32_t t = 0; t < p->turn_count; t++)
+        for (uint32_t k = 0; k < p->turns[t].stage_count; k++)
+            if (p->turns[t].stages[k].module->finish)
+                p->turns[t].stages[k].module->finish(&p->turns[t].stages[k], segment);
+}
+
+static void emit(const void *plan, hp_segment_t *segment, uint64_t index)
 {
     const plan_t *p = *(plan_t *const *)plan;
-    const turn_t *turn = &p->turns[i % p->turn_count];
+    const hp_part_t whole = {.segment = index, .tasks = HP_TASKS_ALL, .step = index};
+    const hp_part_t *part = p->parts ? &p->parts[index] : &whole;
+    const turn_t *turn = &p->turns[part->segment % p->turn_count];
     const bool empty = p->call.count == 0;
-    hp_flow_t flow = {.index = i,
-                      .count = empty ? 0 : hp_cut_count(&p->cut, i),
-                      .offset = empty ? 0 : hp_cut_offset(&p->cut, i)};
+    hp_flow_t flow = {.index = part->segment,
+                      .step = p->node ? p->node->first_step + part->step : 0,
+                      .count = empty ? 0 : hp_cut_count(&p->cut, part->segment),
+                      .offset = empty ? 0 : hp_cut_offset(&p->cut, part->segment)};
 
     flow.own = (char *)p->call.send + flow.offset;
     flow.result = (char *)p->call.recv + flow.offset;
-    flow.value = hp_at(is_up(p) ? flow.own : flow.result);
+    flow.value = value_of(p, turn, part, &flow);
     if (is_up(p))
-        emit_up(p, turn, segment, &flow);
+        emit_up(p, turn, part, segment, &flow);
     if (turn->stage_count == 0 && !p->in_order && p->result_here && !p->in_place) /* alone */
         flow.ready = hp_emit_copy(segment, flow.result, flow.value, flow.count);
     if (p->forward >= 0)
@@ -128,19 +168,11 @@ static void emit(const void *plan, hp_segment_t *segment, uint64_t i)
     if (is_down(p)) {
         if (!p->in_place)
             flow.own_read = NULL;
-        emit_down(p, turn, segment, &flow);
+        emit_down(p, turn, part, segment, &flow);
     }
     hp_segment_label(segment, HP_LABEL_OTHER);
-    if (p->node) {
-        hp_task_t *done = hp_emit_set(segment, p->node->set_done, p->node->first_step + i + 1);
-        for (uint32_t k = 0; k < flow.node_read_count; k++)
-            hp_emit_after(done, flow.node_reads[k]);
-    }
-    if (i + 1 == p->segment_count)
-        for (uint32_t t = 0; t < p->turn_count; t++)
-            for (uint32_t k = 0; k < p->turns[t].stage_count; k++)
-                if (p->turns[t].stages[k].module->finish)
-                    p->turns[t].stages[k].module->finish(&p->turns[t].stages[k], segment);
+    if (p->node && part->tasks & HP_TASKS_INSIDE)
+        emit_step_end(p, segment, &flow);
 }
 
 /* ---- the plan ---- */
@@ -160,19 +192,19 @@ static bool is_between_nodes(const hp_hierarchy_t *h, const hp_team_t *team)
 }
 
 /* The wanted modules may be too much for this communicator or type. The same on all ranks. */
-static void choose_modules(const plan_t *p, const hp_setting_t *setting, hp_modules_t *chosen)
+static void choose_modules(plan_t *p)
 {
     for (unsigned level = 0; level < HP_LEVEL_COUNT; level++) {
         const bool between =
             level == HP_LEVEL_NODE || (hp_hierarchy_node_count(p->comm->hierarchy) > 1 &&
                                        hp_hierarchy_level(hierarchy_of(p), 0) != HP_LEVEL_NODE);
-        chosen->module[level] = (uint8_t)hp_module_choose(
-            p->comm, (hp_module_id_t)setting->modules.module[level], between, &p->call);
+        p->modules.module[level] = (uint8_t)hp_module_choose(
+            p->comm, (hp_module_id_t)p->setting.modules.module[level], between, &p->call);
     }
 }
 
 /* What was chosen is in the trace. */
-static void tell(const plan_t *p, const hp_modules_t *chosen)
+static void tell(const plan_t *p)
 {
     hp_trace_call_t *call = hp_request_recorded(p->comm->request);
     const hp_hierarchy_t *h = hierarchy_of(p);
@@ -182,34 +214,40 @@ static void tell(const plan_t *p, const hp_modules_t *chosen)
         return;
     for (uint32_t depth = 0; depth < hp_hierarchy_level_count(h); depth++)
         levels |= 1u << hp_hierarchy_level(h, depth);
-    hp_modules_format(chosen, levels, call->modules, sizeof call->modules);
+    hp_modules_format(&p->modules, levels, call->modules, sizeof call->modules);
 }
 
 /* On one of the levels that there are, inside the nodes or between them. */
-static bool uses(const plan_t *p, const hp_modules_t *modules, hp_module_id_t id)
+static bool uses(const plan_t *p, hp_module_id_t id)
 {
     const hp_hierarchy_t *h = hierarchy_of(p);
     bool found = false;
 
     for (uint32_t i = 0; i < hp_hierarchy_level_count(h); i++)
-        found |= modules->module[hp_hierarchy_level(h, i)] == id;
+        found |= p->modules.module[hp_hierarchy_level(h, i)] == id;
     return found;
 }
 
-static bool uses_node(const plan_t *p, const hp_modules_t *modules)
+static bool uses_node(const plan_t *p)
 {
-    return uses(p, modules, HP_MODULE_SHM) || uses(p, modules, HP_MODULE_SINGLE_COPY);
+    return uses(p, HP_MODULE_SHM) || uses(p, HP_MODULE_SINGLE_COPY);
 }
 
 /* Values of inner levels go through slots, whichever of the two modules reads them. */
-static bool uses_slots(const plan_t *p, const hp_modules_t *modules)
+static bool uses_slots(const plan_t *p)
 {
-    return uses(p, modules, HP_MODULE_SHM) ||
-           (uses_node(p, modules) && hp_comm_node_shape(p->comm).levels > 1 && is_up(p));
+    return uses(p, HP_MODULE_SHM) || (uses_node(p) && hp_comm_node_shape(p->comm).levels > 1 && is_up(p));
+}
+
+/* Roots on different nodes that take turns in an allreduce. */
+static uint32_t trees_of(const plan_t *p)
+{
+    const uint32_t nodes = hp_hierarchy_node_count(p->comm->hierarchy), trees = p->setting.trees;
+    return trees > nodes ? nodes : trees ? trees : 1;
 }
 
 /* How many turns, and who leads in which. */
-static uint32_t count_turns(const plan_t *p, const hp_setting_t *setting, const hp_modules_t *modules)
+static uint32_t count_turns(const plan_t *p)
 {
     const hp_hierarchy_t *h = p->comm->hierarchy;
     uint32_t most_ranks, least_ranks, turns = 1;
@@ -217,18 +255,16 @@ static uint32_t count_turns(const plan_t *p, const hp_setting_t *setting, const 
     if ((!p->call.commutative && is_up(p)) || p->call.count == 0)
         return 1;
     hp_hierarchy_node_sizes(h, &least_ranks, &most_ranks);
-    if (modules->module[HP_LEVEL_NODE] != HP_MODULE_NATIVE || hp_hierarchy_node_count(h) == 1)
-        turns = setting->leaders < most_ranks ? setting->leaders : most_ranks;
-    if (p->call.collective == HP_ALLREDUCE && setting->trees > 1) {
-        const uint32_t nodes = hp_hierarchy_node_count(h);
-        turns *= setting->trees < nodes ? setting->trees : nodes;
-    }
+    if (p->modules.module[HP_LEVEL_NODE] != HP_MODULE_NATIVE || hp_hierarchy_node_count(h) == 1)
+        turns = p->setting.leaders < most_ranks ? p->setting.leaders : most_ranks;
+    if (p->call.collective == HP_ALLREDUCE)
+        turns *= trees_of(p);
     if (turns > HP_FOREST_MAX)
         turns = HP_FOREST_MAX;
     return turns < p->segment_count ? (turns ? turns : 1) : (uint32_t)p->segment_count;
 }
 
-static hp_leads_t leads_of(const plan_t *p, const hp_setting_t *setting, uint32_t turn)
+static hp_leads_t leads_of(const plan_t *p, uint32_t turn)
 {
     const hp_hierarchy_t *h = p->comm->hierarchy;
 
@@ -236,11 +272,9 @@ static hp_leads_t leads_of(const plan_t *p, const hp_setting_t *setting, uint32_
         return (hp_leads_t){.root = 0};
     if (p->call.collective != HP_ALLREDUCE)
         return (hp_leads_t){.root = p->call.root, .leader = turn};
-    const uint32_t nodes = hp_hierarchy_node_count(h);
-    const uint32_t trees = setting->trees < nodes ? (setting->trees ? setting->trees : 1) : nodes;
-    const uint32_t leader = turn / trees;
+    const uint32_t trees = trees_of(p), leader = turn / trees;
     const uint32_t first = hp_hierarchy_node_leader(h, turn % trees);
-    if (hp_hierarchy_level(h, 0) != HP_LEVEL_NODE && nodes > 1)
+    if (hp_hierarchy_level(h, 0) != HP_LEVEL_NODE && hp_hierarchy_node_count(h) > 1)
         return (hp_leads_t){.root = first};
     uint32_t count;
     const uint32_t depth = hp_hierarchy_level(h, 0) == HP_LEVEL_NODE ? 1 : 0;
@@ -254,11 +288,11 @@ enum { IN_ORDER_BINOMIAL_BYTES = 65536 };
 
 /* The way up of a reproducible reduction: a tree over the ranks in their order. Ranks of a node that follow
  * each other keep their messages inside it; of a chain only one leaves each node. */
-static hp_status_t prepare_in_order(const plan_t *p, turn_t *turn, const hp_setting_t *setting)
+static hp_status_t prepare_in_order(const plan_t *p, turn_t *turn)
 {
     const bool small = p->call.count * p->call.type.bytes <= IN_ORDER_BINOMIAL_BYTES;
     const hp_leads_t leads = {.root = 0};
-    hp_setting_t in_order = *setting;
+    hp_setting_t in_order = p->setting;
 
     in_order.between = HP_BETWEEN_TREE;
     for (unsigned level = 0; level < HP_LEVEL_COUNT; level++)
@@ -275,8 +309,7 @@ static hp_status_t prepare_in_order(const plan_t *p, turn_t *turn, const hp_sett
 }
 
 /* The stages of this rank in one turn, innermost first. */
-static hp_status_t prepare_turn(const plan_t *p, turn_t *turn, const hp_setting_t *setting,
-                                const hp_modules_t *modules)
+static hp_status_t prepare_turn(const plan_t *p, turn_t *turn)
 {
     hp_comm_t *comm = p->comm;
     const hp_hierarchy_t *h = hierarchy_of(p);
@@ -289,7 +322,7 @@ static hp_status_t prepare_turn(const plan_t *p, turn_t *turn, const hp_setting_
         hp_stage_t *stage = &turn->stages[turn->stage_count++];
         const bool between = is_between_nodes(h, &team);
         *stage = (hp_stage_t){
-            .module = hp_module((hp_module_id_t)modules->module[team.level]),
+            .module = hp_module((hp_module_id_t)p->modules.module[team.level]),
             .comm = comm,
             .collective = p->in_order ? HP_BCAST : p->call.collective,
             .commutative = p->call.commutative,
@@ -302,7 +335,7 @@ static hp_status_t prepare_turn(const plan_t *p, turn_t *turn, const hp_setting_
             .many_turns = p->turn_count > 1,
             .node = between ? NULL : p->node,
             .node_level = hp_hierarchy_level(h, 0) == HP_LEVEL_NODE && levels > 1 ? depth - 1 : depth};
-        const hp_status_t status = stage->module->prepare(stage, &p->call, setting);
+        const hp_status_t status = stage->module->prepare(stage, &p->call, &p->setting);
         if (status != HP_OK)
             return status;
     }
@@ -310,8 +343,9 @@ static hp_status_t prepare_turn(const plan_t *p, turn_t *turn, const hp_setting_
 }
 
 /* Room for what one segment may emit. */
-static void add_up(const plan_t *p, hp_pipeline_t *pipeline)
+static void add_up(plan_t *p)
 {
+    hp_pipeline_t *pipeline = &p->pipeline;
     uint32_t finish = 0;
 
     for (uint32_t t = 0; t < p->turn_count; t++) {
@@ -335,7 +369,7 @@ static void add_up(const plan_t *p, hp_pipeline_t *pipeline)
     pipeline->tasks_per_segment += finish;
 }
 
-static hp_status_t make_lanes(plan_t *p, const hp_setting_t *setting)
+static hp_status_t make_lanes(plan_t *p)
 {
     hp_comm_t *comm = p->comm;
 
@@ -346,7 +380,7 @@ static hp_status_t make_lanes(plan_t *p, const hp_setting_t *setting)
         const hp_direction_t direction = sends ? HP_LANE_SEND : HP_LANE_RECV;
         p->forward = hp_request_new_lane(comm->request, direction, sends ? p->call.root : 0,
                                          hp_comm_tag(comm, HP_CHANNEL_FORWARD),
-                                         hp_setting_lane_limit(setting, direction));
+                                         hp_setting_lane_limit(&p->setting, direction));
         if (p->forward < 0)
             return HP_ERR_NO_MEM;
     }
@@ -367,7 +401,7 @@ static hp_status_t use_node(plan_t *p)
         return HP_ERR_NO_MEM;
     use->memory = memory;
     use->first_step = memory->step;
-    use->end_step = memory->step += p->segment_count;
+    use->end_step = memory->step += p->step_count;
     use->set_done = hp_request_set_lane(comm->request, hp_node_done(memory, memory->own));
     bool made = use->set_done >= 0;
     for (uint32_t level = 0; level < memory->shape.levels; level++)
@@ -379,19 +413,38 @@ static hp_status_t use_node(plan_t *p)
     return made ? HP_OK : HP_ERR_NO_MEM;
 }
 
-hp_status_t hp_pipeline_start(hp_comm_t *comm, const hp_call_t *call, const hp_setting_t *setting)
+/* What moves the data, and in which segments. */
+static void cut(plan_t *p)
 {
-    hp_setting_t cut_setting = *setting;
-    hp_modules_t modules;
-    hp_status_t status;
+    const hp_call_t *call = &p->call;
 
+    choose_modules(p);
+    tell(p);
+    if (uses_slots(p) && p->setting.segment_bytes > (size_t)p->comm->knobs.slot_bytes)
+        p->setting.segment_bytes = (size_t)p->comm->knobs.slot_bytes;
+    if (call->count > 0) {
+        p->cut = hp_cut_make(call, &p->setting);
+        p->pipeline = hp_cut_pipeline(&p->cut, call, &p->setting);
+    } else {
+        p->pipeline =
+            (hp_pipeline_t){.segment_count = 1, .window_segments = 1, .scratch_bytes = 1, .type = call->type};
+    }
+    p->pipeline.commutative = call->commutative;
+    p->pipeline.emit = emit;
+    p->segment_count = p->pipeline.segment_count;
+}
+
+hp_pipeline_plan_t *hp_pipeline_plan(hp_comm_t *comm, const hp_call_t *call, const hp_setting_t *setting)
+{
     hp_arena_reset(&comm->arena);
     plan_t **plan = hp_request_plan(comm->request, sizeof *plan);
-    plan_t *p = *(plan ? plan : &(plan_t *){NULL}) = hp_arena_get(&comm->arena, sizeof *p);
-    if (!plan || !p)
-        return HP_ERR_NO_MEM;
+    plan_t *p = plan ? hp_arena_get(&comm->arena, sizeof *p) : NULL;
+    if (!p)
+        return NULL;
+    *plan = p;
     p->comm = comm;
     p->call = *call;
+    p->setting = *setting;
     p->in_place = call->send == call->recv;
     p->in_order = comm->knobs.reproducible && comm->flat && is_up(p) && call->count > 0 && comm->size > 1;
     if (p->in_order)
@@ -399,57 +452,61 @@ hp_status_t hp_pipeline_start(hp_comm_t *comm, const hp_call_t *call, const hp_s
     p->result_here =
         call->collective == HP_ALLREDUCE || (call->collective == HP_REDUCE && comm->rank == call->root &&
                                              (p->call.commutative || call->root == 0));
-    choose_modules(p, setting, &modules);
-    tell(p, &modules);
-    if (uses_slots(p, &modules) && cut_setting.segment_bytes > (size_t)comm->knobs.slot_bytes)
-        cut_setting.segment_bytes = (size_t)comm->knobs.slot_bytes;
-    hp_pipeline_t pipeline;
-    if (call->count > 0) {
-        p->cut = hp_cut_make(call, &cut_setting);
-        pipeline = hp_cut_pipeline(&p->cut, call, setting);
-    } else {
-        pipeline =
-            (hp_pipeline_t){.segment_count = 1, .window_segments = 1, .scratch_bytes = 1, .type = call->type};
-    }
-    p->segment_count = pipeline.segment_count;
-    p->turn_count = count_turns(p, setting, &modules);
-    p->turns = hp_arena_get(&comm->arena, p->turn_count * sizeof *p->turns);
-    status = p->turns ? make_lanes(p, setting) : HP_ERR_NO_MEM;
-    if (status == HP_OK && uses_node(p, &modules))
+    cut(p);
+    return p;
+}
+
+uint64_t hp_pipeline_segments(const hp_pipeline_plan_t *plan)
+{
+    return plan->segment_count;
+}
+
+bool hp_pipeline_divides(const hp_pipeline_plan_t *plan)
+{
+    return plan->call.count > 0 && !plan->in_place && (plan->call.commutative || !is_up(plan));
+}
+
+hp_status_t hp_pipeline_prepare(hp_pipeline_plan_t *p, uint32_t steps_per_segment)
+{
+    p->step_count = p->segment_count * steps_per_segment;
+    p->turn_count = count_turns(p);
+    p->turns = hp_arena_get(&p->comm->arena, p->turn_count * sizeof *p->turns);
+    hp_status_t status = p->turns ? make_lanes(p) : HP_ERR_NO_MEM;
+    if (status == HP_OK && uses_node(p))
         status = use_node(p);
     for (uint32_t t = 0; t < p->turn_count && status == HP_OK; t++) {
-        p->turns[t].leads = leads_of(p, setting, t);
+        p->turns[t].leads = leads_of(p, t);
         if (p->in_order)
-            status = prepare_in_order(p, &p->turns[t], setting);
-        if (status == HP_OK && !(p->in_order && call->collective == HP_REDUCE))
-            status = prepare_turn(p, &p->turns[t], setting, &modules);
+            status = prepare_in_order(p, &p->turns[t]);
+        if (status == HP_OK && !(p->in_order && p->call.collective == HP_REDUCE))
+            status = prepare_turn(p, &p->turns[t]);
     }
     if (status != HP_OK)
         return status;
-    add_up(p, &pipeline);
-    pipeline.commutative = p->call.commutative;
-    pipeline.node = p->node ? p->node->memory : NULL;
-    pipeline.emit = emit;
-    return hp_request_start(comm->request, &pipeline);
+    add_up(p);
+    p->pipeline.node = p->node ? p->node->memory : NULL;
+    return HP_OK;
+}
+
+hp_status_t hp_pipeline_start_parts(hp_pipeline_plan_t *plan, const hp_part_t *parts, uint32_t count)
+{
+    plan->parts = parts;
+    plan->pipeline.segment_count = plan->pipeline.window_segments = count;
+    return hp_request_start(plan->comm->request, &plan->pipeline);
+}
+
+hp_status_t hp_pipeline_start(hp_comm_t *comm, const hp_call_t *call, const hp_setting_t *setting)
+{
+    hp_pipeline_plan_t *plan = hp_pipeline_plan(comm, call, setting);
+    const hp_status_t status = plan ? hp_pipeline_prepare(plan, 1) : HP_ERR_NO_MEM;
+    return status == HP_OK ? hp_request_start(comm->request, &plan->pipeline) : status;
 }
 
 /* The algorithms `han` are the pipeline with the collective that the call says. */
-hp_status_t hp_bcast_han_start(hp_comm_t *comm, const hp_call_t *call, const hp_setting_t *setting)
-{
-    return hp_pipeline_start(comm, call, setting);
-}
-
-hp_status_t hp_reduce_han_start(hp_comm_t *comm, const hp_call_t *call, const hp_setting_t *setting)
-{
-    return hp_pipeline_start(comm, call, setting);
-}
-
-hp_status_t hp_allreduce_han_start(hp_comm_t *comm, const hp_call_t *call, const hp_setting_t *setting)
-{
-    return hp_pipeline_start(comm, call, setting);
-}
-
-hp_status_t hp_barrier_han_start(hp_comm_t *comm, const hp_call_t *call, const hp_setting_t *setting)
-{
-    return hp_pipeline_start(comm, call, setting);
-}
+#define X(id, name)                                                                                          \
+    hp_status_t hp_##name##_han_start(hp_comm_t *comm, const hp_call_t *call, const hp_setting_t *setting)   \
+    {                                                                                                        \
+        return hp_pipeline_start(comm, call, setting);                                                       \
+    }
+HP_COLLECTIVE_TABLE(X)
+#undef X

@@ -57,6 +57,7 @@ typedef struct {
 /* One segment on its way through the stages of a rank. */
 typedef struct {
     uint64_t index; /* of the segment in the collective */
+    uint64_t step;  /* of the node's memory */
     size_t count;   /* elements; 0 in a barrier */
     size_t offset;  /* bytes from the start of a buffer */
     char *own;      /* this rank's contribution */

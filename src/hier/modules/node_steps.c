@@ -58,7 +58,7 @@ hp_place_t hp_node_emit_place(const hp_stage_t *stage, hp_segment_t *segment, co
     const hp_node_use_t *use = stage->node;
     hp_node_memory_t *node = use->memory;
     const hp_node_lanes_t *lanes = stage->own;
-    const uint64_t step = use->first_step + flow->index, slots = node->shape.slots;
+    const uint64_t step = flow->step, slots = node->shape.slots;
     hp_place_t place = {
         .given = true, .address = hp_node_slot(node, node->own, stage->node_level, way, step), .free = NULL};
 
@@ -94,7 +94,7 @@ void hp_node_emit_contribute(const hp_stage_t *stage, hp_segment_t *segment, hp_
         hp_emit_after(there, slot.free);
         flow->own_read = there;
     }
-    hp_emit_after(hp_emit_set(segment, lanes->set_up, stage->node->first_step + flow->index + 1), there);
+    hp_emit_after(hp_emit_set(segment, lanes->set_up, flow->step + 1), there);
 }
 
 hp_task_t *hp_node_emit_fold(hp_segment_t *segment, hp_flow_t *flow, const hp_place_t *into,
@@ -118,7 +118,7 @@ hp_task_t *hp_node_emit_fold(hp_segment_t *segment, hp_flow_t *flow, const hp_pl
 void hp_node_emit_fold_slots(const hp_stage_t *stage, hp_segment_t *segment, hp_flow_t *flow, hp_place_t into)
 {
     const hp_node_lanes_t *lanes = stage->own;
-    const uint64_t step = stage->node->first_step + flow->index;
+    const uint64_t step = flow->step;
 
     for (uint32_t position = 1; position < stage->team.count; position++) {
         hp_task_t *there = hp_emit_wait(segment, lanes->member_up[position], step + 1);

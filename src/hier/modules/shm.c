@@ -43,7 +43,7 @@ static void reduce(const hp_stage_t *stage, hp_segment_t *segment, hp_flow_t *fl
 static void bcast(const hp_stage_t *stage, hp_segment_t *segment, hp_flow_t *flow)
 {
     const hp_node_lanes_t *lanes = stage->own;
-    const uint64_t step = stage->node->first_step + flow->index;
+    const uint64_t step = flow->step;
 
     if (stage->team.position == 0) {
         const hp_place_t slot = hp_node_emit_place(stage, segment, flow, HP_WAY_DOWN);

@@ -84,7 +84,7 @@ static hp_place_t place(const hp_stage_t *stage, hp_segment_t *segment, const hp
 static void fold_members(const hp_stage_t *stage, hp_segment_t *segment, hp_flow_t *flow, hp_place_t into)
 {
     const hp_node_lanes_t *lanes = stage->own;
-    const uint64_t step = stage->node->first_step + flow->index;
+    const uint64_t step = flow->step;
     const hp_operand_t mine = flow->value;
     hp_operand_t pulled = hp_scratch(); /* one buffer for all but the value of position 0 */
     hp_task_t *folded = NULL;           /* what it held */
@@ -123,7 +123,7 @@ static void work(const hp_stage_t *stage, hp_segment_t *segment, hp_flow_t *flow
         hp_emit_push(segment, lanes->lead, hp_node_address(stage->node->memory, lanes->lead, HP_WAY_DOWN),
                      flow->offset, flow->value, flow->count);
     hp_emit_after(push, flow->ready);
-    hp_emit_after(hp_emit_set(segment, lanes->set_down, stage->node->first_step + flow->index + 1), push);
+    hp_emit_after(hp_emit_set(segment, lanes->set_down, flow->step + 1), push);
 }
 
 /* Tells the others that this rank has come, and where its buffers are: once. */
@@ -150,13 +150,11 @@ static void reduce(const hp_stage_t *stage, hp_segment_t *segment, hp_flow_t *fl
     } else if (position == worker) {
         work(stage, segment, flow);
     } else if (position == 0) {
-        flow->ready =
-            hp_emit_wait(segment, lanes->member_down[worker], stage->node->first_step + flow->index + 1);
+        flow->ready = hp_emit_wait(segment, lanes->member_down[worker], flow->step + 1);
         flow->value = into.given ? hp_at(into.address) : flow->value;
     } else if (stage->collective == HP_REDUCE && flow->own == flow->result) {
         /* In place, and the result is made elsewhere and sent here: to where the lead still reads. */
-        flow->own_read =
-            hp_emit_wait(segment, stage->node->done[lanes->lead], stage->node->first_step + flow->index + 1);
+        flow->own_read = hp_emit_wait(segment, stage->node->done[lanes->lead], flow->step + 1);
     }
 }
 
@@ -164,7 +162,7 @@ static void push_to_members(const hp_stage_t *stage, hp_segment_t *segment, hp_f
                             hp_task_t *announced)
 {
     const hp_node_lanes_t *lanes = stage->own;
-    const uint64_t step = stage->node->first_step + flow->index;
+    const uint64_t step = flow->step;
 
     for (uint32_t position = 1; position < stage->team.count; position++) {
         const uint32_t member = lanes->members[position];
@@ -183,7 +181,7 @@ static void push_to_members(const hp_stage_t *stage, hp_segment_t *segment, hp_f
 static void bcast(const hp_stage_t *stage, hp_segment_t *segment, hp_flow_t *flow)
 {
     const hp_node_lanes_t *lanes = stage->own;
-    const uint64_t step = stage->node->first_step + flow->index;
+    const uint64_t step = flow->step;
     const bool pushed = pushes(stage, flow);
 
     if (flow->count == 0) {

@@ -11,6 +11,7 @@
 #include "pmpi_wrappers/backend/hints.h"
 #include "pmpi_wrappers/backend/job.h"
 #include "pmpi_wrappers/backend/job_trace.h"
+#include "pmpi_wrappers/backend/tasks.h"
 
 hp_function_t hp_mpi_calls[HP_MPI_CALL_COUNT];
 
@@ -118,6 +119,7 @@ static const hp_backend_t backend = {
     .get_stats = get_stats,
     .get_outcome = get_outcome,
     .get_resources = hp_comm_state_resources,
+    .run_tasks = hp_tasks_run,
 };
 
 __attribute__((visibility("default"))) const hp_backend_t *

@@ -1,0 +1,48 @@
+/* lockstep: a hierarchical collective as its paper runs it, for tools that measure the tasks by themselves (X. Luo
+ * et al., HAN: a Hierarchical AutotuNed Collective Communication Framework, CLUSTER 2020, section III, figures 1
+ * and 5).
+ *
+ * An iteration is one task of each kind, on neighbouring segments. With u segments:
+ *
+ *      iteration    0      1      2      3     ...    u-1    u     u+1   u+2
+ *      bcast        ib 0   ib 1   ib 2   ib 3         ib u-1
+ *                          sb 0   sb 1   sb 2         sb u-2 sb u-1
+ *      reduce       sr 0   sr 1   sr 2   sr 3         sr u-1
+ *                          ir 0   ir 1   ir 2         ir u-2 ir u-1
+ *      allreduce    sr 0   sr 1   sr 2   sr 3         sr u-1
+ *                          ir 0   ir 1   ir 2         ir u-2 ir u-1
+ *                                 ib 0   ib 1         ib u-3 ib u-2 ib u-1
+ *                                        sb 0         sb u-4 sb u-3 sb u-2 sb u-1
+ *
+ * The tasks of an iteration are in flight together. A rank begins the next one when its own tasks are complete,
+ * whatever the others do: so each iteration starts with the skew that the one before has left. Nothing in an
+ * iteration waits for a later one of another rank. Where ir and ib are one exchange (modules/exchange.h) it counts
+ * as ir. Threads: as comm.h. Ownership: the caller's, borrowed by comm->request while it is in execution; what it
+ * points to lies in comm->arena until the next collective. */
+#ifndef HP_HIER_COLLECTIVES_LOCKSTEP_H
+#define HP_HIER_COLLECTIVES_LOCKSTEP_H
+
+#include "hier/collectives/pipeline.h"
+
+enum { HP_LOCKSTEP_TASKS = 4 };
+
+typedef struct {
+    hp_pipeline_plan_t *plan;
+    const hp_label_t *order; /* of the tasks of a segment */
+    uint32_t task_count;
+    uint64_t segments, iterations;
+    uint64_t next;       /* iteration to start */
+    uint64_t steps;      /* of the node's memory, so far */
+    uint32_t part_count; /* of the iteration that was started last */
+    hp_part_t parts[HP_LOCKSTEP_TASKS];
+} hp_lockstep_t;
+
+/* Prepares call on comm->request. send and recv are two buffers, and recv is given on all ranks. HP_ERR_ARG: it takes
+ * more than so many iterations, or the call is not one of these three or cannot be divided (pipeline.h): nothing has
+ * happened then, on no rank. HP_OK: all iterations must run. */
+hp_status_t hp_lockstep_prepare(hp_lockstep_t *lockstep, hp_comm_t *comm, const hp_call_t *call,
+                                const hp_setting_t *setting, uint64_t iterations_max);
+/* Starts the next iteration on comm->request, when the one before is done and lockstep->next < iterations. */
+hp_status_t hp_lockstep_start(hp_lockstep_t *lockstep);
+
+#endif

@@ -5,7 +5,7 @@
 function(hp_mpi_tool name mpi wrapper)
   cmake_parse_arguments(ARG "" "" "FOLDERS;SOURCES;LIBRARIES" ${ARGN})
   set(flags -std=gnu11 -O2 -g -D_GNU_SOURCE -DHANPMPI_VERSION="${PROJECT_VERSION}" -Wall -Wextra -Wshadow -Wstrict-prototypes
-      -Wmissing-prototypes -I${PROJECT_SOURCE_DIR}/include ${JANSSON_CFLAGS})
+      -Wmissing-prototypes -I${PROJECT_SOURCE_DIR}/include -I${PROJECT_SOURCE_DIR}/tuning ${JANSSON_CFLAGS})
   if(HANPMPI_WERROR)
     list(APPEND flags -Werror)
   endif()
@@ -13,7 +13,6 @@ function(hp_mpi_tool name mpi wrapper)
   foreach(folder IN LISTS ARG_FOLDERS)
     file(GLOB found CONFIGURE_DEPENDS ${folder}/*.h)
     list(APPEND headers ${found})
-    list(APPEND flags -iquote ${folder}) # not -I: bench/limits.h is not <limits.h>
   endforeach()
   set(to ${CMAKE_CURRENT_BINARY_DIR}/${mpi}/${name})
   file(MAKE_DIRECTORY ${to})

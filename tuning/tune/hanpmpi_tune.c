@@ -215,6 +215,8 @@ static void library_version(char text[MPI_MAX_LIBRARY_VERSION_STRING])
     int length;
     BENCH_MPI(MPI_Get_library_version(text, &length));
     text[strcspn(text, ",\n")] = '\0'; /* "Open MPI v4.1.4, package: ..." */
+    for (char *c = strpbrk(text, "\t\"\\"); c; c = strpbrk(c, "\t\"\\"))
+        *c = ' '; /* "MPICH Version:\t4.0.2": it goes into a line of JSON */
 }
 
 static void first_line(const tune_t *tune, char *text, size_t room)

@@ -5,9 +5,18 @@
 /* Latency decides below, bandwidth above (4 x 4 ranks on 1 Gbit/s: tuning/README.md). */
 enum { SHORT_BYTES = 65536 };
 
-static size_t segments_of(const tune_config_t *config, size_t bytes)
+/* What the rows look at. */
+typedef struct {
+    const tune_knowledge_t *knowledge;
+    tune_collective_t collective;
+    const tune_config_t *config;
+    size_t bytes, nodes;
+} try_t;
+
+static size_t segments_of(const try_t *try)
 {
-    return bytes <= config->segment_bytes ? 1 : (bytes + config->segment_bytes - 1) / config->segment_bytes;
+    const size_t segment = try->config->segment_bytes;
+    return try->bytes <= segment ? 1 : (try->bytes + segment - 1) / segment;
 }
 
 double tune_best_segment(double bytes, double latency_us, double bytes_per_us, int hops)
@@ -16,72 +25,65 @@ double tune_best_segment(double bytes, double latency_us, double bytes_per_us, i
 }
 
 /* A chain has to fill: one hop a node. */
-static bool chains_are_long(const tune_knowledge_t *knowledge, const tune_config_t *config, size_t bytes)
+static bool chains_are_long(const try_t *try)
 {
-    return config->way != TUNE_WAY_CHAIN || knowledge->layout.nodes <= 2 ||
-           segments_of(config, bytes) >= (size_t)knowledge->layout.nodes;
+    return try->config->way != TUNE_WAY_CHAIN || try->nodes <= 2 || segments_of(try) >= try->nodes;
 }
 
-static bool linear_is_short(const tune_knowledge_t *knowledge, const tune_config_t *config, size_t bytes)
+static bool linear_is_short(const try_t *try)
 {
-    (void)knowledge;
-    return config->way != TUNE_WAY_LINEAR || bytes <= SHORT_BYTES;
+    return try->config->way != TUNE_WAY_LINEAR || try->bytes <= SHORT_BYTES;
 }
 
 /* Their root sends a segment several times; chains and double trees do not. */
-static bool trees_are_for_the_middle(const tune_knowledge_t *knowledge, const tune_config_t *config,
-                                     size_t bytes)
+static bool trees_are_for_the_middle(const try_t *try)
 {
-    const bool tree = config->way == TUNE_WAY_BINARY || config->way == TUNE_WAY_BINOMIAL ||
-                      config->way == TUNE_WAY_KNOMIAL4 || config->way == TUNE_WAY_KNOMIAL8;
-    return !tree || config->trees > 1 || bytes <= 4 * SHORT_BYTES || knowledge->layout.nodes > 16;
+    const bool tree = try->config->way == TUNE_WAY_BINARY || try->config->way == TUNE_WAY_BINOMIAL ||
+                      try->config->way == TUNE_WAY_KNOMIAL4 || try->config->way == TUNE_WAY_KNOMIAL8;
+    return !tree || try->config->trees > 1 || try->bytes <= 4 * SHORT_BYTES || try->nodes > 16;
 }
 
-static bool double_trees_have_leaves(const tune_knowledge_t *knowledge, const tune_config_t *config,
-                                     size_t bytes)
+static bool double_trees_have_leaves(const try_t *try)
 {
-    return config->way != TUNE_WAY_DOUBLE_TREE ||
-           (knowledge->layout.nodes > 4 && segments_of(config, bytes) >= 4);
+    return try->config->way != TUNE_WAY_DOUBLE_TREE || (try->nodes > 4 && segments_of(try) >= 4);
 }
 
-static bool exchanges_have_their_sizes(const tune_knowledge_t *knowledge, const tune_config_t *config,
-                                       size_t bytes)
+static bool exchanges_have_their_sizes(const try_t *try)
 {
-    (void)knowledge;
-    if (config->way == TUNE_WAY_RECURSIVE_DOUBLING)
-        return bytes <= SHORT_BYTES;
-    return (config->way != TUNE_WAY_RING && config->way != TUNE_WAY_RABENSEIFNER) || bytes >= SHORT_BYTES / 2;
+    if (try->config->way == TUNE_WAY_RECURSIVE_DOUBLING)
+        return try->bytes <= SHORT_BYTES;
+    return (try->config->way != TUNE_WAY_RING && try->config->way != TUNE_WAY_RABENSEIFNER) ||
+           try->bytes >= SHORT_BYTES / 2;
 }
 
-static bool single_copies_are_long(const tune_knowledge_t *knowledge, const tune_config_t *config,
-                                   size_t bytes)
+static bool single_copies_are_long(const try_t *try)
 {
-    const size_t segment = bytes < config->segment_bytes ? bytes : config->segment_bytes;
-    (void)knowledge;
-    return config->inside != TUNE_INSIDE_SINGLE_COPY || segment >= SHORT_BYTES;
+    const size_t segment = try->bytes < try->config->segment_bytes ? try->bytes : try->config->segment_bytes;
+    return try->config->inside != TUNE_INSIDE_SINGLE_COPY || segment >= SHORT_BYTES;
 }
 
 /* Roots in turn: every root gets its segments, and where there are many nothing speaks for one root. */
-static bool turns_have_segments(const tune_knowledge_t *knowledge, const tune_config_t *config, size_t bytes)
+static bool turns_have_segments(const try_t *try)
 {
-    const size_t nodes = (size_t)knowledge->layout.nodes, segments = segments_of(config, bytes);
-    if (config->trees > 1)
-        return segments >= nodes;
-    return config->way != TUNE_WAY_CHAIN || knowledge->choices->tree_count == 1 || segments < 8 * nodes;
+    const bool choice = try->config->way == TUNE_WAY_CHAIN && try->collective == TUNE_ALLREDUCE &&
+                        try->nodes > 1 && try->knowledge->choices->tree_count > 1;
+    if (try->config->trees > 1)
+        return segments_of(try) >= try->nodes;
+    return !choice || segments_of(try) < 8 * try->nodes;
 }
 
 /* Two segment sizes around the best of a pipeline; for short messages also the whole message. Exchanges
  * split a segment by themselves: twice and four times as long. */
-static bool segment_is_near(const tune_knowledge_t *knowledge, const tune_config_t *config, size_t bytes)
+static bool segment_is_near(const try_t *try)
 {
-    const tune_choices_t *choices = knowledge->choices;
-    const bool exchange = config->way == TUNE_WAY_RING || config->way == TUNE_WAY_RABENSEIFNER;
-    const double best = tune_best_segment((double)bytes, knowledge->latency_us, knowledge->bytes_per_us,
-                                          knowledge->layout.nodes - 1) *
-                        (exchange ? knowledge->layout.nodes : 1);
+    const tune_choices_t *choices = try->knowledge->choices;
+    const bool exchange = try->config->way == TUNE_WAY_RING || try->config->way == TUNE_WAY_RABENSEIFNER;
+    const double best = tune_best_segment((double)try->bytes, try->knowledge->latency_us,
+                                          try->knowledge->bytes_per_us, (int)try->nodes - 1) *
+                        (exchange ? (double)try->nodes : 1);
     size_t below = choices->segments[0], above = choices->segments[choices->segment_count - 1];
 
-    if (bytes <= SHORT_BYTES && bytes <= config->segment_bytes)
+    if (try->bytes <= SHORT_BYTES && try->bytes <= try->config->segment_bytes)
         return true;
     for (int i = 0; i < choices->segment_count; i++)
         if ((double)choices->segments[i] <= best)
@@ -89,12 +91,12 @@ static bool segment_is_near(const tune_knowledge_t *knowledge, const tune_config
     for (int i = choices->segment_count - 1; i >= 0; i--)
         if ((double)choices->segments[i] >= best)
             above = choices->segments[i];
-    return config->segment_bytes == below || config->segment_bytes == above;
+    return try->config->segment_bytes == below || try->config->segment_bytes == above;
 }
 
 static const struct {
     const char *text;
-    bool (*keeps)(const tune_knowledge_t *knowledge, const tune_config_t *config, size_t bytes);
+    bool (*keeps)(const try_t *try);
 } rows[] = {
     {"chains: at least as many segments as nodes", chains_are_long},
     {"linear: up to 64 KiB", linear_is_short},
@@ -102,17 +104,21 @@ static const struct {
     {"double trees: from 5 nodes and 4 segments on", double_trees_have_leaves},
     {"recursive doubling: up to 64 KiB; ring and Rabenseifner: from 32 KiB on", exchanges_have_their_sizes},
     {"single_copy: segments from 64 KiB on", single_copies_are_long},
-    {"roots in turn: at least as many segments as nodes; one chain: less than eight times as many",
+    {"roots in turn: at least as many segments as nodes; one chain in an allreduce: less than eight times as "
+     "many",
      turns_have_segments},
     {"segments: the two around the square-root law's; whole messages up to 64 KiB", segment_is_near},
 };
 
-bool tune_heuristics_keep(const tune_knowledge_t *knowledge, const tune_config_t *config, size_t bytes)
+bool tune_heuristics_keep(const tune_knowledge_t *knowledge, tune_collective_t collective,
+                          const tune_config_t *config, size_t bytes)
 {
+    const try_t try = {knowledge, collective, config, bytes, (size_t)knowledge->layout.nodes};
+
     if (config->algorithm != TUNE_HAN)
         return true;
     for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (!rows[i].keeps(knowledge, config, bytes))
+        if (!rows[i].keeps(&try))
             return false;
     return true;
 }

@@ -15,7 +15,8 @@ typedef struct {
     const tune_choices_t *choices;
 } tune_knowledge_t;
 
-bool tune_heuristics_keep(const tune_knowledge_t *knowledge, const tune_config_t *config, size_t bytes);
+bool tune_heuristics_keep(const tune_knowledge_t *knowledge, tune_collective_t collective,
+                          const tune_config_t *config, size_t bytes);
 
 /* What the i-th row keeps, in words; NULL past the last. */
 const char *tune_heuristics_text(int i);

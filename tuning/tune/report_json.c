@@ -29,10 +29,11 @@ static json_t *limits_json(const tune_rates_t *limits)
 }
 
 /* Do the heuristics keep it at any size? */
-static bool is_kept(const tune_lab_t *lab, const tune_config_t *config)
+static bool is_kept(const tune_lab_t *lab, int collective, const tune_config_t *config)
 {
     for (int size = 0; size < lab->options->size_count; size++)
-        if (tune_heuristics_keep(&lab->knowledge, config, lab->options->bytes[size]))
+        if (tune_heuristics_keep(&lab->knowledge, (tune_collective_t)collective, config,
+                                 lab->options->bytes[size]))
             return true;
     return false;
 }
@@ -40,9 +41,10 @@ static bool is_kept(const tune_lab_t *lab, const tune_config_t *config)
 static json_t *configuration_json(const tune_lab_t *lab, int collective, const tune_config_t *config)
 {
     char shapes[TUNE_TEXT_BYTES], modules[TUNE_TEXT_BYTES];
-    json_t *object = json_pack("{s:s, s:s, s:s, s:b}", "id", config->id, "collective",
-                               tune_collective_name((tune_collective_t)collective), "algorithm",
-                               tune_config_algorithm(config), "heuristic", (int)is_kept(lab, config));
+    json_t *object =
+        json_pack("{s:s, s:s, s:s, s:b}", "id", config->id, "collective",
+                  tune_collective_name((tune_collective_t)collective), "algorithm",
+                  tune_config_algorithm(config), "heuristic", (int)is_kept(lab, collective, config));
     if (config->algorithm != TUNE_HAN)
         return object;
     tune_config_shapes(config, shapes);

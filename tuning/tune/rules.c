@@ -48,31 +48,42 @@ static bool upper_serves(const tune_list_t *list, int lower, int upper, size_t m
            tune_space_representative(list, lower, most) == tune_space_representative(list, upper, most);
 }
 
+/* Where the upper one's range begins. Between sizes that are not neighbours nobody knows: nothing is said
+ * there. */
+static size_t begin_range(tune_lab_t *lab, tune_rule_t *last, bool neighbors, tune_collective_t collective,
+                          int config, size_t bytes)
+{
+    neighbors_t pair = {lab, collective, last->config, config};
+
+    if (!neighbors)
+        return bytes;
+    const size_t from =
+        tune_crossing(last->to, bytes, ELEMENT_BYTES, lab->options->crossing_steps, upper_is_faster, &pair);
+    last->to = from - 1;
+    return from;
+}
+
 static void make_for(tune_rules_t *rules, tune_lab_t *lab, const tune_search_t *search,
                      tune_collective_t collective, const double host_us[TUNE_SIZES_MAX])
 {
-    const tune_choice_t *choices = search->choices[collective];
-    const tune_list_t *list = &lab->lists[collective];
-    tune_rule_t *last = NULL; /* of the size before, when that has one */
+    tune_rule_t *last = NULL;
+    int last_size = 0;
 
     for (int size = 0; size < lab->options->size_count; size++) {
         const size_t bytes = lab->options->bytes[size];
-        const int config = choices[size].config;
-        if (config < 0)
-            continue; /* the rule before goes on to the next size that is known */
-        if (last && upper_serves(list, last->config, config, last->to)) {
-            *last = (tune_rule_t){collective, last->from, bytes, config, choices[size].us, host_us[size]};
-            continue;
-        }
+        const tune_choice_t *choice = &search->choices[collective][size];
         size_t from = bytes <= TINY_BYTES ? 1 : bytes;
-        if (last) {
-            neighbors_t neighbors = {lab, collective, last->config, config};
-            from = tune_crossing(last->to, bytes, ELEMENT_BYTES, lab->options->crossing_steps,
-                                 upper_is_faster, &neighbors);
-            last->to = from - 1;
+        if (choice->config < 0)
+            continue;
+        if (last && upper_serves(&lab->lists[collective], last->config, choice->config, last->to)) {
+            from = last->from; /* the same rule, longer; also over sizes that are not known */
+        } else {
+            if (last)
+                from = begin_range(lab, last, last_size + 1 == size, collective, choice->config, bytes);
+            last = &rules->rules[rules->count++];
         }
-        last = &rules->rules[rules->count++];
-        *last = (tune_rule_t){collective, from, bytes, config, choices[size].us, host_us[size]};
+        *last = (tune_rule_t){collective, from, bytes, choice->config, choice->us, host_us[size]};
+        last_size = size;
     }
 }
 

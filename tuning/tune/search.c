@@ -49,7 +49,8 @@ static bool is_candidate(const tune_lab_t *lab, tune_search_id_t id, tune_collec
 {
     const tune_list_t *list = &lab->lists[collective];
     return tune_is_itself(list, config, bytes) &&
-           (!kinds[id].heuristic || tune_heuristics_keep(&lab->knowledge, &list->configs[config], bytes));
+           (!kinds[id].heuristic ||
+            tune_heuristics_keep(&lab->knowledge, collective, &list->configs[config], bytes));
 }
 
 static const tune_record_t *get(tune_lab_t *lab, tune_search_t *search, tune_kind_t kind,

@@ -19,19 +19,23 @@ void tune_results_fini(tune_results_t *results)
 
 /* ---- after the searches ---- */
 
-/* The MPI's own time at every size that was decided. The choice is native where native was chosen. */
+static double measure_native(tune_lab_t *lab, int collective, int size)
+{
+    const tune_key_t key = {TUNE_KIND_DIRECT, (tune_collective_t)collective, 0, -1,
+                            lab->options->bytes[size]};
+    const tune_record_t *record = tune_lab_get(lab, &key, NULL);
+    return record && record->count ? record->us[0] : 0;
+}
+
+/* The MPI's own time at every size that was decided; where it was chosen the search knows it. */
 static void measure_host(tune_lab_t *lab, tune_results_t *results)
 {
     for (int collective = 0; collective < TUNE_COLLECTIVES; collective++)
         for (int size = 0; size < lab->options->size_count; size++) {
             const tune_choice_t *choice = &results->decided.choices[collective][size];
-            const tune_key_t key = {TUNE_KIND_DIRECT, (tune_collective_t)collective, 0, -1,
-                                    lab->options->bytes[size]};
-            if (!lab->options->collectives[collective] || choice->config < 0)
-                continue;
-            const tune_record_t *record = tune_lab_get(lab, &key, NULL);
-            if (record && record->count)
-                results->host_us[collective][size] = record->us[0];
+            if (choice->config >= 0)
+                results->host_us[collective][size] =
+                    choice->config == 0 ? choice->us : measure_native(lab, collective, size);
         }
 }
 

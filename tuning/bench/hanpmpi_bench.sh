@@ -1,17 +1,20 @@
 #!/bin/sh
-# hanpmpi_bench: runs the hanpmpi_bench.<mpi> beside it that belongs to the launcher that started it.
+# hanpmpi_bench, hanpmpi_tune: runs the program of the same name with .<mpi> behind it that belongs to the launcher that
+# started this.
 #
 # Open MPI's launcher tells its processes OMPI_COMM_WORLD_SIZE, a PMIx launcher PMIX_RANK; those of MPICH, Intel MPI and
 # the standard ABI set PMI_RANK. HANPMPI_BENCH_MPI (openmpi, mpich, mpiabi) decides where that does not tell enough:
 # mpich comes before mpiabi.
-here=$(dirname "$(readlink -f "$0")")
+self=$(readlink -f "$0")
+here=$(dirname "$self")
+name=$(basename "$self")
 installed=
 for mpi in openmpi mpich mpiabi; do
-  [ -x "$here/hanpmpi_bench.$mpi" ] && installed="$installed $mpi"
+  [ -x "$here/$name.$mpi" ] && installed="$installed $mpi"
 done
 
 say() {
-  [ "${PMIX_RANK:-${PMI_RANK:-0}}" = 0 ] && echo "hanpmpi_bench: $*" >&2
+  [ "${PMIX_RANK:-${PMI_RANK:-0}}" = 0 ] && echo "$name: $*" >&2
 }
 
 case " $* " in *" --help "* | *" --version "*) talk=1 ;; *) talk= ;; esac
@@ -25,13 +28,13 @@ elif [ -n "$talk" ] || [ "$(echo $installed | wc -w)" = 1 ]; then
   wanted=$installed
 else
   say "no MPI launcher started this. Run: mpirun -np 4 $0 ...; or one of these by name:"
-  for mpi in $installed; do say "  $here/hanpmpi_bench.$mpi"; done
+  for mpi in $installed; do say "  $here/$name.$mpi"; done
   exit 2
 fi
 
 unset HANPMPI_BENCH_MPI # the library would take it for a setting of its own that it does not know
 for mpi in $wanted; do
-  case " $installed " in *" $mpi "*) exec "$here/hanpmpi_bench.$mpi" "$@" ;; esac
+  case " $installed " in *" $mpi "*) exec "$here/$name.$mpi" "$@" ;; esac
 done
 say "started by a launcher of $wanted, but only this is installed:$installed. Launch it with the mpirun of one of these,"
 say "or build hanpmpi with the mpicc of that MPI in PATH. HANPMPI_BENCH_MPI=NAME overrides what the launcher says."

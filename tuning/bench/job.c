@@ -1,6 +1,7 @@
 #include "job.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +14,9 @@ void bench_abort(const char *format, ...)
     va_list arguments;
 
     va_start(arguments, format);
-    fputs("hanpmpi_bench: ", stderr);
+    /* hanpmpi_bench.openmpi, as hanpmpi_bench */
+    fprintf(stderr, "%.*s: ", (int)strcspn(program_invocation_short_name, "."),
+            program_invocation_short_name);
     vfprintf(stderr, format, arguments);
     fputc('\n', stderr);
     va_end(arguments);

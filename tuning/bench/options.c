@@ -1,7 +1,6 @@
 #include "options.h"
 
 #include <argp.h>
-#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +8,7 @@
 
 #include "hanpmpi/hanpmpi.h"
 #include "measure.h"
+#include "numbers.h"
 
 enum {
     KEY_HELP = 256,
@@ -135,41 +135,6 @@ typedef struct {
 /* An error by which the reading ends: argp_error does not return from the program here. */
 #define BAD(state, ...) (argp_error(state, __VA_ARGS__), EINVAL)
 
-static bool read_size(const char *text, size_t *bytes)
-{
-    char *end;
-    unsigned shift = 0;
-
-    errno = 0;
-    if (!isdigit((unsigned char)*text))
-        return false;
-    const unsigned long long value = strtoull(text, &end, 10);
-    if (*end) {
-        const char *unit = strchr("KMG", toupper((unsigned char)*end));
-        if (!unit)
-            return false;
-        shift = 10 * (unsigned)(unit - (const char *)strchr("KMG", 'K') + 1);
-        end++;
-    }
-    *bytes = (size_t)value << shift;
-    return !*end && !errno && value <= (SIZE_MAX >> 4) >> shift;
-}
-
-static bool read_real(const char *text, double least, double most, double *value)
-{
-    char *end;
-    *value = strtod(text, &end);
-    return end != text && !*end && *value >= least && *value <= most;
-}
-
-static bool read_whole(const char *text, long long least, long long most, long long *value)
-{
-    char *end;
-    errno = 0;
-    *value = strtoll(text, &end, 10);
-    return end != text && !*end && !errno && *value >= least && *value <= most;
-}
-
 static error_t read_collectives(reader_t *reader, const char *argument, struct argp_state *state)
 {
     bench_options_t *options = reader->options;
@@ -211,7 +176,7 @@ static error_t read_skews(reader_t *reader, const char *argument, struct argp_st
     options->skew_count = 0;
     for (char *word = strtok_r(list, ",", &rest); word; word = strtok_r(NULL, ",", &rest))
         if (options->skew_count == BENCH_SKEWS_MAX ||
-            !read_real(word, 0.001, 1000, &options->skews[options->skew_count++]))
+            !bench_read_real(word, 0.001, 1000, &options->skews[options->skew_count++]))
             return BAD(state, "--skew %s: accepted is a list of at most %d multiples from 0.001 to 1000",
                        word, BENCH_SKEWS_MAX);
     return 0;
@@ -247,7 +212,7 @@ static error_t read_range(reader_t *reader, const char *text, struct argp_state 
     error_t error = 0;
 
     snprintf(low, sizeof low, "%.*s", (int)(colon - text), text);
-    if (!read_size(low, &first) || !read_size(colon + 1, &last) || first > last)
+    if (!bench_read_size(low, &first) || !bench_read_size(colon + 1, &last) || first > last)
         return BAD(state,
                    "--bytes %s: accepted are MIN:MAX with MIN <= MAX, in bytes with K, M or G, or a list",
                    text);
@@ -275,7 +240,7 @@ static error_t read_sizes(reader_t *reader, struct argp_state *state)
     else
         for (char *word = strtok_r(list, ",", &rest); word && !error; word = strtok_r(NULL, ",", &rest)) {
             size_t bytes;
-            error = read_size(word, &bytes)
+            error = bench_read_size(word, &bytes)
                         ? add_size(reader, bytes, state)
                         : BAD(state, "--bytes %s: accepted are whole numbers of bytes with K, M or G", word);
         }
@@ -376,7 +341,7 @@ static error_t read_option(int key, char *argument, struct argp_state *state)
         reader->bytes = argument;
         return 0;
     case KEY_FACTOR:
-        return read_real(argument, 1.01, 1e9, &reader->factor)
+        return bench_read_real(argument, 1.01, 1e9, &reader->factor)
                    ? 0
                    : BAD(state, "--factor %s: accepted are 1.01 and more", argument);
     case 'd':
@@ -390,7 +355,7 @@ static error_t read_option(int key, char *argument, struct argp_state *state)
     case 'R':
         if (strcmp(argument, "rotate") == 0)
             options->root = BENCH_ROTATE;
-        else if (read_whole(argument, 0, reader->size - 1, &whole))
+        else if (bench_read_whole(argument, 0, reader->size - 1, &whole))
             options->root = (int)whole;
         else
             return BAD(state, "--root %s: accepted are 0 to %d, and rotate", argument, reader->size - 1);
@@ -402,7 +367,7 @@ static error_t read_option(int key, char *argument, struct argp_state *state)
                    ? 0
                    : BAD(state, "--buffers %s: accepted are warm, cold, both", argument);
     case KEY_COLD_BYTES:
-        return read_size(argument, &options->cold_bytes) && options->cold_bytes
+        return bench_read_size(argument, &options->cold_bytes) && options->cold_bytes
                    ? 0
                    : BAD(state, "--cold-bytes %s: accepted are whole numbers of bytes from 1, with K, M or G",
                          argument);
@@ -411,7 +376,7 @@ static error_t read_option(int key, char *argument, struct argp_state *state)
     case KEY_SKEW:
         return read_skews(reader, argument, state);
     case KEY_SEED:
-        if (!read_whole(argument, 0, INT64_MAX, &whole))
+        if (!bench_read_whole(argument, 0, INT64_MAX, &whole))
             return BAD(state, "--seed %s: accepted are whole numbers from 0", argument);
         options->seed = (uint64_t)whole;
         return 0;
@@ -426,16 +391,16 @@ static error_t read_option(int key, char *argument, struct argp_state *state)
                    ? 0
                    : BAD(state, "--sync %s: accepted are host, library", argument);
     case 's':
-        return read_real(argument, 0.001, 86400, &options->seconds)
+        return bench_read_real(argument, 0.001, 86400, &options->seconds)
                    ? 0
                    : BAD(state, "--seconds %s: accepted are 0.001 to 86400", argument);
     case 'n':
-        if (!read_whole(argument, 1, BENCH_REPEAT_MAX, &whole))
+        if (!bench_read_whole(argument, 1, BENCH_REPEAT_MAX, &whole))
             return BAD(state, "--repeat %s: accepted are 1 to %d", argument, BENCH_REPEAT_MAX);
         options->repeat = (int)whole;
         return 0;
     case KEY_WARMUP:
-        if (!read_whole(argument, 1, 1000, &whole))
+        if (!bench_read_whole(argument, 1, 1000, &whole))
             return BAD(state, "--warmup %s: accepted are 1 to 1000", argument);
         options->warmup = (int)whole;
         return 0;

@@ -1,0 +1,249 @@
+#!/usr/bin/env python3
+"""Tests of hanpmpi_tune: what it writes is complete and valid, and it can be ended at any time. No test looks at how fast something was.
+
+usage: test_tune.py --program hanpmpi_tune.<mpi> --library libhanpmpi.so --run "mpirun words" CASE   (CASES below)
+"""
+import argparse
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+RANKS = 4
+SIZES = [4, 4096, 65536]
+SMALL = ["-c", "bcast,allreduce", "-b", "4,4K,64K", "--segments", "4K,64K", "--repeat", "1"]
+# So much that it is ended before it is done.
+LONG = ["-c", "bcast,reduce,allreduce", "-b", "4:64K", "--repeat", "8", "--search", "exhaustive"]
+
+
+def check(condition, *what):
+    if not condition:
+        sys.exit(" ".join(["FAILED:"] + [str(word) for word in what]))
+
+
+class Tune:
+    def __init__(self, args):
+        self.args = args
+        self.folder = tempfile.TemporaryDirectory()
+        self.rules = os.path.join(self.folder.name, "rules.json")
+        self.journal = self.rules + ".journal"
+        self.results = os.path.join(self.folder.name, "tune.json")
+
+    def start(self, options, library=True):
+        env = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+               "HANPMPI_TOPOLOGY": "node:2 core:2"}
+        objects = ([self.args.library] if library else []) + ([self.args.helper] if self.args.helper else [])
+        if objects:
+            env["LD_PRELOAD"] = ":".join(objects)
+        command = self.args.run.split() + ["-np", str(RANKS), self.args.program, "-o", self.rules] + options
+        return subprocess.Popen(command, env=env, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+    def finish(self, process, code=0):
+        """Its two outputs."""
+        out, err = process.communicate(timeout=250)
+        check(process.returncode == code, "exit code", process.returncode, out, err)
+        return out, err
+
+    def run(self, options, code=0, library=True):
+        return self.finish(self.start(options, library), code)
+
+    def documents(self):
+        with open(self.rules) as rules, open(self.results) as results:
+            return json.load(rules), json.load(results)
+
+    def lines(self):
+        """Of the journal, whole ones."""
+        if not os.path.exists(self.journal):
+            return []
+        with open(self.journal) as file:
+            return [json.loads(line) for line in file.read().split("\n")[:-1]]
+
+    def wait_for(self, process, lines):
+        while len(self.lines()) < lines:
+            if process.poll() is not None:
+                check(False, "it ended before it could be ended", *process.communicate())
+            time.sleep(0.02)
+
+    def ranks(self):
+        """The processes that have this test's file on their command line, without the launcher."""
+        found = []
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open(f"/proc/{pid}/cmdline", "rb") as file:
+                    words = file.read().decode().split("\0")
+            except OSError:
+                continue
+            if words[0].endswith(os.path.basename(self.args.program)) and self.rules in words:
+                found.append(int(pid))
+        return found
+
+
+def check_rules(rules, collectives, least, most):
+    """The format, and that every collective's rules cover the sizes without a gap."""
+    check(rules["version"] == 1, rules)
+    for collective in collectives:
+        mine = [rule for rule in rules["rules"] if rule["collective"] == collective]
+        check(mine and mine[0]["bytes"][0] == least and mine[-1]["bytes"][1] == most, collective, mine)
+        for rule, following in zip(mine, mine[1:]):
+            check(rule["bytes"][1] + 1 == following["bytes"][0], "gap", rule, following)
+        for rule in mine:
+            check(rule["nodes"] == [2, 2] and rule["ranks_per_node"] == [2, 2], rule)
+            check(rule["bytes"][0] <= rule["bytes"][1], rule)
+            check(rule["algorithm"] in ("native", "han"), rule)
+            check(re.fullmatch(r"\d+ us(, host \d+ us)?", rule["comment"]), rule)
+            if rule["algorithm"] == "han":
+                check(rule["segment_bytes"] in (4096, 65536), rule)
+                check(rule["shapes"].startswith("node:") and rule["modules"].startswith("node:p2p "), rule)
+                check(rule["trees"] in (1, 16) and rule["leaders"] == 1 and rule["between_nodes"], rule)
+
+
+def check_results(results, collectives, searches):
+    check(results["program"] == "hanpmpi_tune" and results["version"] and results["mpi"] and results["machine"], results)
+    check(re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", results["date"]), results["date"])
+    check(results["layout"] == {"nodes": 2, "ranks_per_node": [2, 2], "ranks": RANKS}, results["layout"])
+    names = {(c["collective"], c["id"]) for c in results["configurations"]}
+    check(len(names) == len(results["configurations"]), "an id is there twice")
+    for kind in ("measured", "predicted", "choices", "tasks"):
+        for row in results[kind]:
+            check((row["collective"], row["configuration"]) in names and row["us"] > 0, kind, row)
+    check([s["name"] for s in results["searches"]] == searches, results["searches"])
+    for search in results["searches"]:
+        check(search["seconds"] > 0 and search["measurements"] > 0 and search["complete"], search)
+        for collective in collectives:
+            sizes = [c["bytes"] for c in results["choices"] if (c["search"], c["collective"]) == (search["name"], collective)]
+            check(sizes == SIZES, search, sizes)
+    check(len(results["host"]) == len(collectives) * len(SIZES), results["host"])
+
+
+def complete(tune):
+    """The default search: rules, figures, the table; no journal is left."""
+    out, _ = tune.run(SMALL)
+    rules, results = tune.documents()
+    check_rules(rules, ["bcast", "allreduce"], 1, 65536)
+    check_results(results, ["bcast", "allreduce"], ["task+heuristic"])
+    check(not os.path.exists(tune.journal), "the journal is still there")
+    for words in ("bcast", "allreduce", "64 KiB", "host us", "task+heuristic"):
+        check(words in out, words, out)
+    check("reduce\n" not in out.replace("allreduce\n", ""), out)
+
+
+def compare(tune):
+    """All four: what each chose is measured beside the best; both models' predictions are there."""
+    out, _ = tune.run(SMALL + ["--compare"])
+    rules, results = tune.documents()
+    check_rules(rules, ["bcast", "allreduce"], 1, 65536)
+    searches = ["exhaustive", "heuristic", "task", "task+heuristic"]
+    check_results(results, ["bcast", "allreduce"], searches)
+    check(all(choice["best_us"] > 0 for choice in results["choices"]), results["choices"])
+    measurements = {search["name"]: search["measurements"] for search in results["searches"]}
+    check(measurements["heuristic"] < measurements["exhaustive"], measurements)
+    check(measurements["task+heuristic"] < measurements["task"], measurements)
+    check({p["model"] for p in results["predicted"]} == {"events", "lockstep"}, results["predicted"])
+    check({t["task"] for t in results["tasks"]} == set("ib sb sbib sr irsr ibirsr sbibirsr sbibir".split()), results["tasks"])
+    for words in ("within 5%", "events", "lock-step"):
+        check(words in out, words, out)
+
+
+def resume(tune):
+    """Killed in the middle: what was measured is not measured again."""
+    options = SMALL[:-1] + ["20", "--search", "exhaustive"]
+    process = tune.start(options)
+    tune.wait_for(process, 12)
+    for pid in tune.ranks():
+        os.kill(pid, signal.SIGKILL)
+    process.communicate()
+    before = [line for line in tune.lines()[1:] if line["kind"] == "direct" and line["us"]]
+    check(len(before) >= 5 and not os.path.exists(tune.rules), before)
+    _, err = tune.run(SMALL + ["--search", "exhaustive"], code=2) # another --repeat
+    check("--restart" in err, err)
+    tune.run(options)
+    rules, results = tune.documents()
+    check_rules(rules, ["bcast", "allreduce"], 1, 65536)
+    check_results(results, ["bcast", "allreduce"], ["exhaustive"])
+    after = {(m["collective"], m["configuration"], m["bytes"]): m["us"] for m in results["measured"]}
+    for line in before:
+        us = after[line["collective"], line["configuration"], line["bytes"]]
+        check(abs(us - line["us"][0]) <= 1e-5 * us, "measured again", line, us)
+
+
+def dry_run(tune):
+    """The plan; nothing is measured or written."""
+    out, _ = tune.run(SMALL + ["--dry-run", "--compare"])
+    check(os.listdir(tune.folder.name) == [], os.listdir(tune.folder.name))
+    for words in ("2 nodes, 2 to 2 ranks", "3 sizes: 4 4K 64K", "han-chain-shm-4K 64K", "Heuristics:", "about 0:"):
+        check(words in out, words, out)
+    for search in ("exhaustive", "heuristic", "task", "task+heuristic"):
+        check(re.search(rf"^{re.escape(search)} +[1-9]\d* measurements, 0:", out, re.M), search, out)
+
+
+def check_ended(tune, out, err):
+    """What is there is consistent, and the journal is kept."""
+    rules, results = tune.documents()
+    check("start again with the same options" in err and "ended before it was done" in out, out, err)
+    check(len(tune.lines()) > 1 and not results["searches"][0]["complete"], results["searches"])
+    chosen = {(c["collective"], c["bytes"]) for c in results["choices"]}
+    for rule in rules["rules"]:
+        check((rule["collective"], rule["bytes"][1]) in chosen or (rule["collective"], rule["bytes"][1] + 1) in chosen, rule, chosen)
+
+
+def budget(tune):
+    out, err = tune.run(LONG + ["--seconds", "3"])
+    check("the time is up" in err, err)
+    check_ended(tune, out, err)
+
+
+def ended_by_signal(tune):
+    process = tune.start(LONG)
+    tune.wait_for(process, 40)
+    for pid in tune.ranks():
+        os.kill(pid, signal.SIGTERM)
+    out, err = tune.finish(process)
+    check("ended by a signal" in err, err)
+    check_ended(tune, out, err)
+
+
+def bad_options(tune):
+    for words in (["--bytes", "3"], ["--bytes", "8,4"], ["--segments", "5"], ["--search", "all"], ["--between", "star"],
+                  ["--modules", "disk"], ["--trees", "17"], ["--repeat", "0"], ["stray"]):
+        _, err = tune.run(words, code=2)
+        check("accepted" in err, words, err)
+
+
+def without_library(tune):
+    _, err = tune.run(SMALL, code=2, library=False)
+    check("LD_PRELOAD" in err, err)
+
+
+def man_page(tune):
+    """Every option of --help is in the manual page."""
+    text = subprocess.run([tune.args.program, "--help"], capture_output=True, text=True, check=True).stdout
+    options = set(re.findall(r"^ +(?:-\w, +)?(--[a-z-]+)", text, re.M))
+    with open(os.path.join(ROOT, "docs", "hanpmpi_tune.1")) as file:
+        page = file.read().replace("\\-", "-")
+    check(len(options) > 15, text)
+    for option in options:
+        check(option in page, option, "is not in docs/hanpmpi_tune.1")
+
+
+CASES = {"complete": complete, "compare": compare, "resume": resume, "dry_run": dry_run, "budget": budget, "signal": ended_by_signal,
+         "bad_options": bad_options, "without_library": without_library, "man_page": man_page}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("case", choices=CASES)
+    parser.add_argument("--program", help="hanpmpi_tune.<mpi>")
+    parser.add_argument("--library", help="libhanpmpi.so")
+    parser.add_argument("--run", default="mpirun", help="the launcher and its options")
+    parser.add_argument("--helper", default="", help="preloaded into every rank")
+    tune = Tune(parser.parse_args())
+    CASES[tune.args.case](tune)
+
+
+if __name__ == "__main__":
+    main()

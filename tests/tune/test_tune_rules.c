@@ -1,0 +1,188 @@
+/* test_tune_rules: from choices at sizes to ranges; crossing points against a made-up clock; the file. */
+#include <jansson.h>
+
+#include "fixture.h"
+#include "tune/crossing.h"
+#include "tune/rules.h"
+
+static size_t asked[16];
+static int asked_count;
+
+/* The upper configuration is faster from 50000 bytes on. */
+static int upper_from_50000(void *context, size_t bytes)
+{
+    int *answers = context;
+    asked[asked_count++] = bytes;
+    return (*answers)-- > 0 ? bytes >= 50000 : -1;
+}
+
+static void test_crossing(void **state)
+{
+    int many = 100, few = 1;
+    (void)state;
+
+    asked_count = 0;
+    assert_int_equal(tune_crossing(32768, 65536, 4, 3, upper_from_50000, &many), 53248);
+    assert_int_equal(asked_count, 3);
+    assert_int_equal(asked[0], 49152);
+    assert_int_equal(asked[1], 57344);
+    assert_int_equal(asked[2], 53248);
+    assert_int_equal(tune_crossing(32768, 65536, 4, 0, upper_from_50000, &many), 65536);
+    assert_int_equal(tune_crossing(32768, 65536, 4, 3, upper_from_50000, &few), 65536); /* no time for more */
+    assert_int_equal(tune_crossing(4, 8, 4, 3, upper_from_50000, &many), 8); /* nothing is between them */
+    assert_in_range(tune_crossing(32768, 65536, 4, 20, upper_from_50000, &many), 50000, 50003);
+}
+
+/* Chains overtake the MPI's own at 3000 bytes. */
+static double crossing_clock(const tune_key_t *key, const tune_config_t *config)
+{
+    return config->algorithm == TUNE_NATIVE ? (double)key->bytes : 1500 + (double)key->bytes / 2;
+}
+
+static void set(const fixture_t *fixture, tune_search_t *search, int size, const char *id)
+{
+    search->choices[TUNE_BCAST][size] =
+        (tune_choice_t){id ? fixture_config(fixture, TUNE_BCAST, id) : -1, 100.0 + size};
+}
+
+static void test_ranges(void **state)
+{
+    static tune_rules_t rules;
+    static double host_us[TUNE_COLLECTIVES][TUNE_SIZES_MAX];
+    fixture_t fixture;
+    tune_search_t search;
+    (void)state;
+
+    fixture_init(&fixture, 4, WORDS("--collective=bcast", "--bytes=4,1K,2K,4K,8K,16K,32K", "--steps=2"),
+                 crossing_clock);
+    memset(&search, -1, sizeof search);
+    set(&fixture, &search, 0, "native");
+    set(&fixture, &search, 1, NULL); /* not done; the same choice on both sides */
+    set(&fixture, &search, 2, "native");
+    set(&fixture, &search, 3, "han-chain-shm-4K");
+    set(&fixture, &search, 4, "han-chain-shm-4K");
+    set(&fixture, &search, 5, "han-linear-shm-16K");
+    set(&fixture, &search, 6, NULL);
+    host_us[TUNE_BCAST][5] = 500;
+    tune_rules_make(&rules, &fixture.lab, &search, host_us);
+
+    assert_int_equal(rules.count, 3);
+    assert_int_equal(rules.rules[0].from, 1);  /* the smallest size speaks for all below */
+    assert_int_equal(rules.rules[0].to, 3071); /* at 3072 chains are faster, at 2560 not */
+    assert_int_equal(rules.rules[1].from, 3072);
+    assert_int_equal(rules.rules[2].to, 16384);
+    assert_int_equal(rules.rules[2].from, rules.rules[1].to + 1);
+    assert_true(rules.rules[2].host_us == 500);
+
+    set(&fixture, &search, 4,
+        NULL); /* other choices around what was not done: nothing is said of what is between */
+    tune_rules_make(&rules, &fixture.lab, &search, host_us);
+    assert_int_equal(rules.count, 3);
+    assert_int_equal(rules.rules[1].to, 4096);
+    assert_int_equal(rules.rules[2].from, 16384);
+    fixture_fini(&fixture);
+}
+
+/* A size of one segment does not care for the segment's size: the next size's will do. */
+static void test_one_segment_is_no_boundary(void **state)
+{
+    static tune_rules_t rules;
+    static double host_us[TUNE_COLLECTIVES][TUNE_SIZES_MAX];
+    fixture_t fixture;
+    tune_search_t search;
+    (void)state;
+
+    fixture_init(&fixture, 4, WORDS("--collective=bcast", "--bytes=4K,8K"), crossing_clock);
+    memset(&search, -1, sizeof search);
+    set(&fixture, &search, 0, "han-linear-shm-4K");
+    set(&fixture, &search, 1, "han-linear-shm-16K");
+    tune_rules_make(&rules, &fixture.lab, &search, host_us);
+    assert_int_equal(rules.count, 1);
+    assert_string_equal(fixture.lists[TUNE_BCAST].configs[rules.rules[0].config].id, "han-linear-shm-16K");
+    assert_int_equal(rules.rules[0].from, 4096);
+    assert_int_equal(rules.rules[0].to, 8192);
+    fixture_fini(&fixture);
+}
+
+static double known_101(const void *context, tune_collective_t collective, int config, int size)
+{
+    (void)context;
+    (void)collective;
+    (void)config;
+    return size == 1 ? 101 * 1.019 : 200;
+}
+
+static void test_smoothing(void **state)
+{
+    fixture_t fixture;
+    tune_search_t search;
+    (void)state;
+
+    fixture_init(&fixture, 4, WORDS("--collective=bcast", "--bytes=4,8,16"), crossing_clock);
+    memset(&search, -1, sizeof search);
+    set(&fixture, &search, 0, "native");
+    set(&fixture, &search, 1, "han-linear-shm-4K"); /* 101 us, the one before 102.9 */
+    set(&fixture, &search, 2, "han-linear-shm-4K"); /* 102 us, the one before 200 */
+    tune_rules_smooth(&fixture.options, &search, known_101, NULL);
+    assert_int_equal(search.choices[TUNE_BCAST][1].config, 0);
+    assert_true(search.choices[TUNE_BCAST][2].config != 0);
+    fixture_fini(&fixture);
+}
+
+static void test_file(void **state)
+{
+    char name[] = "/tmp/hp_test_tune_rules.XXXXXX";
+    static tune_rules_t rules;
+    const char *collective, *algorithm, *shapes, *modules, *between, *comment;
+    json_int_t segment, from, to;
+    int version, nodes[2], ranks[2], trees, leaders;
+    fixture_t fixture;
+    (void)state;
+
+    fixture_init(&fixture, 4, WORDS("--collective=bcast"), crossing_clock);
+    rules.count = 2;
+    rules.rules[0] = (tune_rule_t){TUNE_ALLREDUCE, 1, 99, 0, 12, 0};
+    rules.rules[1] = (tune_rule_t){
+        TUNE_ALLREDUCE, 100, 200, fixture_config(&fixture, TUNE_ALLREDUCE, "han-chain-t16-shm-64K"),
+        365.2,          3700};
+    const int file = mkstemp(name);
+    assert_true(file >= 0);
+    assert_true(tune_rules_write(&rules, fixture.lists, &fixture.layout, name));
+    json_t *document = json_load_file(name, 0, NULL);
+    assert_non_null(document);
+    assert_int_equal(
+        json_unpack(document,
+                    "{s:i, s:[{s:s, s:[I, I]}, {s:s, s:[i, i], s:[i, i], s:[I, I], s:s, s:I, s:s, "
+                    "s:s, s:s, s:i, s:i, s:s}]}",
+                    "version", &version, "rules", "algorithm", &algorithm, "bytes", &from, &to, "collective",
+                    &collective, "nodes", &nodes[0], &nodes[1], "ranks_per_node", &ranks[0], &ranks[1],
+                    "bytes", &from, &to, "algorithm", &algorithm, "segment_bytes", &segment, "shapes",
+                    &shapes, "modules", &modules, "between_nodes", &between, "trees", &trees, "leaders",
+                    &leaders, "comment", &comment),
+        0);
+    assert_int_equal(version, 1);
+    assert_string_equal(collective, "allreduce");
+    assert_string_equal(algorithm, "han");
+    assert_true(nodes[0] == 4 && nodes[1] == 4 && ranks[0] == 4 && ranks[1] == 4 && from == 100 && to == 200);
+    assert_true(segment == 65536 && trees == 16 && leaders == 1);
+    assert_string_equal(between, "tree");
+    assert_string_equal(comment, "365 us, host 3700 us");
+    assert_int_equal(strncmp(shapes, "node:chain ", 11), 0);
+    assert_int_equal(strncmp(modules, "node:p2p ", 9), 0);
+    json_decref(document);
+    assert_int_equal(remove(name), 0);
+    assert_false(tune_rules_write(&rules, fixture.lists, &fixture.layout, "/nowhere/rules.json"));
+    fixture_fini(&fixture);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_crossing),
+        cmocka_unit_test(test_ranges),
+        cmocka_unit_test(test_one_segment_is_no_boundary),
+        cmocka_unit_test(test_smoothing),
+        cmocka_unit_test(test_file),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

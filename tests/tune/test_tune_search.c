@@ -1,0 +1,208 @@
+/* test_tune_search: the four searches on a machine whose times are known exactly. */
+#include "fixture.h"
+#include "tune/work.h"
+
+/* A pipeline: a latency, a hop more for chains, and a steady time a segment. The MPI's own is fast for short
+ * messages. What is odd on purpose: single_copy is slow, so shm is always the choice. */
+static double pipeline_clock(const tune_key_t *key, const tune_config_t *config)
+{
+    const double bytes = (double)key->bytes, segment = (double)config->segment_bytes;
+
+    if (config->algorithm == TUNE_NATIVE)
+        return 10 + bytes * 0.05;
+    const double hops = config->way == TUNE_WAY_CHAIN ? 3 : config->way == TUNE_WAY_LINEAR ? 1 : 2;
+    const double sends = config->way == TUNE_WAY_CHAIN ? 1 : config->way == TUNE_WAY_LINEAR ? 3 : 2;
+    const double segments = bytes > segment ? bytes / segment : 1, part = bytes > segment ? segment : bytes;
+    const double us = (hops + segments - 1) * (30 + sends * part * 0.0084);
+    return config->inside == TUNE_INSIDE_SINGLE_COPY ? 3 * us : us;
+}
+
+static void run(fixture_t *fixture, tune_search_id_t id, tune_search_t *search)
+{
+    tune_curves_t curves;
+    tune_curves_init(&curves, fixture->lists);
+    tune_search_run(&fixture->lab, id, search, &curves);
+    tune_curves_fini(&curves);
+}
+
+static double best_us(const fixture_t *fixture, int size)
+{
+    double best = 1e30;
+    for (int i = 0; i < fixture->lists[TUNE_BCAST].count; i++) {
+        const tune_key_t key = {.bytes = fixture->options.bytes[size]};
+        const double us = pipeline_clock(&key, &fixture->lists[TUNE_BCAST].configs[i]);
+        best = us < best ? us : best;
+    }
+    return best;
+}
+
+/* At most `share` above the best at every size. */
+static void check_choices(const fixture_t *fixture, const tune_search_t *search, double share)
+{
+    assert_true(search->complete);
+    for (int size = 0; size < fixture->options.size_count; size++) {
+        const tune_choice_t *choice = &search->choices[TUNE_BCAST][size];
+        const tune_key_t key = {.bytes = fixture->options.bytes[size]};
+        assert_true(choice->config >= 0);
+        const double us = pipeline_clock(&key, &fixture->lists[TUNE_BCAST].configs[choice->config]);
+        if (us > (1 + share) * best_us(fixture, size))
+            fail_msg("%zu bytes: %s takes %.1f us, the best %.1f", key.bytes,
+                     fixture->lists[TUNE_BCAST].configs[choice->config].id, us, best_us(fixture, size));
+        assert_int_equal(search->choices[TUNE_REDUCE][size].config, -1); /* not asked for */
+    }
+}
+
+static void test_all_find_the_best(void **state)
+{
+    const struct {
+        tune_search_id_t id;
+        double share; /* what it may be off */
+    } cases[] = {{TUNE_SEARCH_EXHAUSTIVE, 0},
+                 {TUNE_SEARCH_TASK, 0.01},
+                 {TUNE_SEARCH_HEURISTIC, 0.2},
+                 {TUNE_SEARCH_TASK_HEURISTIC, 0.2}};
+    (void)state;
+
+    for (unsigned i = 0; i < ARRAY_LENGTH(cases); i++) {
+        fixture_t fixture;
+        tune_search_t search;
+        fixture_init(&fixture, 4, WORDS("--collective=bcast"), pipeline_clock);
+        run(&fixture, cases[i].id, &search);
+        check_choices(&fixture, &search, cases[i].share);
+        fixture_fini(&fixture);
+    }
+}
+
+/* What they cost: HAN, figure 8; both shares with a third of it to spare for noise. */
+static void test_costs(void **state)
+{
+    fixture_t fixture;
+    tune_search_t searches[TUNE_SEARCHES];
+    (void)state;
+
+    fixture_init(&fixture, 4, WORDS("--collective=bcast,allreduce"), pipeline_clock);
+    for (int id = 0; id < TUNE_SEARCHES; id++)
+        run(&fixture, (tune_search_id_t)id, &searches[id]);
+    const double all = searches[TUNE_SEARCH_EXHAUSTIVE].cost.seconds;
+    assert_true(searches[TUNE_SEARCH_HEURISTIC].cost.seconds < 0.27 * all);
+    assert_true(searches[TUNE_SEARCH_TASK].cost.seconds < 0.17 * all);
+    assert_true(searches[TUNE_SEARCH_TASK_HEURISTIC].cost.seconds < 0.04 * all);
+    fixture_fini(&fixture);
+}
+
+/* What two searches share is measured once and paid by both. */
+static void test_measurements_are_shared(void **state)
+{
+    fixture_t fixture;
+    tune_search_t first, second;
+    (void)state;
+
+    fixture_init(&fixture, 4, WORDS("--collective=bcast", "--bytes=4,64K"), pipeline_clock);
+    run(&fixture, TUNE_SEARCH_EXHAUSTIVE, &first);
+    assert_int_equal(fixture.measured, first.cost.measurements);
+    run(&fixture, TUNE_SEARCH_HEURISTIC, &second);
+    assert_int_equal(fixture.measured, first.cost.measurements);
+    assert_true(second.cost.measurements > 0 && second.cost.measurements < first.cost.measurements);
+    fixture_fini(&fixture);
+}
+
+/* Out of time: whole sizes only, from both ends inwards. */
+static void test_broken_off(void **state)
+{
+    fixture_t fixture;
+    tune_search_t search;
+    int done = 0;
+    (void)state;
+
+    fixture_init(&fixture, 4, WORDS("--collective=bcast", "--bytes=4:1M"), pipeline_clock);
+    fixture.most = 100;
+    run(&fixture, TUNE_SEARCH_EXHAUSTIVE, &search);
+    assert_false(search.complete);
+    for (int size = 0; size < fixture.options.size_count; size++)
+        done += search.choices[TUNE_BCAST][size].config >= 0;
+    assert_in_range(done, 2, fixture.options.size_count - 1);
+    assert_true(search.choices[TUNE_BCAST][0].config >= 0);
+    assert_true(search.choices[TUNE_BCAST][fixture.options.size_count - 1].config >= 0);
+    fixture.most = 0;
+    run(&fixture, TUNE_SEARCH_TASK, &search);
+    assert_false(search.complete);
+    for (int size = 0; size < fixture.options.size_count; size++) /* nobody knows what the MPI takes */
+        assert_int_equal(search.choices[TUNE_BCAST][size].config, -1);
+    fixture_fini(&fixture);
+}
+
+static double passing_clock(const tune_key_t *key, const tune_config_t *config)
+{
+    (void)key;
+    return config->algorithm == TUNE_NATIVE ? 5 : 4;
+}
+
+/* What the library does not run is no choice. */
+static void measure_passed(void *context, tune_record_t *record)
+{
+    fixture_measure(context, record);
+    const fixture_t *fixture = context;
+    if (fixture->lists[record->key.collective].configs[record->key.config].algorithm == TUNE_HAN)
+        record->count = 0;
+}
+
+static void test_passed_through(void **state)
+{
+    (void)state;
+    for (int id = 0; id < TUNE_SEARCHES; id++) {
+        fixture_t fixture;
+        tune_search_t search;
+        fixture_init(&fixture, 4, WORDS("--collective=bcast", "--bytes=4,1M"), passing_clock);
+        fixture.lab.measure = measure_passed;
+        run(&fixture, (tune_search_id_t)id, &search);
+        assert_int_equal(search.choices[TUNE_BCAST][0].config, 0);
+        assert_int_equal(search.choices[TUNE_BCAST][1].config, 0);
+        fixture_fini(&fixture);
+    }
+}
+
+static void test_priority(void **state)
+{
+    int order[9];
+    const int expected[] = {8, 0, 4, 2, 6, 1, 3, 5, 7};
+    (void)state;
+
+    tune_priority(9, order);
+    assert_memory_equal(order, expected, sizeof expected);
+    tune_priority(1, order);
+    assert_int_equal(order[0], 0);
+}
+
+/* The estimate of a plan is a meter like any other. */
+static void test_plan(void **state)
+{
+    fixture_t fixture;
+    tune_search_t search;
+    tune_estimator_t estimator;
+    (void)state;
+
+    fixture_init(&fixture, 4, WORDS("--collective=allreduce"), pipeline_clock);
+    estimator = (tune_estimator_t){
+        .options = &fixture.options, .lists = fixture.lists, .rates = tune_rates_default(&fixture.layout)};
+    fixture.lab.measure = tune_estimator_measure;
+    fixture.lab.meter = &estimator;
+    run(&fixture, TUNE_SEARCH_EXHAUSTIVE, &search);
+    assert_true(search.complete);
+    assert_int_equal(estimator.measurements, search.cost.measurements);
+    assert_true(estimator.seconds > 0.1 && estimator.seconds < 1000);
+    fixture_fini(&fixture);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_all_find_the_best),
+        cmocka_unit_test(test_costs),
+        cmocka_unit_test(test_measurements_are_shared),
+        cmocka_unit_test(test_broken_off),
+        cmocka_unit_test(test_passed_through),
+        cmocka_unit_test(test_priority),
+        cmocka_unit_test(test_plan),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,352 @@
+/* hanpmpi_tune: finds the best configuration of the library for each collective and size on the nodes and
+ * ranks it runs on, and writes rules. --help tells how to use it, docs/hanpmpi_tune.1 too.
+ *
+ * The parts: options (what is asked for) · layout, space (what could run) · heuristics (what is worth a
+ * try) · model (from short messages to long ones) · lab, book (measurements, made once) · search (the four
+ * searches) · crossing, rules (from choices to ranges) · work (all of these in order) · runner (measures;
+ * the only one that calls MPI's collectives) · estimate (a clock for plans) · journal, progress, table,
+ * report_json (what is written). Rank 0 does all of it; the others do what its runner orders. */
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "bench/limits.h"
+#include "bench/machine.h"
+#include "journal.h"
+#include "progress.h"
+#include "report.h"
+#include "runner.h"
+
+enum { EXIT_WRONG = 1, EXIT_BAD_OPTION = 2 };
+
+static volatile sig_atomic_t interrupted;
+
+/* Everything of a run, on every rank. */
+typedef struct {
+    tune_options_t options;
+    bench_job_t job;
+    bench_machine_t machine;
+    tune_layout_t layout;
+    tune_rates_t limits; /* as measured */
+    tune_list_t lists[TUNE_COLLECTIVES];
+    tune_knowledge_t knowledge;
+} tune_t;
+
+/* What stands behind a lab that measures: rank 0. */
+typedef struct {
+    tune_progress_t progress;
+    tune_journal_t journal;
+    tune_estimator_t plan;
+    double started, seconds; /* seconds 0: no limit */
+} watcher_t;
+
+static double clock_seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* A second one ends the program: SA_RESETHAND. */
+static void on_signal(int number)
+{
+    (void)number;
+    interrupted = 1;
+}
+
+static void catch_signals(void)
+{
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND | SA_RESTART};
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+}
+
+static bool may_go_on(void *context)
+{
+    const watcher_t *watcher = context;
+    return !interrupted && (watcher->seconds <= 0 || clock_seconds() - watcher->started < watcher->seconds);
+}
+
+static void measured(void *context, const tune_record_t *record, bool is_new)
+{
+    watcher_t *watcher = context;
+
+    if (is_new)
+        tune_journal_add(&watcher->journal, record);
+    tune_progress_step(&watcher->progress, record->key.collective, record->key.bytes,
+                       tune_estimator_seconds(&watcher->plan, &record->key), is_new, clock_seconds());
+}
+
+/* ---- before ---- */
+
+static void find_layout(tune_t *tune)
+{
+    const char *topology = getenv("HANPMPI_TOPOLOGY");
+    int *node_of = bench_allocate((size_t)tune->job.size * sizeof *node_of);
+
+    if (!topology || !tune_layout_synthetic(topology, node_of, tune->job.size))
+        memcpy(node_of, tune->job.node_of, (size_t)tune->job.size * sizeof *node_of);
+    tune_layout_init(&tune->layout, node_of, tune->job.size);
+    free(node_of);
+    /* Rank 0's, for the environment may differ. */
+    BENCH_MPI(MPI_Bcast(&tune->layout, sizeof tune->layout, MPI_BYTE, 0, tune->job.sync));
+}
+
+/* One node: its ranks may all lead in turn; several: one each. */
+static void choose_leaders(tune_t *tune)
+{
+    tune_choices_t *choices = &tune->options.choices;
+    if (choices->leader_count)
+        return;
+    choices->leaders[choices->leader_count++] = 1;
+    if (tune->layout.nodes == 1)
+        choices->leaders[choices->leader_count++] = 16;
+}
+
+/* What nothing is known of keeps the default. */
+static double known(double measured, double by_default)
+{
+    return measured > 0 ? measured : by_default;
+}
+
+static void measure_limits(tune_t *tune)
+{
+    enum { COPY_BYTES = 1 << 20 };
+    const tune_rates_t guess = tune_rates_default(&tune->layout);
+    bench_limits_t limits;
+
+    bench_limits_measure(&tune->job, &limits);
+    tune->limits =
+        (tune_rates_t){.layout = tune->layout,
+                       .between_us = limits.link_latency_us,
+                       .inside_us = limits.node_latency_us,
+                       .link_bytes_per_us = 1e-6 * limits.link_bytes_per_second,
+                       .copy_bytes_per_us = 1e-6 * bench_copy_bandwidth(&tune->job, COPY_BYTES, 0)};
+    const bool one_node = tune->layout.nodes == 1;
+    tune->knowledge = (tune_knowledge_t){
+        .layout = tune->layout,
+        .latency_us = one_node ? known(tune->limits.inside_us, guess.inside_us)
+                               : known(tune->limits.between_us, guess.between_us),
+        .bytes_per_us = one_node ? known(tune->limits.copy_bytes_per_us, guess.copy_bytes_per_us)
+                                 : known(tune->limits.link_bytes_per_us, guess.link_bytes_per_us),
+        .choices = &tune->options.choices};
+}
+
+static tune_estimator_t make_estimator(const tune_t *tune)
+{
+    const tune_rates_t guess = tune_rates_default(&tune->layout);
+    return (tune_estimator_t){
+        .options = &tune->options,
+        .lists = tune->lists,
+        .rates = {.layout = tune->layout,
+                  .between_us = known(tune->limits.between_us, guess.between_us),
+                  .inside_us = known(tune->limits.inside_us, guess.inside_us),
+                  .link_bytes_per_us = known(tune->limits.link_bytes_per_us, guess.link_bytes_per_us),
+                  .copy_bytes_per_us = known(tune->limits.copy_bytes_per_us, guess.copy_bytes_per_us)}};
+}
+
+/* The searches on paper: what they would measure, and how long it would take. */
+static void make_plan(const tune_t *tune, tune_estimator_t *plan, tune_results_t *results)
+{
+    tune_lab_t lab;
+
+    *plan = make_estimator(tune);
+    tune_lab_init(&lab, &tune->options, tune->lists, &tune->knowledge);
+    lab.measure = tune_estimator_measure;
+    lab.meter = plan;
+    tune_work(&lab, tune_runner_has_lockstep(), results);
+    tune_lab_fini(&lab);
+}
+
+/* Configurations that differ in the segment's size alone on one line. */
+static void print_space(const tune_t *tune, tune_collective_t collective)
+{
+    const tune_list_t *list = &tune->lists[collective];
+    char segment[32];
+
+    printf("%s, %d configurations:", tune_collective_name(collective), list->count);
+    for (int i = 0; i < list->count; i++) {
+        const tune_config_t *config = &list->configs[i];
+        if (i > 0 && tune_space_same_base(config, config - 1)) {
+            tune_bytes_word(config->segment_bytes, segment);
+            printf(" %s", segment);
+        } else {
+            printf("\n  %s", config->id);
+        }
+    }
+    putchar('\n');
+}
+
+static void print_plan(const tune_t *tune, const tune_estimator_t *plan, const tune_results_t *results)
+{
+    const tune_options_t *options = &tune->options;
+    char duration[32], size[32];
+
+    printf("%d nodes, %d to %d ranks each\n", tune->layout.nodes, tune->layout.least_ranks,
+           tune->layout.most_ranks);
+    printf("%d sizes:", options->size_count);
+    for (int i = 0; i < options->size_count; i++) {
+        tune_bytes_word(options->bytes[i], size);
+        printf(" %s", size);
+    }
+    putchar('\n');
+    for (int collective = 0; collective < TUNE_COLLECTIVES; collective++)
+        if (options->collectives[collective])
+            print_space(tune, (tune_collective_t)collective);
+    puts("Heuristics:");
+    for (int i = 0; tune_heuristics_text(i); i++)
+        printf("  %s\n", tune_heuristics_text(i));
+    for (int id = 0; id < TUNE_SEARCHES; id++)
+        if (options->searches[id]) {
+            tune_duration_text(duration, results->searches[id].cost.seconds);
+            printf("%-16s %6d measurements, %s\n", tune_search_name((tune_search_id_t)id),
+                   results->searches[id].cost.measurements, duration);
+        }
+    tune_duration_text(duration, plan->seconds);
+    printf("With the host's times, crossing points%s: %d measurements, about %s\n",
+           options->compare ? ", lock-step tasks, evaluation" : "", plan->measurements, duration);
+}
+
+/* ---- the run ---- */
+
+static void library_version(char text[MPI_MAX_LIBRARY_VERSION_STRING])
+{
+    int length;
+    BENCH_MPI(MPI_Get_library_version(text, &length));
+    text[strcspn(text, ",\n")] = '\0'; /* "Open MPI v4.1.4, package: ..." */
+    for (char *c = strpbrk(text, "\t\"\\"); c; c = strpbrk(c, "\t\"\\"))
+        *c = ' '; /* "MPICH Version:\t4.0.2": it goes into a line of JSON */
+}
+
+static void first_line(const tune_t *tune, char *text, size_t room)
+{
+    char mpi[MPI_MAX_LIBRARY_VERSION_STRING];
+
+    library_version(mpi);
+    snprintf(text, room,
+             "{\"program\":\"hanpmpi_tune %s\",\"mpi\":\"%s\",\"nodes\":%d,\"ranks\":[%d,%d],\"repeat\":%d}",
+             HANPMPI_VERSION, mpi, tune->layout.nodes, tune->layout.least_ranks, tune->layout.most_ranks,
+             tune->options.repeat);
+}
+
+static bool write_all(const tune_t *tune, const tune_lab_t *lab, const tune_results_t *results)
+{
+    char mpi[MPI_MAX_LIBRARY_VERSION_STRING], machine[sizeof tune->machine.processor + 32];
+    const tune_report_t report = {mpi, machine, tune->layout, tune->limits, lab, results};
+
+    library_version(mpi);
+    snprintf(machine, sizeof machine, "%s, %d cores", tune->machine.processor, tune->machine.cores);
+    /* The files first: a launcher that was interrupted gives little time. */
+    bool written = tune_rules_write(&results->rules, tune->lists, &tune->layout, tune->options.rules);
+    written = tune_report_write(&report, tune->options.results) && written;
+    tune_report_table(&report);
+    printf("\n%d rules: %s; every figure: %s\n", results->rules.count, tune->options.rules,
+           tune->options.results);
+    return written;
+}
+
+static void tell_why_it_ended(const tune_t *tune)
+{
+    fprintf(stderr,
+            "hanpmpi_tune: %s; what was measured is in %s: start again with the same options to go on\n",
+            interrupted ? "ended by a signal" : "the time is up", tune->options.journal);
+}
+
+/* Rank 0. Returns the exit code. */
+static int tune_and_write(tune_t *tune, tune_runner_t *runner, tune_results_t *results)
+{
+    char line[MPI_MAX_LIBRARY_VERSION_STRING + 256];
+    watcher_t watcher = {.started = clock_seconds(), .seconds = tune->options.seconds};
+    tune_lab_t lab;
+
+    make_plan(tune, &watcher.plan, results);
+    tune_results_fini(results);
+    tune_lab_init(&lab, &tune->options, tune->lists, &tune->knowledge);
+    lab.measure = tune_runner_measure;
+    lab.meter = runner;
+    lab.may_go_on = may_go_on;
+    lab.measured = measured;
+    lab.watcher = &watcher;
+    first_line(tune, line, sizeof line);
+    const tune_journal_result_t opened = tune_journal_open(&watcher.journal, tune->options.journal, line,
+                                                           tune->options.restart, tune->lists, &lab.book);
+    int code = opened == TUNE_JOURNAL_OTHER ? EXIT_BAD_OPTION : EXIT_WRONG;
+    if (opened == TUNE_JOURNAL_OPEN) {
+        tune_results_init(results, tune->lists);
+        tune_progress_init(&watcher.progress, watcher.plan.measurements, watcher.plan.seconds,
+                           clock_seconds());
+        tune_work(&lab, tune_runner_has_lockstep(), results);
+        tune_progress_end(&watcher.progress);
+        const bool ended = !may_go_on(&watcher), written = write_all(tune, &lab, results);
+        tune_journal_close(&watcher.journal, written && !ended);
+        if (ended)
+            tell_why_it_ended(tune);
+        tune_results_fini(results);
+        code = written ? 0 : EXIT_WRONG;
+    }
+    tune_lab_fini(&lab);
+    return code;
+}
+
+static int run(tune_t *tune)
+{
+    static tune_results_t results;
+    tune_runner_t runner;
+    int code = 0;
+
+    measure_limits(tune);
+    tune_space_init(tune->lists, &tune->options.choices, &tune->layout);
+    if (tune->options.dry_run) {
+        if (tune->job.rank == 0) {
+            tune_estimator_t plan;
+            tune_results_init(&results, tune->lists);
+            make_plan(tune, &plan, &results);
+            print_plan(tune, &plan, &results);
+            tune_results_fini(&results);
+        }
+    } else {
+        tune_runner_init(&runner, &tune->job, &tune->options, tune->lists);
+        if (tune->job.rank == 0) {
+            tune_results_init(&results, tune->lists);
+            code = tune_and_write(tune, &runner, &results);
+            tune_runner_dismiss(&runner);
+        } else {
+            tune_runner_follow(&runner);
+        }
+        tune_runner_fini(&runner);
+    }
+    tune_space_fini(tune->lists);
+    BENCH_MPI(MPI_Bcast(&code, 1, MPI_INT, 0, tune->job.sync));
+    return code;
+}
+
+int main(int argc, char **argv)
+{
+    static tune_t tune;
+    int rank, code = EXIT_BAD_OPTION;
+
+    MPI_Init(&argc, &argv);
+    catch_signals();
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    bench_types_init();
+    const tune_options_result_t read = tune_options_read(&tune.options, argc, argv, rank == 0);
+    if (read == TUNE_OPTIONS_RUN) {
+        bench_job_init(&tune.job, NULL, 0, false);
+        bench_machine_read(&tune.machine);
+        find_layout(&tune);
+        choose_leaders(&tune);
+        if (tune.job.side_count == BENCH_SIDES)
+            code = run(&tune);
+        else if (rank == 0)
+            fputs("hanpmpi_tune: the library is not there: run it with LD_PRELOAD=libhanpmpi.so (on every "
+                  "host), "
+                  "without HANPMPI_ENABLE=0\n",
+                  stderr);
+        bench_job_fini(&tune.job);
+    }
+    tune_options_fini(&tune.options);
+    bench_types_fini();
+    MPI_Finalize();
+    return read == TUNE_OPTIONS_DONE ? 0 : code;
+}

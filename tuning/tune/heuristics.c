@@ -1,0 +1,129 @@
+#include "heuristics.h"
+
+#include <math.h>
+
+/* Latency decides below, bandwidth above (4 x 4 ranks on 1 Gbit/s: tuning/README.md). */
+enum { SHORT_BYTES = 65536 };
+
+/* What the rows look at. */
+typedef struct {
+    const tune_knowledge_t *knowledge;
+    tune_collective_t collective;
+    const tune_config_t *config;
+    size_t bytes, nodes;
+} try_t;
+
+static size_t segments_of(const try_t *try)
+{
+    const size_t segment = try->config->segment_bytes;
+    return try->bytes <= segment ? 1 : (try->bytes + segment - 1) / segment;
+}
+
+double tune_best_segment(double bytes, double latency_us, double bytes_per_us, int hops)
+{
+    return sqrt(bytes * latency_us * bytes_per_us / (hops > 0 ? hops : 1));
+}
+
+/* A chain has to fill: one hop a node. */
+static bool chains_are_long(const try_t *try)
+{
+    return try->config->way != TUNE_WAY_CHAIN || try->nodes <= 2 || segments_of(try) >= try->nodes;
+}
+
+static bool linear_is_short(const try_t *try)
+{
+    return try->config->way != TUNE_WAY_LINEAR || try->bytes <= SHORT_BYTES;
+}
+
+/* Their root sends a segment several times; chains and double trees do not. */
+static bool trees_are_for_the_middle(const try_t *try)
+{
+    const bool tree = try->config->way == TUNE_WAY_BINARY || try->config->way == TUNE_WAY_BINOMIAL ||
+                      try->config->way == TUNE_WAY_KNOMIAL4 || try->config->way == TUNE_WAY_KNOMIAL8;
+    return !tree || try->config->trees > 1 || try->bytes <= 4 * SHORT_BYTES || try->nodes > 16;
+}
+
+static bool double_trees_have_leaves(const try_t *try)
+{
+    return try->config->way != TUNE_WAY_DOUBLE_TREE || (try->nodes > 4 && segments_of(try) >= 4);
+}
+
+static bool exchanges_have_their_sizes(const try_t *try)
+{
+    if (try->config->way == TUNE_WAY_RECURSIVE_DOUBLING)
+        return try->bytes <= SHORT_BYTES;
+    return (try->config->way != TUNE_WAY_RING && try->config->way != TUNE_WAY_RABENSEIFNER) ||
+           try->bytes >= SHORT_BYTES / 2;
+}
+
+static bool single_copies_are_long(const try_t *try)
+{
+    const size_t segment = try->bytes < try->config->segment_bytes ? try->bytes : try->config->segment_bytes;
+    return try->config->inside != TUNE_INSIDE_SINGLE_COPY || segment >= SHORT_BYTES;
+}
+
+/* Roots in turn: every root gets its segments, and where there are many nothing speaks for one root. */
+static bool turns_have_segments(const try_t *try)
+{
+    const bool choice = try->config->way == TUNE_WAY_CHAIN && try->collective == TUNE_ALLREDUCE &&
+                        try->nodes > 1 && try->knowledge->choices->tree_count > 1;
+    if (try->config->trees > 1)
+        return segments_of(try) >= try->nodes;
+    return !choice || segments_of(try) < 8 * try->nodes;
+}
+
+/* Two segment sizes around the best of a pipeline; for short messages also the whole message. Exchanges
+ * split a segment by themselves: twice and four times as long. */
+static bool segment_is_near(const try_t *try)
+{
+    const tune_choices_t *choices = try->knowledge->choices;
+    const bool exchange = try->config->way == TUNE_WAY_RING || try->config->way == TUNE_WAY_RABENSEIFNER;
+    const double best = tune_best_segment((double)try->bytes, try->knowledge->latency_us,
+                                          try->knowledge->bytes_per_us, (int)try->nodes - 1) *
+                        (exchange ? (double)try->nodes : 1);
+    size_t below = choices->segments[0], above = choices->segments[choices->segment_count - 1];
+
+    if (try->bytes <= SHORT_BYTES && try->bytes <= try->config->segment_bytes)
+        return true;
+    for (int i = 0; i < choices->segment_count; i++)
+        if ((double)choices->segments[i] <= best)
+            below = choices->segments[i];
+    for (int i = choices->segment_count - 1; i >= 0; i--)
+        if ((double)choices->segments[i] >= best)
+            above = choices->segments[i];
+    return try->config->segment_bytes == below || try->config->segment_bytes == above;
+}
+
+static const struct {
+    const char *text;
+    bool (*keeps)(const try_t *try);
+} rows[] = {
+    {"chains: at least as many segments as nodes", chains_are_long},
+    {"linear: up to 64 KiB", linear_is_short},
+    {"one binary, binomial or k-nomial tree: up to 256 KiB on up to 16 nodes", trees_are_for_the_middle},
+    {"double trees: from 5 nodes and 4 segments on", double_trees_have_leaves},
+    {"recursive doubling: up to 64 KiB; ring and Rabenseifner: from 32 KiB on", exchanges_have_their_sizes},
+    {"single_copy: segments from 64 KiB on", single_copies_are_long},
+    {"roots in turn: at least as many segments as nodes; one chain in an allreduce: less than eight times as "
+     "many",
+     turns_have_segments},
+    {"segments: the two around the square-root law's; whole messages up to 64 KiB", segment_is_near},
+};
+
+bool tune_heuristics_keep(const tune_knowledge_t *knowledge, tune_collective_t collective,
+                          const tune_config_t *config, size_t bytes)
+{
+    const try_t try = {knowledge, collective, config, bytes, (size_t)knowledge->layout.nodes};
+
+    if (config->algorithm != TUNE_HAN)
+        return true;
+    for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (!rows[i].keeps(&try))
+            return false;
+    return true;
+}
+
+const char *tune_heuristics_text(int i)
+{
+    return i < (int)(sizeof rows / sizeof *rows) ? rows[i].text : NULL;
+}

@@ -1,0 +1,402 @@
+#include "options.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/numbers.h"
+
+/* Short up to this, long from that on. */
+enum { SHORT_BYTES = 64 << 10, LONG_BYTES = 1 << 20 };
+
+enum {
+    KEY_HELP = 256,
+    KEY_VERSION,
+    KEY_RESULTS,
+    KEY_FACTOR,
+    KEY_SEARCH,
+    KEY_COMPARE,
+    KEY_SEGMENTS,
+    KEY_BETWEEN,
+    KEY_MODULES,
+    KEY_TREES,
+    KEY_LEADERS,
+    KEY_FINALISTS,
+    KEY_STEPS,
+    KEY_DRY_RUN,
+    KEY_RESTART
+};
+
+static const struct argp_option descriptions[] = {
+    {0, 0, 0, 0, "What is tuned:", 1},
+    {"collective", 'c', "LIST", 0, "of bcast, reduce, allreduce (default: all)", 1},
+    {"bytes", 'b', "LIST|MIN:MAX", 0,
+     "message sizes, multiples of 4; suffixes K, M, G. A range goes up by --factor (default 4:16M)", 1},
+    {"factor", KEY_FACTOR, "F", 0, "from one size of a range to the next (default 2)", 1},
+    {0, 0, 0, 0, "What is tried:", 2},
+    {"segments", KEY_SEGMENTS, "LIST", 0, "segment sizes (default 4K,16K,64K,256K,1M)", 2},
+    {"between", KEY_BETWEEN, "LIST", 0,
+     "ways between nodes, of chain, linear, binary, binomial, knomial4, knomial8, double_tree, and for "
+     "allreduce "
+     "ring, recursive_doubling, rabenseifner (default: all but the knomial ones)",
+     2},
+    {"shapes", KEY_BETWEEN, 0, OPTION_ALIAS, 0, 2},
+    {"modules", KEY_MODULES, "LIST", 0, "inside a node, of shm, single_copy, p2p (default shm,single_copy)",
+     2},
+    {"trees", KEY_TREES, "LIST", 0, "roots that take turns in an allreduce, 1 to 16 (default 1,16)", 2},
+    {"leaders", KEY_LEADERS, "LIST", 0,
+     "ranks of a node that take turns to lead it, 1 to 16 (default: 1; on one node 1,16)", 2},
+    {0, 0, 0, 0, "How:", 3},
+    {"search", KEY_SEARCH, "NAME", 0, "exhaustive, heuristic, task, task+heuristic (default task+heuristic)",
+     3},
+    {"compare", KEY_COMPARE, 0, 0,
+     "all four, then what each chose beside the best of the exhaustive one, in turns; the rules are the "
+     "exhaustive "
+     "one's",
+     3},
+    {"repeat", 'n', "N", 0, "times a long message is timed (default 3); from 64 KiB down five times as often",
+     3},
+    {"finalists", KEY_FINALISTS, "N", 0,
+     "configurations of a size that the task searches measure (default 3)", 3},
+    {"steps", KEY_STEPS, "N", 0, "of the binary search between two sizes with other choices (default 2)", 3},
+    {"seconds", 's', "S", 0, "to use at most; the rules cover what was done by then", 3},
+    {"dry-run", KEY_DRY_RUN, 0, 0, "print what would be done and how long it would take", 3},
+    {"restart", KEY_RESTART, 0, 0, "do not go on where an earlier run was ended", 3},
+    {0, 0, 0, 0, "Output:", 4},
+    {"output", 'o', "FILE", 0, "the rules, for HANPMPI_RULES (default rules.json)", 4},
+    {"results", KEY_RESULTS, "FILE", 0, "every figure (default tune.json beside the rules)", 4},
+    {"help", KEY_HELP, 0, 0, "this", 4},
+    {"version", KEY_VERSION, 0, 0, "version of hanpmpi_tune", 4},
+    {0},
+};
+
+static const char doc[] = "Finds the best configuration of the library for each collective and message size "
+                          "on the nodes and ranks it "
+                          "runs on, and writes them as rules.\n\n"
+                          "  LD_PRELOAD=libhanpmpi.so mpirun -np 16 hanpmpi_tune -o rules.json\n"
+                          "  HANPMPI_RULES=rules.json LD_PRELOAD=libhanpmpi.so mpirun -np 16 ./program\v"
+                          "Every measurement is kept in the file FILE.journal until the end: a run that was "
+                          "ended goes on there when "
+                          "it is started again with the same options. Exit codes: 0 done (also when the time "
+                          "was up or a signal came); "
+                          "1 wrong results or a file that cannot be written; 2 bad options.";
+
+typedef struct {
+    tune_options_t *options;
+    const char *bytes; /* text of --bytes */
+    const char *rules, *results;
+    double factor;
+    bool done;
+} reader_t;
+
+/* An error by which the reading ends: argp_error does not return from the program here. */
+#define BAD(state, ...) (argp_error(state, __VA_ARGS__), EINVAL)
+
+/* Takes one word of a list. */
+typedef bool (*take_fn_t)(tune_options_t *options, const char *word);
+
+static error_t read_list(struct argp_state *state, const char *option, const char *argument, take_fn_t take,
+                         const char *accepted)
+{
+    reader_t *reader = state->input;
+    char *list = strdupa(argument), *rest;
+
+    for (char *word = strtok_r(list, ",", &rest); word; word = strtok_r(NULL, ",", &rest))
+        if (!take(reader->options, word))
+            return BAD(state, "%s %s: accepted is a list of %s", option, word, accepted);
+    return 0;
+}
+
+static bool take_collective(tune_options_t *options, const char *word)
+{
+    int i = 0;
+    while (i < TUNE_COLLECTIVES && strcmp(word, tune_collective_name((tune_collective_t)i)) != 0)
+        i++;
+    if (i < TUNE_COLLECTIVES)
+        options->collectives[i] = true;
+    return i < TUNE_COLLECTIVES;
+}
+
+static bool take_way(tune_options_t *options, const char *word)
+{
+    unsigned i = 0;
+    while (i < TUNE_WAYS && strcmp(word, tune_way_name(i)) != 0)
+        i++;
+    if (i < TUNE_WAYS)
+        options->choices.ways[i] = true;
+    return i < TUNE_WAYS;
+}
+
+static bool take_inside(tune_options_t *options, const char *word)
+{
+    unsigned i = 0;
+    while (i < TUNE_INSIDES && strcmp(word, tune_inside_name(i)) != 0)
+        i++;
+    if (i < TUNE_INSIDES)
+        options->choices.insides[i] = true;
+    return i < TUNE_INSIDES;
+}
+
+static bool take_segment(tune_options_t *options, const char *word)
+{
+    tune_choices_t *choices = &options->choices;
+    size_t *place = &choices->segments[choices->segment_count];
+    return choices->segment_count < TUNE_CHOICES_MAX && bench_read_size(word, place) && *place >= 64 &&
+           *place <= (size_t)1 << 30 && *place % 4 == 0 &&
+           (choices->segment_count++ == 0 || *place > *(place - 1));
+}
+
+static bool take_turns(int *turns, int *count, const char *word)
+{
+    long long whole;
+    if (*count == TUNE_CHOICES_MAX || !bench_read_whole(word, 1, 16, &whole) ||
+        (*count && whole <= turns[*count - 1]))
+        return false;
+    turns[(*count)++] = (int)whole;
+    return true;
+}
+
+static bool take_trees(tune_options_t *options, const char *word)
+{
+    return take_turns(options->choices.trees, &options->choices.tree_count, word);
+}
+
+static bool take_leaders(tune_options_t *options, const char *word)
+{
+    return take_turns(options->choices.leaders, &options->choices.leader_count, word);
+}
+
+static bool take_size(tune_options_t *options, const char *word)
+{
+    size_t *place = &options->bytes[options->size_count];
+    return options->size_count < TUNE_SIZES_MAX && bench_read_size(word, place) && *place >= 4 &&
+           *place <= (size_t)1 << 30 && *place % 4 == 0 &&
+           (options->size_count++ == 0 || *place > *(place - 1));
+}
+
+/* Multiples of 4 from MIN to MAX. */
+static bool take_range(tune_options_t *options, const char *text, double factor)
+{
+    char low[32], word[32];
+    size_t first, last;
+
+    snprintf(low, sizeof low, "%.*s", (int)strcspn(text, ":"), text);
+    if (!bench_read_size(low, &first) || !bench_read_size(strchr(text, ':') + 1, &last) || first < 4 ||
+        first > last)
+        return false;
+    for (double now = (double)first; now <= (double)last; now *= factor) {
+        const size_t bytes = (size_t)(now / 4 + 0.5) * 4;
+        snprintf(word, sizeof word, "%zu", bytes);
+        if ((!options->size_count || bytes > options->bytes[options->size_count - 1]) &&
+            !take_size(options, word))
+            return false;
+    }
+    return true;
+}
+
+static void default_ways(tune_options_t *options)
+{
+    for (int way = 0; way < TUNE_WAYS; way++)
+        options->choices.ways[way] = way != TUNE_WAY_KNOMIAL4 && way != TUNE_WAY_KNOMIAL8;
+}
+
+static bool any(const bool *flags, int count)
+{
+    while (count > 0)
+        if (flags[--count])
+            return true;
+    return false;
+}
+
+/* What was not asked for. Leaders wait for the layout: tune_options_read does not know it. */
+static void fill_in(tune_options_t *options, struct argp_state *state)
+{
+    tune_choices_t *choices = &options->choices;
+
+    if (!any(options->collectives, TUNE_COLLECTIVES))
+        read_list(state, "", "bcast,reduce,allreduce", take_collective, "");
+    if (!choices->segment_count)
+        read_list(state, "", "4K,16K,64K,256K,1M", take_segment, "");
+    if (!choices->tree_count)
+        read_list(state, "", "1,16", take_trees, "");
+    if (!any(choices->insides, TUNE_INSIDES))
+        read_list(state, "", "shm,single_copy", take_inside, "");
+    if (!any(choices->ways, TUNE_WAYS))
+        default_ways(options);
+    if (!any(options->searches, TUNE_SEARCHES))
+        options->searches[TUNE_SEARCH_TASK_HEURISTIC] = true;
+    for (int i = 0; i < TUNE_SEARCHES; i++)
+        options->searches[i] |= options->compare;
+    options->rules_from = TUNE_SEARCH_EXHAUSTIVE;
+    while (!options->searches[options->rules_from])
+        options->rules_from++;
+}
+
+static bool name_files(tune_options_t *options, const reader_t *reader)
+{
+    const char *slash = strrchr(reader->rules, '/');
+    const int folder = slash ? (int)(slash + 1 - reader->rules) : 0;
+
+    options->rules = strdup(reader->rules);
+    if (reader->results)
+        options->results = strdup(reader->results);
+    else if (asprintf(&options->results, "%.*stune.json", folder, reader->rules) < 0)
+        options->results = NULL;
+    if (asprintf(&options->journal, "%s.journal", reader->rules) < 0)
+        options->journal = NULL;
+    return options->rules && options->results && options->journal;
+}
+
+static error_t finish(reader_t *reader, struct argp_state *state)
+{
+    tune_options_t *options = reader->options;
+
+    if (strchr(reader->bytes, ':')) {
+        if (!take_range(options, reader->bytes, reader->factor))
+            return BAD(state, "--bytes %s: accepted is MIN:MAX with 4 <= MIN <= MAX <= 1G, at most %d sizes",
+                       reader->bytes, TUNE_SIZES_MAX);
+    } else if (read_list(state, "--bytes", reader->bytes, take_size,
+                         "ascending multiples of 4 from 4 to 1G, with K, M or G")) {
+        return EINVAL;
+    }
+    if (!options->size_count)
+        return BAD(state, "--bytes %s: accepted is at least one size", reader->bytes);
+    fill_in(options, state);
+    return name_files(options, reader) ? 0 : ENOMEM;
+}
+
+static error_t read_search(tune_options_t *options, const char *argument, struct argp_state *state)
+{
+    static const char *const names[] = {
+#define X(id, name, tasks, heuristic, text) name,
+        TUNE_SEARCH_TABLE(X)
+#undef X
+    };
+    for (int i = 0; i < TUNE_SEARCHES; i++)
+        if (strcmp(argument, names[i]) == 0) {
+            memset(options->searches, 0, sizeof options->searches);
+            options->searches[i] = true;
+            return 0;
+        }
+    return BAD(state, "--search %s: accepted are exhaustive, heuristic, task, task+heuristic", argument);
+}
+
+static error_t read_count(int *value, const char *option, const char *argument, int least, int most,
+                          struct argp_state *state)
+{
+    long long whole;
+    if (!bench_read_whole(argument, least, most, &whole))
+        return BAD(state, "%s %s: accepted are %d to %d", option, argument, least, most);
+    *value = (int)whole;
+    return 0;
+}
+
+/* Options of the space. ARGP_ERR_UNKNOWN: none of them. */
+static error_t read_space(int key, char *argument, struct argp_state *state)
+{
+    switch (key) {
+    case 'c':
+        return read_list(state, "--collective", argument, take_collective, "bcast, reduce, allreduce");
+    case KEY_SEGMENTS:
+        return read_list(state, "--segments", argument, take_segment,
+                         "at most 16 ascending multiples of 4 from 64 to 1G, with K, M or G");
+    case KEY_BETWEEN:
+        return read_list(state, "--between", argument, take_way,
+                         "chain, linear, binary, binomial, knomial4, knomial8, double_tree, ring, "
+                         "recursive_doubling, rabenseifner");
+    case KEY_MODULES:
+        return read_list(state, "--modules", argument, take_inside, "shm, single_copy, p2p");
+    case KEY_TREES:
+        return read_list(state, "--trees", argument, take_trees, "ascending numbers from 1 to 16");
+    case KEY_LEADERS:
+        return read_list(state, "--leaders", argument, take_leaders, "ascending numbers from 1 to 16");
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static error_t read_option(int key, char *argument, struct argp_state *state)
+{
+    reader_t *reader = state->input;
+    tune_options_t *options = reader->options;
+
+    switch (key) {
+    case KEY_HELP:
+        reader->done = true;
+        argp_state_help(state, stdout,
+                        ARGP_HELP_LONG | ARGP_HELP_LONG_ONLY | ARGP_HELP_USAGE | ARGP_HELP_DOC);
+        return ECANCELED;
+    case KEY_VERSION:
+        reader->done = true;
+        if (!(state->flags & ARGP_NO_ERRS))
+            printf("hanpmpi_tune %s\n", HANPMPI_VERSION);
+        return ECANCELED;
+    case 'b':
+        reader->bytes = argument;
+        return 0;
+    case KEY_FACTOR:
+        return bench_read_real(argument, 1.1, 1e9, &reader->factor)
+                   ? 0
+                   : BAD(state, "--factor %s: accepted are 1.1 and more", argument);
+    case KEY_SEARCH:
+        return read_search(options, argument, state);
+    case KEY_COMPARE:
+        options->compare = true;
+        return 0;
+    case 'n':
+        return read_count(&options->repeat, "--repeat", argument, 1, 1000, state);
+    case KEY_FINALISTS:
+        return read_count(&options->finalists, "--finalists", argument, 0, 100, state);
+    case KEY_STEPS:
+        return read_count(&options->crossing_steps, "--steps", argument, 0, 20, state);
+    case 's':
+        return bench_read_real(argument, 0.001, 1e7, &options->seconds)
+                   ? 0
+                   : BAD(state, "--seconds %s: accepted are 0.001 and more", argument);
+    case KEY_DRY_RUN:
+        options->dry_run = true;
+        return 0;
+    case KEY_RESTART:
+        options->restart = true;
+        return 0;
+    case 'o':
+        reader->rules = argument;
+        return 0;
+    case KEY_RESULTS:
+        reader->results = argument;
+        return 0;
+    case ARGP_KEY_ARG:
+        return BAD(state, "%s: accepted are options only; --help lists them", argument);
+    case ARGP_KEY_SUCCESS:
+        return finish(reader, state);
+    default:
+        return read_space(key, argument, state);
+    }
+}
+
+tune_options_result_t tune_options_read(tune_options_t *options, int argc, char **argv, bool speak)
+{
+    const struct argp argp = {.options = descriptions, .parser = read_option, .doc = doc};
+    reader_t reader = {.options = options, .bytes = "4:16M", .factor = 2, .rules = "rules.json"};
+
+    *options = (tune_options_t){.repeat = 3, .finalists = 3, .crossing_steps = 2};
+    const error_t error = argp_parse(&argp, argc, argv,
+                                     ARGP_NO_EXIT | ARGP_NO_HELP | (speak ? 0 : ARGP_NO_ERRS), NULL, &reader);
+    return reader.done ? TUNE_OPTIONS_DONE : error ? TUNE_OPTIONS_BAD : TUNE_OPTIONS_RUN;
+}
+
+void tune_options_fini(tune_options_t *options)
+{
+    free(options->rules);
+    free(options->results);
+    free(options->journal);
+}
+
+int tune_repetitions(const tune_options_t *options, tune_kind_t kind, size_t bytes)
+{
+    const int times = bytes <= SHORT_BYTES ? 5 : bytes < LONG_BYTES ? 2 : 1;
+    /* What pairs decide lies close together. */
+    return times * options->repeat * (kind == TUNE_KIND_PAIR ? 2 : 1);
+}

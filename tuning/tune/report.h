@@ -1,0 +1,20 @@
+/* report: what a run found: the table on standard output, and every figure in a file (docs/hanpmpi_tune.1
+ * has its fields). Threads: one, rank 0's. Ownership: borrows everything. */
+#ifndef HP_TUNE_REPORT_H
+#define HP_TUNE_REPORT_H
+
+#include "work.h"
+
+typedef struct {
+    const char *mpi, *machine; /* names */
+    tune_layout_t layout;
+    tune_rates_t limits; /* what was measured of the machine; 0: not known */
+    const tune_lab_t *lab;
+    const tune_results_t *results;
+} tune_report_t;
+
+void tune_report_table(const tune_report_t *report);
+/* false: it cannot be written, and why was said. */
+bool tune_report_write(const tune_report_t *report, const char *file);
+
+#endif

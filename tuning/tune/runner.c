@@ -1,0 +1,396 @@
+#include "runner.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/quantiles.h"
+#include "model.h"
+
+enum { SETUP_CALLS = 8, SETUP_BYTES = 65536, WARM_UP_BYTES = 1 << 20, BATCHES_MAX = 3 };
+/* A pipeline of so many segments shows its steady state, or never does; no longer messages than that for
+ * it. */
+enum { LOCKSTEP_SEGMENTS = 8, LOCKSTEP_SEGMENTS_MAX = 32, LOCKSTEP_RUNS = 3, LOCKSTEP_BYTES_MAX = 8 << 20 };
+
+/* What rank 0 sends to the others. */
+typedef struct {
+    int stop;
+    tune_key_t key;
+} order_t;
+
+typedef int (*run_tasks_fn_t)(const void *comm, const char *collective, const void *send, void *recv,
+                              uint64_t count, unsigned iterations_max, double *iteration_us,
+                              unsigned *iterations);
+
+/* dlsym's pointer becomes a function's: POSIX allows it, ISO C does not say so, hence the copy. */
+static run_tasks_fn_t run_tasks(void)
+{
+    void *symbol = dlsym(RTLD_DEFAULT, "hanpmpi_run_tasks");
+    run_tasks_fn_t function;
+    memcpy(&function, &symbol, sizeof symbol);
+    return function;
+}
+
+bool tune_runner_has_lockstep(void)
+{
+    return run_tasks() != NULL;
+}
+
+/* ---- hints ---- */
+
+static void set(MPI_Info info, const char *key, const char *value)
+{
+    BENCH_MPI(MPI_Info_set(info, key, value));
+}
+
+static void set_number(MPI_Info info, const char *key, size_t value)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%zu", value);
+    set(info, key, text);
+}
+
+/* Every key each time: what is not said stays as it was. */
+static void hint(tune_runner_t *runner, int side, int collective, int index)
+{
+    const tune_config_t *config = &runner->lists[collective].configs[index];
+    char text[TUNE_TEXT_BYTES];
+    MPI_Info info;
+
+    if (runner->sides[side].collective == collective && runner->sides[side].config == index)
+        return;
+    BENCH_MPI(MPI_Info_create(&info));
+    set(info, HANPMPI_HINT_GUARD, "0");
+    set(info, bench_collective_find(tune_collective_name((tune_collective_t)collective))->hint,
+        tune_config_algorithm(config));
+    if (config->algorithm == TUNE_HAN) {
+        set_number(info, HANPMPI_HINT_SEGMENT_BYTES, config->segment_bytes);
+        tune_config_shapes(config, text);
+        set(info, HANPMPI_HINT_SHAPES, text);
+        tune_config_modules(config, text);
+        set(info, HANPMPI_HINT_MODULES, text);
+        set(info, HANPMPI_HINT_BETWEEN_NODES, tune_config_between(config));
+        set_number(info, HANPMPI_HINT_TREES, (size_t)config->trees);
+        set_number(info, HANPMPI_HINT_LEADERS, (size_t)config->leaders);
+    }
+    BENCH_MPI(MPI_Comm_set_info(runner->sides[side].comm, info));
+    BENCH_MPI(MPI_Info_free(&info));
+    runner->sides[side].collective = collective;
+    runner->sides[side].config = index;
+}
+
+/* ---- one call ---- */
+
+static bench_call_t make_call(tune_runner_t *runner, const bench_collective_t *collective, int side,
+                              size_t bytes)
+{
+    const bench_values_t *values = collective->reduces ? &runner->reduced : &runner->broadcast;
+    return (bench_call_t){.send = runner->send,
+                          .recv = runner->recv,
+                          .count = bytes / values->type->bytes,
+                          .values = values,
+                          .op = bench_op_default(values->type),
+                          .shift = bench_shift(runner->calls++, 0),
+                          .root = 0,
+                          .rank = runner->job->rank,
+                          .comm = runner->sides[side].comm};
+}
+
+static void run_call(const bench_collective_t *collective, const bench_call_t *call)
+{
+    const int code = collective->run(call);
+    if (code != MPI_SUCCESS)
+        bench_abort("%s returned the error code %d", collective->name, code);
+}
+
+static double timed_call(tune_runner_t *runner, const bench_collective_t *collective, int side, size_t bytes)
+{
+    const bench_call_t call = make_call(runner, collective, side, bytes);
+
+    BENCH_MPI(MPI_Barrier(runner->job->sync));
+    const double start = MPI_Wtime();
+    run_call(collective, &call);
+    return 1e6 * (MPI_Wtime() - start);
+}
+
+/* A wrong result is told here; the job ends at the end of the measurement, when all ranks know. */
+static void validated_call(tune_runner_t *runner, const bench_collective_t *collective, int side,
+                           size_t bytes)
+{
+    const bench_call_t call = make_call(runner, collective, side, bytes);
+    size_t element;
+
+    collective->fill(&call);
+    run_call(collective, &call);
+    const char *wrong = collective->validate(&call, &element);
+    if (wrong)
+        fprintf(stderr, "hanpmpi_tune: wrong result: %s of %zu bytes, %s, on rank %d: element %zu %s\n",
+                collective->name, bytes,
+                runner->lists[runner->sides[side].collective].configs[runner->sides[side].config].id,
+                runner->job->rank, element, wrong);
+    runner->wrong |= wrong != NULL;
+}
+
+/* ---- a measurement ---- */
+
+static uint64_t calls_taken(const char *collective)
+{
+    bench_outcomes_t outcomes;
+    bench_outcomes_get(collective, &outcomes);
+    return outcomes.count ? outcomes.calls[0] : 0;
+}
+
+/* The first call of a configuration, not timed. Returns whether the library left it to the MPI below
+ * although it was meant to run it. */
+static int prepare(tune_runner_t *runner, const tune_key_t *key, const bench_collective_t *collective,
+                   int side)
+{
+    const int index = side ? key->other : key->config;
+    bool *validated = &runner->validated[key->collective][index];
+
+    hint(runner, side, key->collective, index);
+    const uint64_t before = calls_taken(collective->name);
+    if (!*validated || key->bytes < WARM_UP_BYTES)
+        validated_call(runner, collective, side, key->bytes);
+    else
+        return 0;
+    *validated = true;
+    return runner->lists[key->collective].configs[index].algorithm != TUNE_NATIVE &&
+           calls_taken(collective->name) == before;
+}
+
+/* Of all ranks: is any result wrong, did the library pass any call through? A wrong one ends the run, not by
+ * MPI_Abort: a launcher may kill the ranks before it has passed on what they said. */
+static bool passed_through(const tune_runner_t *runner, int passed)
+{
+    int mine[2] = {runner->wrong, passed}, all[2];
+
+    BENCH_MPI(MPI_Allreduce(mine, all, 2, MPI_INT, MPI_MAX, runner->job->sync));
+    if (all[0]) {
+        fflush(NULL);
+        MPI_Finalize();
+        exit(EXIT_FAILURE);
+    }
+    return all[1];
+}
+
+/* The times of each side's calls, batch after batch: of this rank, and on rank 0 of the slowest one. */
+typedef struct {
+    double *mine[TUNE_SIDES], *slowest[TUNE_SIDES];
+    int sides, count;
+} times_t;
+
+/* A call of each side in turns, the other one first every second time. */
+static void repeat(tune_runner_t *runner, const tune_key_t *key, const bench_collective_t *collective,
+                   times_t *times, int repetitions)
+{
+    for (int i = times->count; i < times->count + repetitions; i++)
+        for (int turn = 0; turn < times->sides; turn++) {
+            const int side = i % 2 ? times->sides - 1 - turn : turn;
+            times->mine[side][i] = timed_call(runner, collective, side, key->bytes);
+        }
+    for (int side = 0; side < times->sides; side++)
+        BENCH_MPI(MPI_Reduce(times->mine[side] + times->count, times->slowest[side] + times->count,
+                             repetitions, MPI_DOUBLE, MPI_MAX, 0, runner->job->sync));
+    times->count += repetitions;
+}
+
+/* Something else had the machine when half of the calls took so much longer than the fastest. Rank 0's
+ * answer. */
+static int is_noisy(const tune_runner_t *runner, const times_t *times)
+{
+    const double noise = 1.5;
+    int noisy = 0;
+
+    for (int side = 0; side < times->sides && runner->job->rank == 0; side++) {
+        const bench_quantiles_t us = bench_quantiles(times->slowest[side], times->count);
+        noisy |= us.median > noise * us.min;
+    }
+    BENCH_MPI(MPI_Bcast(&noisy, 1, MPI_INT, 0, runner->job->sync));
+    return noisy;
+}
+
+static void measure_batches(tune_runner_t *runner, const tune_key_t *key,
+                            const bench_collective_t *collective, tune_record_t *record)
+{
+    const int repetitions = tune_repetitions(runner->options, key->kind, key->bytes);
+    times_t times = {.sides = key->kind == TUNE_KIND_PAIR ? 2 : 1};
+
+    for (int side = 0; side < times.sides; side++) {
+        times.mine[side] = bench_allocate((size_t)(BATCHES_MAX * repetitions) * sizeof(double));
+        times.slowest[side] = bench_allocate((size_t)(BATCHES_MAX * repetitions) * sizeof(double));
+    }
+    do
+        repeat(runner, key, collective, &times, repetitions);
+    while (times.count < BATCHES_MAX * repetitions && is_noisy(runner, &times));
+    for (int side = 0; side < times.sides; side++) {
+        if (record)
+            record->us[record->count++] = bench_quantiles(times.slowest[side], times.count).median;
+        free(times.mine[side]);
+        free(times.slowest[side]);
+    }
+}
+
+static void time_calls(tune_runner_t *runner, const tune_key_t *key, tune_record_t *record)
+{
+    const bench_collective_t *collective = bench_collective_find(tune_collective_name(key->collective));
+    int passed = prepare(runner, key, collective, 0);
+
+    if (key->kind == TUNE_KIND_PAIR)
+        passed |= prepare(runner, key, collective, 1);
+    if (!passed_through(runner, passed))
+        measure_batches(runner, key, collective, record);
+}
+
+/* ---- lock-step ---- */
+
+/* The median of each iteration of some runs. false: the library cannot run this configuration so. */
+static bool run_lockstep(tune_runner_t *runner, const tune_key_t *key, unsigned segments,
+                         double *iteration_us)
+{
+    enum { ROOM = LOCKSTEP_SEGMENTS_MAX + TUNE_TASKS_MAX };
+    const unsigned wanted = tune_iterations(key->collective, segments);
+    const bench_collective_t *collective = bench_collective_find(tune_collective_name(key->collective));
+    const bench_call_t call = make_call(runner, collective, 0, key->bytes * segments);
+    const uint64_t count = key->bytes * segments / sizeof(double); /* what hanpmpi_run_tasks takes */
+    double runs[ROOM][LOCKSTEP_RUNS];
+    int good = 1;
+
+    for (int run = 0; run < LOCKSTEP_RUNS && good; run++) {
+        double us[ROOM];
+        unsigned iterations = 0;
+        BENCH_MPI(MPI_Barrier(runner->job->sync));
+        good = run_tasks()(&call.comm, collective->name, call.send, call.recv, count, ROOM, us,
+                           &iterations) == 0 &&
+               iterations == wanted;
+        BENCH_MPI(MPI_Allreduce(MPI_IN_PLACE, &good, 1, MPI_INT, MPI_MIN, runner->job->sync));
+        for (unsigned i = 0; i < wanted && good; i++)
+            runs[i][run] = us[i];
+    }
+    for (unsigned i = 0; i < wanted && good; i++)
+        iteration_us[i] = bench_quantiles(runs[i], LOCKSTEP_RUNS).median;
+    return good;
+}
+
+/* Longer and longer until the steady iteration is steady on rank 0. */
+static void time_tasks(tune_runner_t *runner, const tune_key_t *key, tune_record_t *record)
+{
+    const double steady = 0.1;
+    double iteration_us[LOCKSTEP_SEGMENTS_MAX + TUNE_TASKS_MAX], task_us[TUNE_TASKS_MAX] = {0};
+    unsigned segments = LOCKSTEP_SEGMENTS;
+    int more = 1;
+
+    hint(runner, 0, key->collective, key->config);
+    while (more) {
+        if (!run_lockstep(runner, key, segments, iteration_us))
+            return;
+        tune_tasks_from_iterations(key->collective, iteration_us, segments, task_us);
+        more = !tune_iterations_are_steady(key->collective, iteration_us, segments, steady) &&
+               2 * segments <= LOCKSTEP_SEGMENTS_MAX && 2 * segments * key->bytes <= LOCKSTEP_BYTES_MAX;
+        BENCH_MPI(MPI_Bcast(&more, 1, MPI_INT, 0, runner->job->sync));
+        segments *= 2;
+    }
+    BENCH_MPI(MPI_Gather(task_us, TUNE_TASKS_MAX, MPI_DOUBLE, record ? record->us : NULL, TUNE_TASKS_MAX,
+                         MPI_DOUBLE, 0, runner->job->sync));
+    if (record)
+        record->count = runner->job->size * TUNE_TASKS_MAX;
+}
+
+/* ---- orders ---- */
+
+/* record: rank 0's. */
+static void obey(tune_runner_t *runner, const tune_key_t *key, tune_record_t *record)
+{
+    if (key->kind != TUNE_KIND_LOCKSTEP)
+        time_calls(runner, key, record);
+    else if (run_tasks())
+        time_tasks(runner, key, record);
+}
+
+static void give(const tune_runner_t *runner, order_t *order)
+{
+    BENCH_MPI(MPI_Bcast(order, sizeof *order, MPI_BYTE, 0, runner->job->sync));
+}
+
+void tune_runner_measure(void *context, tune_record_t *record)
+{
+    tune_runner_t *runner = context;
+    order_t order = {.stop = 0, .key = record->key};
+    const double start = MPI_Wtime();
+
+    record->count = 0;
+    record->us = bench_allocate((size_t)runner->job->size * TUNE_TASKS_MAX * sizeof *record->us);
+    give(runner, &order);
+    obey(runner, &order.key, record);
+    record->seconds = MPI_Wtime() - start;
+}
+
+void tune_runner_dismiss(tune_runner_t *runner)
+{
+    order_t order = {.stop = 1};
+    give(runner, &order);
+}
+
+void tune_runner_follow(tune_runner_t *runner)
+{
+    order_t order;
+
+    for (give(runner, &order); !order.stop; give(runner, &order))
+        obey(runner, &order.key, NULL);
+}
+
+/* ---- life ---- */
+
+static size_t largest_message(const tune_options_t *options)
+{
+    const size_t largest = options->bytes[options->size_count - 1];
+    const size_t segment = options->choices.segments[options->choices.segment_count - 1];
+    const size_t tasks =
+        segment * LOCKSTEP_SEGMENTS > LOCKSTEP_BYTES_MAX ? segment * LOCKSTEP_SEGMENTS : LOCKSTEP_BYTES_MAX;
+    return largest > tasks ? largest : tasks;
+}
+
+/* The library sets a communicator up in one of its first calls. */
+static void set_up(tune_runner_t *runner, int side)
+{
+    for (int i = 0; i < SETUP_CALLS; i++)
+        BENCH_MPI(MPI_Bcast(runner->recv, SETUP_BYTES, MPI_BYTE, 0, runner->sides[side].comm));
+}
+
+void tune_runner_init(tune_runner_t *runner, const bench_job_t *job, const tune_options_t *options,
+                      const tune_list_t *lists)
+{
+    const bench_type_t *type = bench_type_find("MPI_FLOAT");
+
+    *runner = (tune_runner_t){.job = job, .options = options, .lists = lists};
+    bench_values_init(&runner->broadcast, type, NULL, job->rank, job->size);
+    bench_values_init(&runner->reduced, type, bench_op_default(type), job->rank, job->size);
+    runner->buffer_bytes = largest_message(options);
+    runner->send = bench_allocate(runner->buffer_bytes);
+    runner->recv = bench_allocate(runner->buffer_bytes);
+    memset(runner->send, 0, runner->buffer_bytes);
+    memset(runner->recv, 0, runner->buffer_bytes);
+    for (int collective = 0; collective < TUNE_COLLECTIVES; collective++) {
+        const size_t bytes = (size_t)lists[collective].count * sizeof(bool);
+        runner->validated[collective] = memset(bench_allocate(bytes), 0, bytes);
+    }
+    for (int side = 0; side < TUNE_SIDES; side++) {
+        BENCH_MPI(MPI_Comm_dup(MPI_COMM_WORLD, &runner->sides[side].comm));
+        runner->sides[side].config = -1;
+        hint(runner, side, TUNE_BCAST, lists[TUNE_BCAST].count - 1);
+        set_up(runner, side);
+    }
+}
+
+void tune_runner_fini(tune_runner_t *runner)
+{
+    for (int side = 0; side < TUNE_SIDES; side++)
+        BENCH_MPI(MPI_Comm_free(&runner->sides[side].comm));
+    for (int collective = 0; collective < TUNE_COLLECTIVES; collective++)
+        free(runner->validated[collective]);
+    bench_values_fini(&runner->broadcast);
+    bench_values_fini(&runner->reduced);
+    free(runner->send);
+    free(runner->recv);
+}

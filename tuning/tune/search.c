@@ -1,0 +1,358 @@
+#include "search.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+    const char *name;
+    bool tasks, heuristic;
+} kinds[] = {
+#define X(id, name, tasks, heuristic, text) {name, tasks, heuristic},
+    TUNE_SEARCH_TABLE(X)
+#undef X
+};
+
+const char *tune_search_name(tune_search_id_t id)
+{
+    return kinds[id].name;
+}
+
+void tune_priority(int count, int order[])
+{
+    bool taken[count > 0 ? count : 1];
+    int stride = 1, used = 0;
+
+    memset(taken, 0, sizeof taken);
+    while (2 * stride < count)
+        stride *= 2;
+    if (count > 0) {
+        order[used++] = count - 1;
+        taken[count - 1] = true;
+    }
+    for (; stride > 0; stride /= 2)
+        for (int i = 0; i < count; i += stride)
+            if (!taken[i]) {
+                order[used++] = i;
+                taken[i] = true;
+            }
+}
+
+bool tune_is_itself(const tune_list_t *list, int config, size_t bytes)
+{
+    return tune_space_representative(list, config, bytes) == config;
+}
+
+/* Does the search consider the configuration at that size? */
+static bool is_candidate(const tune_lab_t *lab, tune_search_id_t id, tune_collective_t collective, int config,
+                         size_t bytes)
+{
+    const tune_list_t *list = &lab->lists[collective];
+    return tune_is_itself(list, config, bytes) &&
+           (!kinds[id].heuristic ||
+            tune_heuristics_keep(&lab->knowledge, collective, &list->configs[config], bytes));
+}
+
+static const tune_record_t *get(tune_lab_t *lab, tune_search_t *search, tune_kind_t kind,
+                                tune_collective_t collective, int config, size_t bytes)
+{
+    const tune_key_t key = {kind, collective, config, -1, bytes};
+    return tune_lab_get(lab, &key, &search->cost);
+}
+
+static void consider(tune_choice_t *best, int config, double us)
+{
+    if (best->config < 0 || us < best->us)
+        *best = (tune_choice_t){config, us};
+}
+
+/* ---- exhaustive, heuristic ---- */
+
+/* false: no time is left; then nothing is chosen. */
+static bool measure_size(tune_lab_t *lab, tune_search_id_t id, tune_search_t *search,
+                         tune_collective_t collective, int size)
+{
+    const size_t bytes = lab->options->bytes[size];
+    tune_choice_t best = {-1, 0};
+
+    for (int config = 0; config < lab->lists[collective].count; config++) {
+        if (!is_candidate(lab, id, collective, config, bytes))
+            continue;
+        const tune_record_t *record = get(lab, search, TUNE_KIND_DIRECT, collective, config, bytes);
+        if (!record)
+            return false;
+        if (record->count)
+            consider(&best, config, record->us[0]);
+    }
+    search->choices[collective][size] = best;
+    return true;
+}
+
+static bool measure_all(tune_lab_t *lab, tune_search_id_t id, tune_search_t *search)
+{
+    int order[TUNE_SIZES_MAX];
+
+    tune_priority(lab->options->size_count, order);
+    for (int i = 0; i < lab->options->size_count; i++)
+        for (int collective = 0; collective < TUNE_COLLECTIVES; collective++)
+            if (lab->options->collectives[collective] &&
+                !measure_size(lab, id, search, (tune_collective_t)collective, order[i]))
+                return false;
+    return true;
+}
+
+/* ---- curves ---- */
+
+static tune_curve_t *allocate(int count)
+{
+    tune_curve_t *curves = calloc((size_t)count, sizeof *curves);
+    if (!curves) {
+        fputs("hanpmpi_tune: no memory for the curves: take fewer configurations\n", stderr);
+        exit(EXIT_FAILURE);
+    }
+    return curves;
+}
+
+void tune_curves_init(tune_curves_t *curves, const tune_list_t *lists)
+{
+    for (int collective = 0; collective < TUNE_COLLECTIVES; collective++) {
+        curves->pipelines[collective] = allocate(lists[collective].count);
+        curves->segments[collective] = allocate(lists[collective].count);
+    }
+}
+
+void tune_curves_fini(tune_curves_t *curves)
+{
+    for (int collective = 0; collective < TUNE_COLLECTIVES; collective++) {
+        free(curves->pipelines[collective]);
+        free(curves->segments[collective]);
+    }
+}
+
+/* The curve within one segment: all segment sizes and turns share it. */
+static tune_curve_t *within_segment(const tune_curves_t *curves, const tune_list_t *lists,
+                                    tune_collective_t collective, int config)
+{
+    return &curves->segments[collective][tune_space_representative(&lists[collective], config, 1)];
+}
+
+double tune_predict_us(const tune_curves_t *curves, const tune_list_t *lists, tune_collective_t collective,
+                       int config, size_t bytes)
+{
+    const tune_curve_t *curve = bytes <= lists[collective].configs[config].segment_bytes
+                                    ? within_segment(curves, lists, collective, config)
+                                    : &curves->pipelines[collective][config];
+    return curve->count ? tune_curve_us(curve, (double)bytes) : -1;
+}
+
+typedef enum { POINT_TAKEN, POINT_NONE, POINT_NO_TIME } point_t;
+
+static point_t add_point(tune_lab_t *lab, tune_search_t *search, tune_collective_t collective, int config,
+                         size_t bytes, tune_curve_t *curve)
+{
+    const int stands = tune_space_representative(&lab->lists[collective], config, bytes);
+    const tune_record_t *record = get(lab, search, TUNE_KIND_TASK, collective, stands, bytes);
+
+    if (!record)
+        return POINT_NO_TIME;
+    if (!record->count)
+        return POINT_NONE; /* the library does not run it */
+    tune_curve_add(curve, (double)bytes, record->us[0]);
+    return POINT_TAKEN;
+}
+
+/* The largest size at which the search considers the configuration; 0: none. */
+static size_t most_bytes(const tune_lab_t *lab, tune_search_id_t id, tune_collective_t collective, int config)
+{
+    for (int i = lab->options->size_count - 1; i >= 0; i--)
+        if (is_candidate(lab, id, collective, config, lab->options->bytes[i]))
+            return lab->options->bytes[i];
+    return 0;
+}
+
+/* false: no time is left. */
+static bool measure_curve(tune_lab_t *lab, tune_search_id_t id, tune_search_t *search, tune_curves_t *curves,
+                          tune_collective_t collective, int config)
+{
+    const size_t segment = lab->lists[collective].configs[config].segment_bytes;
+    const size_t most = most_bytes(lab, id, collective, config);
+    tune_curve_t *within = within_segment(curves, lab->lists, collective, config), whole = {.count = 0};
+    point_t point = POINT_TAKEN;
+
+    if (most == 0)
+        return true;
+    if (within->count == 0)
+        point = add_point(lab, search, collective, config, lab->options->bytes[0], within);
+    if (point == POINT_TAKEN)
+        point = add_point(lab, search, collective, config, segment < most ? segment : most, within);
+    while (point == POINT_TAKEN && most > segment) {
+        const size_t next = tune_curve_next(&whole, segment, most);
+        if (next == 0)
+            break;
+        point = add_point(lab, search, collective, config, next, &whole);
+    }
+    if (point == POINT_TAKEN && most > segment)
+        curves->pipelines[collective][config] = whole;
+    return point != POINT_NO_TIME;
+}
+
+static bool measure_curves(tune_lab_t *lab, tune_search_id_t id, tune_search_t *search, tune_curves_t *curves)
+{
+    for (int collective = 0; collective < TUNE_COLLECTIVES; collective++)
+        for (int i = 0; i < lab->lists[collective].count; i++)
+            if (lab->options->collectives[collective] &&
+                lab->lists[collective].configs[i].algorithm == TUNE_HAN &&
+                !measure_curve(lab, id, search, curves, (tune_collective_t)collective, i))
+                return false;
+    return true;
+}
+
+/* ---- finalists ---- */
+
+typedef struct {
+    tune_lab_t *lab;
+    tune_search_id_t id;
+    tune_search_t *search;
+    const tune_curves_t *curves;
+    tune_collective_t collective;
+    int lost[2]; /* native, flags: at so many sizes in succession they were far behind */
+    bool no_time;
+} final_t;
+
+/* The best by prediction that is not among the `count` of taken; -1: none. */
+static int best_predicted(const final_t *final, size_t bytes, const tune_choice_t *taken, int count,
+                          double *us)
+{
+    const tune_lab_t *lab = final->lab;
+    tune_choice_t best = {-1, 0};
+
+    for (int config = 0; config < lab->lists[final->collective].count; config++) {
+        bool is_taken = lab->lists[final->collective].configs[config].algorithm != TUNE_HAN;
+        for (int i = 0; i < count; i++)
+            is_taken |= taken[i].config == config;
+        if (is_taken || !is_candidate(lab, final->id, final->collective, config, bytes))
+            continue;
+        const double now = tune_predict_us(final->curves, lab->lists, final->collective, config, bytes);
+        if (now >= 0)
+            consider(&best, config, now);
+    }
+    *us = best.us;
+    return best.config;
+}
+
+/* Measures the configuration and considers it. Returns its time; < 0: none. */
+static double run_off(final_t *final, size_t bytes, int config, tune_choice_t *best)
+{
+    const tune_record_t *record =
+        final->no_time ? NULL
+                       : get(final->lab, final->search, TUNE_KIND_TASK, final->collective, config, bytes);
+
+    final->no_time |= !record;
+    if (!record || !record->count)
+        return -1;
+    consider(best, config, record->us[0]);
+    return record->us[0];
+}
+
+/* What has no segments has no curve either: it is measured at every size until it has lost twice in
+ * succession by half. */
+static void run_off_whole(final_t *final, size_t bytes, tune_choice_t *best)
+{
+    const tune_list_t *list = &final->lab->lists[final->collective];
+
+    for (int config = 0; config < list->count && list->configs[config].algorithm != TUNE_HAN; config++) {
+        int *lost = &final->lost[list->configs[config].algorithm == TUNE_FLAGS];
+        if (*lost >= 2)
+            continue;
+        const double us = run_off(final, bytes, config, best);
+        *lost = us > 1.5 * best->us ? *lost + 1 : 0;
+    }
+}
+
+static void choose(final_t *final, int size)
+{
+    const int finalists = final->lab->options->finalists, wanted = finalists > 1 ? finalists : 1;
+    const double far = 1.25; /* twice the models' error (tuning/README.md) */
+    const size_t bytes = final->lab->options->bytes[size];
+    tune_choice_t taken[wanted], best = {-1, 0};
+    int count = 0;
+
+    while (count < wanted) {
+        double us;
+        const int config = best_predicted(final, bytes, taken, count, &us);
+        if (config < 0 || (count > 0 && us > far * taken[0].us))
+            break;
+        taken[count++] = (tune_choice_t){config, us};
+    }
+    for (int i = 0; i < count && finalists > 0 && (count > 1 || final->lost[0] < 2); i++)
+        run_off(final, bytes, taken[i].config, &best);
+    if (best.config < 0 && count > 0)
+        best = taken[0];
+    run_off_whole(final, bytes, &best);
+    /* Without time to ask what the MPI itself takes nobody knows. */
+    if (!final->no_time || final->lost[0] >= 2)
+        final->search->choices[final->collective][size] = best;
+}
+
+static bool choose_all(tune_lab_t *lab, tune_search_id_t id, tune_search_t *search,
+                       const tune_curves_t *curves)
+{
+    bool complete = true;
+
+    for (int collective = 0; collective < TUNE_COLLECTIVES; collective++) {
+        final_t final = {lab, id, search, curves, (tune_collective_t)collective, {0, 0}, false};
+        for (int size = 0; size < lab->options->size_count && lab->options->collectives[collective]; size++)
+            choose(&final, size);
+        complete &= !final.no_time;
+    }
+    return complete;
+}
+
+void tune_search_run(tune_lab_t *lab, tune_search_id_t id, tune_search_t *search, tune_curves_t *curves)
+{
+    memset(search, 0, sizeof *search);
+    for (int collective = 0; collective < TUNE_COLLECTIVES; collective++)
+        for (int size = 0; size < TUNE_SIZES_MAX; size++)
+            search->choices[collective][size].config = -1;
+    if (!kinds[id].tasks) {
+        search->complete = measure_all(lab, id, search);
+        return;
+    }
+    /* Without time for all curves, those that are there decide. */
+    search->complete = measure_curves(lab, id, search, curves);
+    search->complete &= choose_all(lab, id, search, curves);
+}
+
+/* ---- lock-step ---- */
+
+static const tune_record_t *lockstep_record(const tune_lab_t *lab, tune_collective_t collective, int config)
+{
+    const tune_key_t key = {TUNE_KIND_LOCKSTEP, collective, config, -1,
+                            lab->lists[collective].configs[config].segment_bytes};
+    const tune_record_t *record = tune_book_find(&lab->book, &key);
+    return record && record->count ? record : NULL;
+}
+
+void tune_lockstep_measure(tune_lab_t *lab, tune_cost_t *cost)
+{
+    for (int collective = 0; collective < TUNE_COLLECTIVES; collective++)
+        for (int i = 0; i < lab->lists[collective].count; i++) {
+            const tune_config_t *config = &lab->lists[collective].configs[i];
+            const tune_key_t key = {TUNE_KIND_LOCKSTEP, (tune_collective_t)collective, i, -1,
+                                    config->segment_bytes};
+            if (lab->options->collectives[collective] && config->algorithm == TUNE_HAN &&
+                config->segment_bytes <= lab->options->bytes[lab->options->size_count - 1] &&
+                !tune_lab_get(lab, &key, cost))
+                return;
+        }
+}
+
+double tune_lockstep_predict(const tune_lab_t *lab, tune_collective_t collective, int config, size_t bytes)
+{
+    const double segment = (double)lab->lists[collective].configs[config].segment_bytes;
+    const tune_record_t *record = lockstep_record(lab, collective, config);
+
+    if (!record || (double)bytes < segment)
+        return -1;
+    return tune_lockstep_us(collective, record->us, record->count / TUNE_TASKS_MAX, (double)bytes / segment);
+}

@@ -1,5 +1,5 @@
-/* tasks: hanpmpi_run_tasks: results are those of the collective, iterations as many as the pipeline's picture has,
- * and what cannot run is refused on all ranks together.
+/* tasks: hanpmpi_run_tasks: results are those of the collective, iterations as many as the pipeline's picture
+ * has, and what cannot run is refused on all ranks together.
  *
  * usage: tasks GROUP... ; the groups are in the table below. Without the library there is nothing to test. */
 #include <dlfcn.h>

@@ -33,8 +33,8 @@ typedef struct {
 /* The settings that nobody changed. */
 hp_knobs_t job_knobs(void);
 
-/* N, M and the window of all its collectives are those of the rules, or the knobs over them; config->send_limit and
- * recv_limit follow. */
+/* N, M and the window of all its collectives are those of the rules, or the knobs over them;
+ * config->send_limit and recv_limit follow. */
 job_t *job_create(const sim_config_t *config, const hp_knobs_t *knobs);
 /* False when the job could not be made for lack of memory; *out is then NULL. (job_create: the test ends.) */
 bool job_try_create(const sim_config_t *config, const hp_knobs_t *knobs, job_t **out);

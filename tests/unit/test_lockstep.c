@@ -1,4 +1,5 @@
-/* test_lockstep: which tasks of which segments make an iteration (lockstep.h has the table), and what is refused. */
+/* test_lockstep: which tasks of which segments make an iteration (lockstep.h has the table), and what is
+ * refused. */
 #include "hier/collectives/lockstep.h"
 #include "hier/selection/rule.h"
 #include "check.h"

@@ -1,4 +1,5 @@
-/* test_setting: every number of a setting follows the knob of its name, and the knobs that are 0 leave it alone. */
+/* test_setting: every number of a setting follows the knob of its name, and the knobs that are 0 leave it
+ * alone. */
 #include "hier/selection/rule.h"
 #include "check.h"
 

@@ -1,6 +1,6 @@
-/* lockstep: a hierarchical collective as its paper runs it, for tools that measure the tasks by themselves (X. Luo
- * et al., HAN: a Hierarchical AutotuNed Collective Communication Framework, CLUSTER 2020, section III, figures 1
- * and 5).
+/* lockstep: a hierarchical collective as its paper runs it, for tools that measure the tasks by themselves
+ * (X. Luo et al., HAN: a Hierarchical AutotuNed Collective Communication Framework, CLUSTER 2020, section
+ * III, figures 1 and 5).
  *
  * An iteration is one task of each kind, on neighbouring segments. With u segments:
  *
@@ -14,11 +14,11 @@
  *                                 ib 0   ib 1         ib u-3 ib u-2 ib u-1
  *                                        sb 0         sb u-4 sb u-3 sb u-2 sb u-1
  *
- * The tasks of an iteration are in flight together. A rank begins the next one when its own tasks are complete,
- * whatever the others do: so each iteration starts with the skew that the one before has left. Nothing in an
- * iteration waits for a later one of another rank. Where ir and ib are one exchange (modules/exchange.h) it counts
- * as ir. Threads: as comm.h. Ownership: the caller's, borrowed by comm->request while it is in execution; what it
- * points to lies in comm->arena until the next collective. */
+ * The tasks of an iteration are in flight together. A rank begins the next one when its own tasks are
+ * complete, whatever the others do: so each iteration starts with the skew that the one before has left.
+ * Nothing in an iteration waits for a later one of another rank. Where ir and ib are one exchange
+ * (modules/exchange.h) it counts as ir. Threads: as comm.h. Ownership: the caller's, borrowed by
+ * comm->request while it is in execution; what it points to lies in comm->arena until the next collective. */
 #ifndef HP_HIER_COLLECTIVES_LOCKSTEP_H
 #define HP_HIER_COLLECTIVES_LOCKSTEP_H
 
@@ -37,9 +37,9 @@ typedef struct {
     hp_part_t parts[HP_LOCKSTEP_TASKS];
 } hp_lockstep_t;
 
-/* Prepares call on comm->request. send and recv are two buffers, and recv is given on all ranks. HP_ERR_ARG: it takes
- * more than so many iterations, or the call is not one of these three or cannot be divided (pipeline.h): nothing has
- * happened then, on no rank. HP_OK: all iterations must run. */
+/* Prepares call on comm->request. send and recv are two buffers, and recv is given on all ranks. HP_ERR_ARG:
+ * it takes more than so many iterations, or the call is not one of these three or cannot be divided
+ * (pipeline.h): nothing has happened then, on no rank. HP_OK: all iterations must run. */
 hp_status_t hp_lockstep_prepare(hp_lockstep_t *lockstep, hp_comm_t *comm, const hp_call_t *call,
                                 const hp_setting_t *setting, uint64_t iterations_max);
 /* Starts the next iteration on comm->request, when the one before is done and lockstep->next < iterations. */

@@ -36,8 +36,8 @@
 hp_status_t hp_pipeline_start(hp_comm_t *comm, const hp_call_t *call, const hp_setting_t *setting);
 
 /* The same in parts, one request after the other, for who runs the tasks in another order (lockstep.h).
- * A part is some tasks of one segment, by their labels. Those inside the node, sr and sb, take a step of the node's
- * memory: steps count up from 0 in the order in which they are begun, on all ranks alike. */
+ * A part is some tasks of one segment, by their labels. Those inside the node, sr and sb, take a step of the
+ * node's memory: steps count up from 0 in the order in which they are begun, on all ranks alike. */
 enum {
     HP_TASKS_INSIDE = 1u << HP_LABEL_SR | 1u << HP_LABEL_SB,
     HP_TASKS_ALL = HP_TASKS_INSIDE | 1u << HP_LABEL_IR | 1u << HP_LABEL_IB
@@ -50,11 +50,11 @@ typedef struct {
 
 typedef struct hp_pipeline_plan hp_pipeline_plan_t;
 
-/* What is to be done; nothing is taken yet but memory, and any other collective may follow. NULL: out of it. */
+/* What is to be done; nothing is taken yet but memory, any other collective may follow. NULL: out of it. */
 hp_pipeline_plan_t *hp_pipeline_plan(hp_comm_t *comm, const hp_call_t *call, const hp_setting_t *setting);
 uint64_t hp_pipeline_segments(const hp_pipeline_plan_t *plan);
-/* Can it be done in parts? Between them a lead's value lies in the buffer for the result: all ranks have one, and
- * it is not the one with the contribution. Not for operations in rank order. The same on all ranks. */
+/* Can it be done in parts? Between them a lead's value lies in the buffer for the result: all ranks have one,
+ * and it is not the one with the contribution. Not for operations in rank order. The same on all ranks. */
 bool hp_pipeline_divides(const hp_pipeline_plan_t *plan);
 /* Takes steps of the node's memory and makes stages and lanes: now all parts must run. */
 hp_status_t hp_pipeline_prepare(hp_pipeline_plan_t *plan, uint32_t steps_per_segment);

@@ -67,8 +67,8 @@ hp_status_t hp_tree_lanes_make(hp_tree_lanes_t *out, int32_t *children, hp_comm_
     return HP_OK;
 }
 
-/* Receives what a child sends into a scratch buffer. All pieces of a segment come on one lane, in order: when one of
- * them is posted, the first one has its buffer. */
+/* Receives what a child sends into a scratch buffer. All pieces of a segment come on one lane, in order: when
+ * one of them is posted, the first one has its buffer. */
 static hp_task_t *recv_aside(hp_segment_t *segment, const hp_tree_lanes_t *lanes, uint32_t child,
                              const hp_contribution_t *c)
 {

@@ -25,7 +25,8 @@ uint64_t hp_cut_segments(const hp_cut_t *cut);
 size_t hp_cut_count(const hp_cut_t *cut, uint64_t i);
 size_t hp_cut_offset(const hp_cut_t *cut, uint64_t i);
 
-/* The part of a pipeline that follows from call, cut and setting: segments, window, scratch, type and operation. */
+/* The part of a pipeline that follows from call, cut and setting: segments, window, scratch, type and
+ * operation. */
 hp_pipeline_t hp_cut_pipeline(const hp_cut_t *cut, const hp_call_t *call, const hp_setting_t *setting);
 
 /* The lanes of one rank in one tree, in one direction of the data. children[i] is the lane of
@@ -52,8 +53,8 @@ typedef struct {
     hp_task_t *result_free; /* result may not be written before; NULL: it may */
     size_t count;
     bool commutative;
-    /* A piece of a segment: where it begins in it, in bytes, and for each child the receive of the first piece that
-     * went to a scratch buffer: the other pieces go to the same one. NULL: the segment is whole. */
+    /* A piece of a segment: where it begins in it, in bytes, and for each child the receive of the first
+     * piece that went to a scratch buffer: the other pieces go to the same one. NULL: there is one piece. */
     size_t piece_offset;
     hp_task_t **holders;
 } hp_contribution_t;

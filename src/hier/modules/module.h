@@ -42,8 +42,8 @@ typedef struct {
     bool between_nodes;
     bool innermost; /* members are single ranks: each contributes what the program handed in, where it lies */
     bool outermost; /* the lead is the root */
-    /* Turns of the collective: this one has every turn_count-th segment. With several of them another turn's lead may
-     * be another rank. */
+    /* Turns of the collective: this one has every turn_count-th segment. With several of them another turn's
+     * lead may be another rank. */
     uint32_t turn_count;
     bool result_at_root; /* the lead of the outermost team gets the result of a reduce: it has a buffer for it
                           */

@@ -5,13 +5,11 @@
  *
  * The tree has the shape of the level; positions are numbered in preorder, so rank order is kept where the
  * team's positions are in rank order. Between nodes other algorithms may be set (between.h): two trees that
- * take turns (double_tree.h), and for allreduce exchanges (exchange.h). Between nodes a tree may move a segment in
- * pieces (HAN's ibs and irs): each goes on as soon as it is there, so that segments may be as large as the memory
- * inside a node likes them. Between nodes a barrier is a
- * dissemination (D. Hensgen, R. Finkel, U. Manber, Two Algorithms for Barrier Synchronization, 1988):
- * ceil(log2 n) rounds, in round k a message of no bytes to the position 2^k further on, and one from 2^k
- * before.
- * Constraints: none. */
+ * take turns (double_tree.h), and for allreduce exchanges (exchange.h). Between nodes a tree may move a
+ * segment in pieces (HAN's ibs and irs): each goes on as soon as it is there, so that segments may be as
+ * large as the memory inside a node likes them. Between nodes a barrier is a dissemination (D. Hensgen, R.
+ * Finkel, U. Manber, Two Algorithms for Barrier Synchronization, 1988): ceil(log2 n) rounds, in round k a
+ * message of no bytes to the position 2^k further on, and one from 2^k before. Constraints: none. */
 #include "hier/collectives/algorithm.h"
 #include "hier/collectives/tree_steps.h"
 #include "hier/modules/exchange_steps.h"

@@ -1,6 +1,7 @@
 /* tasks: hanpmpi_run_tasks, the tasks of a collective in lock-step, for tools that tune.
  *
- * Threads: as a collective, one thread a communicator. Ownership: the caller's buffers are borrowed until it returns. */
+ * Threads: as a collective, one thread a communicator. Ownership: the caller's buffers are borrowed until it
+ * returns. */
 #ifndef HP_PMPI_WRAPPERS_BACKEND_TASKS_H
 #define HP_PMPI_WRAPPERS_BACKEND_TASKS_H
 

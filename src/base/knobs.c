@@ -1,8 +1,6 @@
 #include "base/knobs.h"
 
-#include <errno.h>
 #include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
 
 extern char **environ;
@@ -76,41 +74,6 @@ static void set_default(hp_knobs_t *knobs, hp_knob_id_t id)
         *value_at(knobs, id) = infos[id].default_value;
 }
 
-/* A whole number with an optional K, M or G. */
-static bool parse_integer(const char *text, int64_t *out)
-{
-    char *end;
-    errno = 0;
-    long long value = strtoll(text, &end, 10);
-    if (end == text || errno == ERANGE)
-        return false;
-    int64_t unit = 1;
-    switch (*end) {
-    case 'k':
-    case 'K':
-        unit = 1 << 10;
-        end++;
-        break;
-    case 'm':
-    case 'M':
-        unit = 1 << 20;
-        end++;
-        break;
-    case 'g':
-    case 'G':
-        unit = 1 << 30;
-        end++;
-        break;
-    default:
-        break;
-    }
-    int64_t scaled;
-    if (*end || __builtin_mul_overflow((int64_t)value, unit, &scaled))
-        return false;
-    *out = scaled;
-    return true;
-}
-
 bool hp_knob_parse(hp_knobs_t *knobs, hp_knob_id_t id, const char *value, char *error, unsigned error_bytes)
 {
     const hp_knob_info_t *info = &infos[id];
@@ -120,7 +83,7 @@ bool hp_knob_parse(hp_knobs_t *knobs, hp_knob_id_t id, const char *value, char *
     switch (info->kind) {
     case HP_KNOB_KIND_INT:
     case HP_KNOB_KIND_BOOL:
-        if (parse_integer(value, &number) && number >= info->minimum && number <= info->maximum) {
+        if (hp_word_integer(value, &number) && number >= info->minimum && number <= info->maximum) {
             *value_at(knobs, id) = number;
             return true;
         }
@@ -188,30 +151,6 @@ const char *hp_knob_range(hp_knob_id_t id, char *buffer, unsigned buffer_bytes)
     return buffer;
 }
 
-static unsigned edit_distance(const char *a, const char *b)
-{
-    enum { LONGEST = 64 };
-    size_t a_length = strnlen(a, LONGEST - 1), b_length = strnlen(b, LONGEST - 1);
-    unsigned row[LONGEST];
-
-    for (size_t j = 0; j <= b_length; j++)
-        row[j] = (unsigned)j;
-    for (size_t i = 1; i <= a_length; i++) {
-        unsigned diagonal = row[0];
-        row[0] = (unsigned)i;
-        for (size_t j = 1; j <= b_length; j++) {
-            unsigned best = diagonal + (a[i - 1] != b[j - 1]);
-            diagonal = row[j];
-            if (row[j] + 1 < best)
-                best = row[j] + 1;
-            if (row[j - 1] + 1 < best)
-                best = row[j - 1] + 1;
-            row[j] = best;
-        }
-    }
-    return row[b_length];
-}
-
 static hp_knob_id_t find_variable(const char *name, size_t length)
 {
     for (unsigned id = 0; id < HP_KNOB_COUNT; id++)
@@ -220,21 +159,17 @@ static hp_knob_id_t find_variable(const char *name, size_t length)
     return HP_KNOB_COUNT;
 }
 
+static const char *variable(unsigned id)
+{
+    return id < HP_KNOB_COUNT ? infos[id].variable : NULL;
+}
+
 static void report_unknown(const char *name, hp_knob_problem_fn_t problem, void *context)
 {
-    const char *nearest = infos[0].variable;
-    unsigned nearest_distance = ~0u;
     char line[256];
 
-    for (unsigned id = 0; id < HP_KNOB_COUNT; id++) {
-        unsigned distance = edit_distance(name, infos[id].variable);
-        if (distance < nearest_distance) {
-            nearest_distance = distance;
-            nearest = infos[id].variable;
-        }
-    }
     snprintf(line, sizeof line, "unknown variable %.80s: did you mean %s? (hanpmpi_info lists all)", name,
-             nearest);
+             hp_word_nearest(name, variable));
     problem(context, line);
 }
 

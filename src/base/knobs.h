@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include "base/words.h"
 
 enum { HP_KNOB_TEXT_BYTES = 160 };
 
@@ -41,8 +42,6 @@ typedef enum {
 typedef enum { HP_KNOB_KIND_INT, HP_KNOB_KIND_BOOL, HP_KNOB_KIND_CHOICE, HP_KNOB_KIND_TEXT } hp_knob_kind_t;
 typedef enum { HP_KNOB_SCOPE_JOB, HP_KNOB_SCOPE_RANK } hp_knob_scope_t;
 
-/* The i-th word of a choice, NULL past the last. */
-typedef const char *(*hp_knob_word_fn_t)(unsigned i);
 /* Checks a text: true, or false with what is wrong and what is accepted in error. */
 typedef bool (*hp_knob_check_fn_t)(const char *text, char *error, unsigned error_bytes);
 
@@ -52,7 +51,7 @@ typedef struct {
     hp_knob_scope_t scope;
     int64_t default_value, minimum, maximum; /* INT, BOOL; CHOICE: default_value only */
     const char *default_text;                /* TEXT */
-    hp_knob_word_fn_t word;                  /* CHOICE */
+    hp_word_fn_t word;                       /* CHOICE */
     hp_knob_check_fn_t check;                /* TEXT */
     const char *accepted;                    /* TEXT: what the check accepts, for people */
     const char *text;                        /* one sentence for people */

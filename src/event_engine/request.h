@@ -164,7 +164,7 @@ hp_task_t *hp_emit_recv(hp_segment_t *segment, int32_t lane, void *to, size_t co
 /* Into a scratch buffer, taken when the receive is posted, kept until the segment is complete. */
 hp_task_t *hp_emit_recv_scratch(hp_segment_t *segment, int32_t lane, size_t count);
 /* Into the scratch buffer of an earlier task of the segment, offset bytes into it. The caller sees to it that
- * that task has started. */
+ * that task has started: by an edge, or because it is before this one in the same lane. */
 hp_task_t *hp_emit_recv_within(hp_segment_t *segment, int32_t lane, const hp_task_t *holder, size_t offset,
                                size_t count);
 /* Does nothing: for those who wait for several tasks and want one to wait for. */

@@ -53,7 +53,8 @@ typedef struct {
     X(NO_DUPLICATE, "no-duplicate", "no private duplicate: too many communicators, or setting it up failed") \
     X(FAILED, "failed", "no memory or an MPI error before the first message: reported as an MPI error")      \
     X(ONE_NODE, "one-node", "all ranks on one node: the MPI below is at least as fast")                      \
-    X(RULE, "rule", "no rule for this size and number of nodes: the MPI below is at least as fast")          \
+    X(RULE, "rule", "no rule for this size and number of nodes, or one that names the MPI below")            \
+    X(GUARD, "guard", "the MPI below was measured to be faster here, or is being measured")                  \
     X(DATATYPE, "datatype", "a datatype or operation that is left to the MPI below")                         \
     X(GPU, "gpu", "a GPU runtime is loaded: reductions may be in device memory")
 

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "base/clock.h"
+#include "hier/selection/select.h"
 
 static bool is_crowded(const hp_comm_t *comm)
 {
@@ -53,9 +54,7 @@ static uint32_t place_of(const hp_hierarchy_t *h, uint32_t rank)
 
 const uint32_t *hp_comm_node_ranks(const hp_comm_t *comm, uint32_t *count)
 {
-    const hp_hierarchy_t *h = comm->hierarchy;
-    const uint32_t depth = hp_hierarchy_level(h, 0) == HP_LEVEL_NODE ? 1 : 0;
-    return hp_hierarchy_members(h, depth, hp_hierarchy_group_of(h, depth, comm->rank), count);
+    return hp_hierarchy_node_ranks(comm->hierarchy, comm->rank, count);
 }
 
 uint32_t hp_comm_node_member(const hp_comm_t *comm, uint32_t rank)
@@ -69,7 +68,7 @@ bool hp_comm_may_share(const hp_comm_t *comm)
     uint32_t least, most;
 
     hp_hierarchy_node_sizes(h, &least, &most);
-    return most > 1 && (hp_hierarchy_node_count(h) == 1 || hp_hierarchy_level(h, 0) == HP_LEVEL_NODE);
+    return most > 1 && (hp_hierarchy_node_count(h) == 1 || hp_hierarchy_node_depth(h) > 0);
 }
 
 hp_node_shape_t hp_comm_node_shape(const hp_comm_t *comm)
@@ -81,7 +80,7 @@ hp_node_shape_t hp_comm_node_shape(const hp_comm_t *comm)
                              .slot_bytes = ((size_t)comm->knobs.slot_bytes + line - 1) / line * line};
 
     hp_comm_node_ranks(comm, &shape.members);
-    shape.levels = hp_hierarchy_level(h, 0) == HP_LEVEL_NODE && levels > 1 ? levels - 1 : levels;
+    shape.levels = levels > 1 ? levels - hp_hierarchy_node_depth(h) : levels;
     return shape;
 }
 
@@ -138,7 +137,7 @@ void hp_comm_destroy(hp_comm_t *comm)
             hp_neighbors_fini(&comm->trees[i].neighbors);
     if (comm->has_node_memory)
         hp_node_memory_fini(&comm->node_memory);
-    free(comm->choices);
+    hp_select_forget(comm);
     hp_request_destroy(comm->request);
     hp_arena_fini(&comm->arena);
     hp_pool_fini(&comm->pool);
@@ -180,8 +179,17 @@ const hp_neighbors_t *hp_comm_tree(hp_comm_t *comm, const hp_shapes_t *shapes, u
 void hp_comm_set_knobs(hp_comm_t *comm, const hp_knobs_t *knobs)
 {
     comm->knobs = *knobs;
-    free(comm->choices);
-    comm->choices = NULL;
+    hp_select_forget(comm);
+}
+
+hp_layout_t hp_comm_layout(const hp_comm_t *comm)
+{
+    hp_layout_t layout = {.nodes = hp_hierarchy_node_count(comm->hierarchy),
+                          .shares_memory = comm->shares_memory,
+                          .reads_peers = comm->reads_peers};
+
+    hp_hierarchy_node_sizes(comm->hierarchy, &layout.least_ranks, &layout.most_ranks);
+    return layout;
 }
 
 uint32_t hp_comm_tag(const hp_comm_t *comm, uint32_t channel)

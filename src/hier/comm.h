@@ -15,6 +15,8 @@
 #include "event_engine/mem/node_memory.h"
 #include "event_engine/request.h"
 #include "event_engine/wait.h"
+#include "hier/selection/layout.h"
+#include "hier/selection/probes.h"
 #include "topo_tree/tree.h"
 
 /* Trees remembered per communicator. A program that uses one or a few roots finds them all; more trees
@@ -30,8 +32,10 @@ typedef struct {
 
 typedef struct {
     uint32_t rank, size;
-    hp_knobs_t knobs;          /* the job's, with this communicator's hints over them */
-    hp_hierarchy_t *hierarchy; /* by topology */
+    hp_knobs_t knobs;            /* the job's, with this communicator's hints over them */
+    const hp_knobs_t *job_knobs; /* without the hints; NULL: there are none */
+    hp_probes_t probes;          /* what is known of the machine; the same on all ranks */
+    hp_hierarchy_t *hierarchy;   /* by topology */
     hp_hierarchy_t
         *rank_order; /* flat, for non-commutative reductions; NULL when hierarchy keeps rank order itself */
     hp_hierarchy_t
@@ -52,7 +56,7 @@ typedef struct {
     bool crowded;               /* more ranks than cores on this node */
     uint64_t sleep_after_ns;    /* when waiting; by how crowded the node is */
     uint32_t sequence;          /* collectives started, for tags; the same on all ranks */
-    struct hp_choices *choices; /* what the selection remembers; NULL: nothing. Forgotten when knobs change */
+    struct hp_choices *choices; /* what the selection remembers (select.h); NULL: nothing */
     hp_cached_tree_t trees[HP_TREE_CACHE];
     uint32_t next_tree;
 } hp_comm_t;
@@ -78,7 +82,10 @@ bool hp_comm_may_share(const hp_comm_t *comm);
 /* The shape of that memory: by the hierarchy and the knobs. */
 hp_node_shape_t hp_comm_node_shape(const hp_comm_t *comm);
 
-/* Other knobs, from the next collective on. */
+/* What the selection has to know of the communicator. */
+hp_layout_t hp_comm_layout(const hp_comm_t *comm);
+
+/* Other knobs, from the next collective on; what was chosen by the old ones is forgotten. */
 void hp_comm_set_knobs(hp_comm_t *comm, const hp_knobs_t *knobs);
 
 /* The tag of a message of the current collective. channel: 0..7, separates the streams one collective has

@@ -347,3 +347,14 @@ uint32_t hp_hierarchy_subgroups(const hp_hierarchy_t *h, uint32_t depth, uint32_
     *count = last - first + 1;
     return first;
 }
+
+uint32_t hp_hierarchy_node_depth(const hp_hierarchy_t *h)
+{
+    return hp_hierarchy_level(h, 0) == HP_LEVEL_NODE ? 1 : 0;
+}
+
+const uint32_t *hp_hierarchy_node_ranks(const hp_hierarchy_t *h, uint32_t rank, uint32_t *count)
+{
+    const uint32_t depth = hp_hierarchy_node_depth(h);
+    return hp_hierarchy_members(h, depth, hp_hierarchy_group_of(h, depth, rank), count);
+}

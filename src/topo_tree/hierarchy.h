@@ -58,4 +58,9 @@ const uint32_t *hp_hierarchy_members(const hp_hierarchy_t *h, uint32_t depth, ui
  * depth < level_count. */
 uint32_t hp_hierarchy_subgroups(const hp_hierarchy_t *h, uint32_t depth, uint32_t group, uint32_t *count);
 
+/* The depth whose groups are nodes; 0 where no level tells nodes apart: all ranks share one, as a rule. */
+uint32_t hp_hierarchy_node_depth(const hp_hierarchy_t *h);
+/* The members of rank's group of that depth. */
+const uint32_t *hp_hierarchy_node_ranks(const hp_hierarchy_t *h, uint32_t rank, uint32_t *count);
+
 #endif

@@ -2,12 +2,6 @@
 
 #include <assert.h>
 
-/* The depth whose groups are nodes; 0 where all ranks share one. */
-static uint32_t node_depth(const hp_hierarchy_t *h)
-{
-    return hp_hierarchy_level(h, 0) == HP_LEVEL_NODE ? 1 : 0;
-}
-
 uint32_t hp_leads_of(const hp_hierarchy_t *h, const hp_leads_t *leads, uint32_t depth, uint32_t group)
 {
     uint32_t count;
@@ -15,14 +9,13 @@ uint32_t hp_leads_of(const hp_hierarchy_t *h, const hp_leads_t *leads, uint32_t 
     if (hp_hierarchy_group_of(h, depth, leads->root) == group)
         return leads->root;
     const uint32_t *members = hp_hierarchy_members(h, depth, group, &count);
-    const uint32_t of_node = node_depth(h);
+    const uint32_t of_node = hp_hierarchy_node_depth(h);
     if (leads->leader == 0 || depth < of_node || count == 1)
         return members[0];
-    const uint32_t node = hp_hierarchy_group_of(h, of_node, members[0]);
-    if (hp_hierarchy_group_of(h, of_node, leads->root) == node)
+    if (hp_hierarchy_group_of(h, of_node, leads->root) == hp_hierarchy_group_of(h, of_node, members[0]))
         return members[0]; /* the root leads the node; this group does not hold it */
     uint32_t node_count;
-    const uint32_t *ranks = hp_hierarchy_members(h, of_node, node, &node_count);
+    const uint32_t *ranks = hp_hierarchy_node_ranks(h, members[0], &node_count);
     const uint32_t chosen = ranks[leads->leader % node_count];
     return hp_hierarchy_group_of(h, depth, chosen) == group ? chosen : members[0];
 }

@@ -120,6 +120,19 @@ hp_status_t hp_shapes_parse(const char *text, hp_shapes_t *inout, char *error, u
     return HP_OK;
 }
 
+const char *hp_shapes_format(const hp_shapes_t *shapes, uint32_t levels, char *buffer, unsigned buffer_bytes)
+{
+    unsigned used = 0;
+
+    buffer[0] = '\0';
+    for (unsigned level = 0; level < HP_LEVEL_COUNT && used < buffer_bytes; level++)
+        if (levels & 1u << level)
+            used += (unsigned)snprintf(buffer + used, buffer_bytes - used, "%s%s:%s", used ? " " : "",
+                                       hp_level_name((hp_level_t)level),
+                                       hp_shape_info(shapes->shape[level])->name);
+    return buffer;
+}
+
 hp_status_t hp_levels_parse(const char *text, uint32_t *mask, char *error, unsigned error_bytes)
 {
     hp_items_t items = {.cursor = text, .error = error, .error_bytes = error_bytes};

@@ -43,6 +43,9 @@ void hp_neighbors_fini(hp_neighbors_t *neighbors);
 /* Parses "node:chain package:binary core:linear" over *inout (levels not named keep their shape).
  * Returns HP_OK, or HP_ERR_ARG with a message naming what is wrong and what is accepted. */
 hp_status_t hp_shapes_parse(const char *text, hp_shapes_t *inout, char *error, unsigned error_bytes);
+/* The shapes of the levels in the set (bit 1 << HP_LEVEL_x), as hp_shapes_parse reads them. Returns
+ * buffer. */
+const char *hp_shapes_format(const hp_shapes_t *shapes, uint32_t levels, char *buffer, unsigned buffer_bytes);
 /* Parses a list of levels "node,package,l3" to a mask (bit per hp_level_t). Same errors. Empty text = no
  * level. */
 hp_status_t hp_levels_parse(const char *text, uint32_t *mask, char *error, unsigned error_bytes);

@@ -164,3 +164,60 @@ def noise_simulated(run):
     run.command([*study, run.output, "--nodes", "4", "--ranks-per-node", "4"])
     if run.full:
         run.command([*study, os.path.join(run.output, "1024_ranks"), "--bytes", "1M", "--delayed", "37,32"], timeout=24 * 3600)
+
+
+# Nothing is set: no rules, no probes from before. 20 calls come first, which is what the guard takes to settle, and some.
+GUARD_LAYOUTS = {"4 hosts x 4": ("4", "4"), "8 hosts x 2": ("8", "2"), "one node x 2": (None, "2"), "one node x 4": (None, "4")}
+GUARD_MPIS = {"openmpi": "openmpi", "openmpi5": "openmpi", "mpich": "mpich"}
+GUARD_LEAST = 0.95
+
+
+def one_node_launcher(mpi, ranks):
+    if mpi != "openmpi5":
+        return launcher(mpi, ranks), {}
+    prefix = os.path.abspath(".venv/openmpi")
+    if not os.path.exists(os.path.join(prefix, "bin", "mpirun")):
+        raise Skipped("Open MPI 5 is missing: scripts/setup all")
+    return [os.path.join(prefix, "bin", "mpirun"), *launcher("openmpi", ranks)[1:]], {"LD_LIBRARY_PATH": os.path.join(prefix, "lib")}
+
+
+def guard_bench(run, layout, mpi, options):
+    """hanpmpi_bench there; the rows of its JSON."""
+    hosts, ranks = GUARD_LAYOUTS[layout]
+    path = run.json("never_slower_one")
+    program = [run.bench(GUARD_MPIS[mpi]), "--datatype", "MPI_INT", "--warmup", "20", "--json", path, *options]
+    if hosts:
+        os.environ["HANPMPI_CACHE"] = "off"
+        run.on_cluster(mpi, program, hosts, ranks)
+    else:
+        command, environment = one_node_launcher(mpi, ranks)
+        run.command([*command, *program], {"LD_PRELOAD": run.library, "HANPMPI_CACHE": "off", **environment})
+    with open(path) as file:
+        document = json.load(file)
+    os.remove(path)
+    return document
+
+
+def guard_rows(document):
+    return [{"collective": row["collective"], "bytes": row["bytes"], "ratio": row["ratio"], "taken": row["taken"],
+             "host_us": row["host"]["t_max_us"]["median"], "library_us": row["library"]["t_max_us"]["median"]} for row in document["rows"]]
+
+
+@step
+def never_slower(run):
+    """Nothing set, after the guard has settled: every collective and size against the MPI's own (--full: 12 machines)."""
+    layouts = list(GUARD_LAYOUTS) if run.full else ["one node x 2"]
+    for layout in layouts:
+        for mpi in GUARD_MPIS if run.full else ["openmpi"]:
+            sizes = ["--bytes", "4:16M", "--factor", "8" if run.full else "64", "--seconds", "0.4"]
+            document = guard_bench(run, layout, mpi, sizes)
+            rows = guard_rows(document)
+            # A ratio of two medians moves by some per cent from run to run: what looks slower is measured again, four times as long.
+            for row in rows:
+                if row["ratio"] < GUARD_LEAST:
+                    again = guard_bench(run, layout, mpi, ["--collective", row["collective"], "--bytes", str(max(row["bytes"], 4)), "--seconds", "2"])
+                    row["again"] = guard_rows(again)[0]["ratio"]
+                    row["taken_again"] = guard_rows(again)[0]["taken"]
+            name = f"never_slower_{layout.replace(' ', '_')}_{mpi}"
+            with open(run.json(name), "w") as file:
+                json.dump({"layout": layout, "mpi": document["mpi"], "ended": document["ended"], "machine": document["machine"], "rows": rows}, file, indent=1)

@@ -116,6 +116,28 @@ static void visit_joins(void (*visit)(const case_t *))
                                        visit);
 }
 
+/* Large segments inside the nodes, in pieces between them: the last piece of a segment is short. */
+static void visit_pieces(void (*visit)(const case_t *))
+{
+    static const char *const joins[] = {"tree", "double_tree"};
+    static const char *const used[] = {"4x4", "8x1", "5+3+1"};
+    enum { FOUR_SEGMENTS = 100000 };
+    for (unsigned collective = 0; collective < HP_BARRIER; collective++)
+        for (size_t j = 0; j < LENGTH(joins); j++)
+            for (size_t i = 0; i < LENGTH(layouts); i++)
+                for (size_t u = 0; u < LENGTH(used); u++)
+                    if (strcmp(layouts[i].name, used[u]) == 0)
+                        visit_variants((case_t){.layout = &layouts[i],
+                                                .collective = (hp_collective_t)collective,
+                                                .wanted = "han:shm",
+                                                .joined = joins[j],
+                                                .pieces = "10000",
+                                                .between_nodes = "binary",
+                                                .inside_node = "linear",
+                                                .bytes = FOUR_SEGMENTS},
+                                       visit);
+}
+
 /* What runs when nobody says otherwise. */
 static void visit_rules(void (*visit)(const case_t *))
 {
@@ -180,5 +202,6 @@ void cases_visit(void (*visit)(const case_t *c))
     visit_algorithms(visit);
     visit_shapes(visit);
     visit_joins(visit);
+    visit_pieces(visit);
     visit_modules(visit);
 }

@@ -105,6 +105,10 @@ static hp_knobs_t knobs_of(const case_t *c)
     }
     if (c->joined)
         set(&knobs, HP_KNOB_ID_between_nodes, c->joined);
+    if (c->pieces) {
+        set(&knobs, HP_KNOB_ID_ib_segment_bytes, c->pieces);
+        set(&knobs, HP_KNOB_ID_ir_segment_bytes, c->pieces);
+    }
     return knobs;
 }
 
@@ -112,12 +116,15 @@ static hp_knobs_t knobs_of(const case_t *c)
 static bool choose(const case_t *c, hp_comm_t *comm, collective_t *call, char *runs)
 {
     hp_outcome_t outcome = HP_OUTCOME_EMPTY;
+    hp_choice_t choice;
     if (c->bytes || c->collective == HP_BARRIER)
-        outcome = hp_select(comm, c->collective, c->bytes, &call->algorithm, &call->setting);
+        outcome = hp_select(comm, c->collective, c->bytes, &choice);
     if (outcome != HP_OUTCOME_TAKEN) {
         snprintf(runs, TEXT_BYTES, "left:%s", hp_outcome_word(outcome));
         return false;
     }
+    call->algorithm = choice.algorithm;
+    call->setting = *choice.setting;
     snprintf(runs, TEXT_BYTES, "%s", call->algorithm->name);
     const char *join = call->setting.between == HP_BETWEEN_TREE
                            ? hp_shape_info(call->setting.shapes.shape[HP_LEVEL_NODE])->name
@@ -232,12 +239,12 @@ static void print_case(const case_t *c)
             COUNTERS(X)
 #undef X
         }
-    printf("%s %s %s %s%s%s %zu %u %s", hp_collective_name(c->collective), c->layout->name, c->wanted,
+    printf("%s %s %s %s%s%s%s%s %zu %u %s", hp_collective_name(c->collective), c->layout->name, c->wanted,
            c->joined          ? c->joined
            : c->between_nodes ? c->between_nodes
                               : "rules",
-           c->between_nodes ? "/" : "", c->between_nodes ? c->inside_node : "", c->bytes, c->root,
-           c->commutative ? "any" : "rank");
+           c->between_nodes ? "/" : "", c->between_nodes ? c->inside_node : "", c->pieces ? "/" : "",
+           c->pieces ? c->pieces : "", c->bytes, c->root, c->commutative ? "any" : "rank");
     printf(" %s", runs);
 #define X(name)                                                                                              \
     if (taken)                                                                                               \

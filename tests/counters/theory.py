@@ -160,6 +160,16 @@ EXCHANGES = {
 }
 
 
+def count_pieces(row, size):
+    """Messages that a link between nodes carries one way: a segment each, or the pieces of each segment."""
+    pieces = (row["shapes"].split("/") + [""])[2:3]
+    if not pieces or not pieces[0]:
+        return int(row["segments"])
+    element = ELEMENT_BYTES.get(row["collective"]) or ELEMENT_BYTES[row["order"]]
+    segment, piece = (number // element * element for number in (SEGMENT_BYTES, int(pieces[0])))
+    return sum(-(-min(segment, size - start) // piece) for start in range(0, size, segment))
+
+
 def expect_han(row, layout, cyclic):
     ranks, nodes = sum(NODES[layout]), len(NODES[layout])
     collective, size, root = row["collective"], int(row["bytes"]), int(row["root"])
@@ -176,19 +186,20 @@ def expect_han(row, layout, cyclic):
     extra = 1 if collective == "reduce" and in_rank_order and root != 0 else 0  # from rank 0 to the root
     inside = 0 if shared else ways * (ranks - nodes)
     messages = volume = ways * (nodes - 1)
+    pieces = count_pieces(row, size)
     exchanges = collective == "allreduce" and nodes > 1 and not flat and join in EXCHANGES and (
         not in_rank_order or join == "recursive_doubling")
     if exchanges:
         messages, volume = EXCHANGES[join](nodes)
     if not (exchanges and join != "recursive_doubling") or size // segments >= 8 * nodes:  # no block is empty
-        yield "messages", (inside + messages + extra) * segments
+        yield "messages", (inside + extra) * segments + messages * pieces
         if not flat and not extra:
-            yield "messages_node", messages * segments
+            yield "messages_node", messages * pieces
     yield "bytes", (inside + volume + extra) * size
     if not flat and not extra:
         yield "bytes_node", volume * size
     if not exchanges:
-        yield "reductions", 0 if collective == "bcast" else (ranks - 1) * segments
+        yield "reductions", 0 if collective == "bcast" else (ranks - nodes) * segments + (nodes - 1) * pieces
     if collective != "bcast" and not (exchanges and join == "recursive_doubling"):
         yield "reduced_bytes", (ranks - 1) * size
     yield from expect_copies(row, layout, shared and module, extra, exchanges)

@@ -4,7 +4,7 @@
  *             [--bcast LIST] [--reduce LIST] [--allreduce LIST] [--barrier LIST] [--modules LIST]
  *
  * LIST: algorithms, or modules for each level ("rules": no hint), comma-separated, from which the hints of a
- * communicator are drawn; leaders are drawn too. Without --seed the clock
+ * communicator are drawn; leaders, pieces and joins are drawn too. Without --seed the clock
  * gives one. The seed is printed first; a failure prints the case on every rank that sees it, and the command
  * that repeats it. */
 #include "fuzz.h"

@@ -44,7 +44,7 @@ typedef struct {
     int rank, size;
     int64_t segment_bytes; /* the hint */
     int *world_ranks;      /* by rank in the communicators */
-    char text[480];
+    char text[600];
 } hp_pair_t;
 
 /* Collective over MPI_COMM_WORLD. */

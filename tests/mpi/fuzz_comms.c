@@ -114,6 +114,9 @@ static int *world_ranks(MPI_Comm comm)
 void hp_pair_create(hp_pair_t *pair, hp_random_t *random, const hp_fuzz_options_t *options)
 {
     static const char *const leaders[] = {"", "", "1", "2", "3", "16"};
+    static const char *const pieces[] = {"", "", "1", "100", "1000", "8K"};
+    static const char *const joins[] = {
+        "", "", "tree", "double_tree", "ring", "recursive_doubling", "rabenseifner"};
     hp_random_t own = {hp_random_next(random)};
     kind_t kind = (kind_t)hp_random_below(&own, hp_comm_size(MPI_COMM_WORLD) > 1 ? KINDS : MERGED);
     char words[HP_FUZZ_COLLECTIVES][48], segment[32], modules[160];
@@ -124,13 +127,15 @@ void hp_pair_create(hp_pair_t *pair, hp_random_t *random, const hp_fuzz_options_
     for (int i = 0; i < HP_FUZZ_COLLECTIVES; i++)
         pick_word(options->algorithms[i], &own, words[i], sizeof words[i]);
     const char *shape = PICK(&own, shapes), *leader = PICK(&own, leaders);
+    const char *ib = PICK(&own, pieces), *ir = PICK(&own, pieces), *join = PICK(&own, joins);
     draw_modules(options->modules, &own, modules, sizeof modules);
     bool late = hp_random_below(&own, 2); /* hints by MPI_Comm_set_info instead of MPI_Comm_dup_with_info */
     snprintf(pair->text, sizeof pair->text,
              "%s, bcast=%s reduce=%s allreduce=%s barrier=%s segment_bytes=%s shapes=\"%s\" modules=\"%s\" "
-             "leaders=%s%s",
+             "leaders=%s between_nodes=%s ib_segment_bytes=%s ir_segment_bytes=%s%s",
              kind_names[kind], words[HP_FUZZ_BCAST], words[HP_FUZZ_REDUCE], words[HP_FUZZ_ALLREDUCE],
-             words[HP_FUZZ_BARRIER], segment, shape, modules, leader, late ? ", hints set late" : "");
+             words[HP_FUZZ_BARRIER], segment, shape, modules, leader, join, ib, ir,
+             late ? ", hints set late" : "");
 
     comm = create_kind(kind, &own);
     pair->library = pair->native = MPI_COMM_NULL;
@@ -139,13 +144,15 @@ void hp_pair_create(hp_pair_t *pair, hp_random_t *random, const hp_fuzz_options_
     pair->world_ranks = NULL;
     if (comm == MPI_COMM_NULL)
         return;
-    const char *hints[20] = {HANPMPI_HINT_BCAST,         words[HP_FUZZ_BCAST],
+    const char *hints[28] = {HANPMPI_HINT_BCAST,         words[HP_FUZZ_BCAST],
                              HANPMPI_HINT_REDUCE,        words[HP_FUZZ_REDUCE],
                              HANPMPI_HINT_ALLREDUCE,     words[HP_FUZZ_ALLREDUCE],
                              HANPMPI_HINT_BARRIER,       words[HP_FUZZ_BARRIER],
                              HANPMPI_HINT_SEGMENT_BYTES, segment};
     const char *const optional[][2] = {
-        {HANPMPI_HINT_SHAPES, shape}, {HANPMPI_HINT_MODULES, modules}, {HANPMPI_HINT_LEADERS, leader}};
+        {HANPMPI_HINT_SHAPES, shape},        {HANPMPI_HINT_MODULES, modules},
+        {HANPMPI_HINT_LEADERS, leader},      {HANPMPI_HINT_BETWEEN_NODES, join},
+        {HANPMPI_HINT_IB_SEGMENT_BYTES, ib}, {HANPMPI_HINT_IR_SEGMENT_BYTES, ir}};
     size_t given = 2 * HP_FUZZ_COLLECTIVES + 2;
     for (size_t i = 0; i < sizeof optional / sizeof *optional; i++)
         if (optional[i][1][0]) {

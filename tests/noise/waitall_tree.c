@@ -61,8 +61,7 @@ void waitall_tree_create(waitall_tree_t *tree, MPI_Comm comm, hp_collective_t co
     int rank, size, world_rank;
     uint32_t levels = 0;
     char error[HP_KNOB_TEXT_BYTES];
-    const hp_algorithm_t *algorithm = NULL;
-    hp_setting_t setting;
+    hp_choice_t choice;
     hp_comm_t like = {
         .size = 0}; /* what the library knows of such a communicator, as far as its choice needs it */
 
@@ -76,17 +75,18 @@ void waitall_tree_create(waitall_tree_t *tree, MPI_Comm comm, hp_collective_t co
         give_up(error);
     if (hp_hierarchy_create((uint32_t)size, table, levels, false, &like.hierarchy) != HP_OK)
         give_up("no hierarchy");
-    const hp_outcome_t outcome = hp_select(&like, collective, bytes, &algorithm, &setting);
+    const hp_outcome_t outcome = hp_select(&like, collective, bytes, &choice);
     if (outcome != HP_OUTCOME_TAKEN)
         give_up(hp_outcome_text(outcome));
     tree->comm = comm;
-    tree->segment_bytes = setting.segment_bytes;
-    if (hp_neighbors_init(&tree->neighbors, like.hierarchy, &setting.shapes, (uint32_t)root,
+    tree->segment_bytes = choice.setting->segment_bytes;
+    if (hp_neighbors_init(&tree->neighbors, like.hierarchy, &choice.setting->shapes, (uint32_t)root,
                           (uint32_t)rank) != HP_OK)
         give_up("no tree");
     if (tree->neighbors.child_count > CHILDREN_MAX)
         give_up("a rank has more than 64 children");
-    describe(tree, like.hierarchy, &setting.shapes);
+    describe(tree, like.hierarchy, &choice.setting->shapes);
+    hp_select_forget(&like);
     hp_hierarchy_destroy(like.hierarchy);
     free(table);
 }

@@ -85,6 +85,8 @@ collective_t random_collective(sim_random_t *random, const hp_algorithm_t *algor
     collective_t c = {
         .algorithm = algorithm, .in_place = below(random, 2) != 0, .data_seed = sim_random_next(random)};
     c.setting.segment_bytes = segment_bytes[below(random, LENGTH(segment_bytes))];
+    c.setting.ib_segment_bytes = below(random, 2) ? segment_bytes[below(random, LENGTH(segment_bytes))] : 0;
+    c.setting.ir_segment_bytes = below(random, 2) ? segment_bytes[below(random, LENGTH(segment_bytes))] : 0;
     c.setting.trees = 1 + below(random, HP_FOREST_MAX);
     c.setting.between = (hp_between_t)(HP_BETWEEN_TREE + below(random, HP_BETWEEN_COUNT - HP_BETWEEN_TREE));
     for (unsigned level = 0; level < HP_LEVEL_COUNT; level++)
@@ -153,8 +155,9 @@ unsigned any_algorithm_count(void)
 void print_case(const collective_t *c, uint32_t rank_count, const hp_knobs_t *knobs,
                 const sim_config_t *world)
 {
-    printf("%s %s: %u ranks, root %u, %zu elements of kind %d, op %d%s%s, segments of %zu bytes, %u trees, "
-           "N %d M %d window %d, levels \"%s\", %d slots of %d bytes%s%s, eager %zu, jitter %llu%s%s, %u "
+    printf("%s %s: %u ranks, root %u, %zu elements of kind %d, op %d%s%s, segments of %zu bytes (ib %zu, "
+           "ir %zu), %u trees, N %d M %d window %d, levels \"%s\", %d slots of %d bytes%s%s, eager %zu, "
+           "jitter %llu%s%s, %u "
            "leaders, %s, "
            "modules",
            hp_collective_name(c->algorithm->collective), c->algorithm->name, rank_count, c->root, c->count,
@@ -162,12 +165,13 @@ void print_case(const collective_t *c, uint32_t rank_count, const hp_knobs_t *kn
            c->in_place   ? " in place"
            : c->lockstep ? " in lock-step"
                          : "",
-           c->setting.segment_bytes, c->setting.trees, (int)knobs->sends_per_child,
-           (int)knobs->recvs_per_parent, (int)knobs->window_segments, knobs->levels, (int)knobs->slots,
-           (int)knobs->slot_bytes, knobs->shared_memory ? "" : " not shared",
-           knobs->read_peers ? "" : " not read", world->eager_bytes, (unsigned long long)world->jitter_ns,
-           world->shuffle ? ", shuffled" : "", world->software_matching ? ", software matching" : "",
-           c->setting.leaders, hp_between_name(c->setting.between));
+           c->setting.segment_bytes, c->setting.ib_segment_bytes, c->setting.ir_segment_bytes,
+           c->setting.trees, (int)knobs->sends_per_child, (int)knobs->recvs_per_parent,
+           (int)knobs->window_segments, knobs->levels, (int)knobs->slots, (int)knobs->slot_bytes,
+           knobs->shared_memory ? "" : " not shared", knobs->read_peers ? "" : " not read",
+           world->eager_bytes, (unsigned long long)world->jitter_ns, world->shuffle ? ", shuffled" : "",
+           world->software_matching ? ", software matching" : "", c->setting.leaders,
+           hp_between_name(c->setting.between));
     for (unsigned level = 0; level < HP_LEVEL_COUNT; level++)
         printf(" %s", hp_module_name((hp_module_id_t)c->setting.modules.module[level]));
     printf(", shapes");

@@ -33,7 +33,7 @@ static void knob_words_follow_the_table(void **state)
 {
     (void)state;
     for (unsigned c = 0; c < HP_COLLECTIVE_COUNT; c++) {
-        const hp_knob_word_fn_t word = hp_knob_info(knobs_of[c])->word;
+        const hp_word_fn_t word = hp_knob_info(knobs_of[c])->word;
         unsigned i = 0;
         assert_string_equal(hp_knob_info(knobs_of[c])->variable + strlen("HANPMPI_"),
                             c == HP_BCAST       ? "BCAST"

@@ -70,6 +70,27 @@ static void masked_levels_still_separate(void **state)
     free(table);
 }
 
+/* Where no level tells nodes apart, all ranks count as one. */
+static void ranks_of_a_node(void **state)
+{
+    (void)state;
+    const struct {
+        uint32_t mask, depth, count;
+    } cases[] = {{PLACES_ALL_LEVELS, 1, 4}, {1u << HP_LEVEL_NODE, 1, 4}, {1u << HP_LEVEL_PACKAGE, 0, 8}};
+    for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+        hp_locality_t *table = places_synthetic("node:2 package:2 core:2", 8);
+        hp_hierarchy_t *h = create(8, table, cases[i].mask);
+        uint32_t count;
+        assert_int_equal(hp_hierarchy_node_depth(h), cases[i].depth);
+        const uint32_t *ranks = hp_hierarchy_node_ranks(h, 6, &count);
+        assert_int_equal(count, cases[i].count);
+        for (uint32_t k = 0; k < count; k++)
+            assert_int_equal(ranks[k], 8 - count + k);
+        hp_hierarchy_destroy(h);
+        free(table);
+    }
+}
+
 static void check_groups(const hp_hierarchy_t *h, const hp_locality_t *table, uint32_t depth)
 {
     uint32_t count = hp_hierarchy_rank_count(h), member_count, next_lead = 0, seen = 0;
@@ -371,12 +392,19 @@ static void unreadable_machines(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(levels_kept),        cmocka_unit_test(masked_levels_still_separate),
-        cmocka_unit_test(random_tables),      cmocka_unit_test(flat_keeps_rank_order),
-        cmocka_unit_test(bad_arguments),      cmocka_unit_test(large_tables_are_built_quickly),
-        cmocka_unit_test(synthetic_machines), cmocka_unit_test(synthetic_machines_refused),
-        cmocka_unit_test(lists_of_levels),    cmocka_unit_test(names),
-        cmocka_unit_test(this_machine),       cmocka_unit_test(unreadable_machines),
+        cmocka_unit_test(levels_kept),
+        cmocka_unit_test(masked_levels_still_separate),
+        cmocka_unit_test(ranks_of_a_node),
+        cmocka_unit_test(random_tables),
+        cmocka_unit_test(flat_keeps_rank_order),
+        cmocka_unit_test(bad_arguments),
+        cmocka_unit_test(large_tables_are_built_quickly),
+        cmocka_unit_test(synthetic_machines),
+        cmocka_unit_test(synthetic_machines_refused),
+        cmocka_unit_test(lists_of_levels),
+        cmocka_unit_test(names),
+        cmocka_unit_test(this_machine),
+        cmocka_unit_test(unreadable_machines),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* hanpmpi_info: what a user asks of an installed library: settings, algorithms, backends, topology.
+/* hanpmpi_info: what a user asks of an installed library: settings, algorithms, rules, backends, topology.
  *
  * Reads the same tables as the library itself (knobs.def, algorithms.def, HP_SHAPE_TABLE, HP_LEVEL_TABLE), so
  * it cannot disagree with it. Also prints the tables in the forms that the manual page and docs/KNOBS.md are
@@ -15,29 +15,38 @@
 #include "base/knobs.h"
 #include "base/log.h"
 #include "hier/collectives/algorithm.h"
+#include "hier/selection/probes_cache.h"
 #include "hier/selection/select.h"
+#include "explain.h"
+#include "rules.h"
 #include "topo_tree/draw.h"
+#include "topo_tree/fingerprint.h"
 
 enum {
     OPTION_KNOBS = 256,
+    OPTION_EXPLAIN,
     OPTION_ALGORITHMS,
     OPTION_BACKENDS,
     OPTION_TOPOLOGY,
     OPTION_RANKS,
     OPTION_ROOT,
     OPTION_MACHINE,
+    OPTION_MACHINE_NAME,
+    OPTION_PROBES,
     OPTION_COLLECTIVE,
     OPTION_BYTES,
     OPTION_DOT,
     OPTION_SVG,
+    OPTION_RULES_JSON,
+    OPTION_CHECK_RULES,
     OPTION_KNOBS_MAN,
     OPTION_KNOBS_MARKDOWN,
 };
 
 static struct {
-    bool algorithms, backends, topology, knobs_man, knobs_markdown;
+    bool algorithms, backends, topology, machine_name, probes, rules_json, knobs_man, knobs_markdown;
     uint32_t ranks, root;
-    const char *machine, *dot, *svg;
+    const char *machine, *dot, *svg, *check_rules, *explain;
     hp_collective_t collective;
     uint64_t bytes;
 } options = {.machine = NULL, .collective = HP_BCAST, .bytes = 1 << 20};
@@ -48,8 +57,17 @@ static const struct argp_option argp_options[] = {
     {"knobs", OPTION_KNOBS, NULL, 0,
      "environment variables: value, default, accepted values, who set it (default)", 1},
     {"algorithms", OPTION_ALGORITHMS, NULL, 0, "algorithms of each collective, tree shapes, levels", 1},
+    {"explain", OPTION_EXPLAIN, "CALL", 0,
+     "what would run such a call and why, e.g. \"allreduce nodes=4 ppn=4 bytes=1M\"", 1},
+    {"rules-json", OPTION_RULES_JSON, NULL, 0,
+     "the built-in rules as a file for HANPMPI_RULES, to start from", 1},
+    {"check-rules", OPTION_CHECK_RULES, "FILE", 0,
+     "what each rule of the file means, and what is wrong with it; exit status 1 when something is", 1},
     {"backends", OPTION_BACKENDS, NULL, 0, "the MPI ABIs this installation serves", 1},
     {"topology", OPTION_TOPOLOGY, NULL, 0, "levels of the hierarchy and the tree for a root", 1},
+    {"machine-name", OPTION_MACHINE_NAME, NULL, 0,
+     "the name of this kind of machine, for the pattern of a rule", 1},
+    {"probes", OPTION_PROBES, NULL, 0, "what earlier runs have measured of this machine, for each MPI", 1},
     {"ranks", OPTION_RANKS, "N", 0, "with --topology: number of ranks (default: cores of the machine)", 2},
     {"root", OPTION_ROOT, "RANK", 0, "with --topology: root of the tree (default 0)", 2},
     {"machine", OPTION_MACHINE, "TEXT", 0,
@@ -97,6 +115,15 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     case OPTION_ALGORITHMS:
         options.algorithms = true;
         break;
+    case OPTION_EXPLAIN:
+        options.explain = argument;
+        break;
+    case OPTION_RULES_JSON:
+        options.rules_json = true;
+        break;
+    case OPTION_CHECK_RULES:
+        options.check_rules = argument;
+        break;
     case OPTION_BACKENDS:
         options.backends = true;
         break;
@@ -111,6 +138,12 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         break;
     case OPTION_MACHINE:
         options.machine = argument;
+        break;
+    case OPTION_MACHINE_NAME:
+        options.machine_name = true;
+        break;
+    case OPTION_PROBES:
+        options.probes = true;
         break;
     case OPTION_COLLECTIVE:
         options.collective = parse_collective(state, argument);
@@ -284,6 +317,43 @@ static int print_backends(void)
     return 1;
 }
 
+/* ---- machine ---- */
+
+static void print_machine_name(void)
+{
+    char name[HP_FINGERPRINT_BYTES];
+    puts(hp_machine_fingerprint(name, sizeof name));
+}
+
+static void print_one_mpi(void *context, const hp_probes_cache_t *cache, const hp_probes_t *probes)
+{
+    (void)context;
+    printf("%s on %s\n", cache->mpi, cache->machine);
+#define X(field, unit, most, text)                                                                           \
+    if (probes->field > 0)                                                                                   \
+        printf("  %-16s %12.6g %-5s %s\n", #field, probes->field, unit, text);                               \
+    else                                                                                                     \
+        printf("  %-16s %12s %-5s %s\n", #field, "unknown", "", text);
+    HP_PROBE_TABLE(X)
+#undef X
+}
+
+static void print_probes(void)
+{
+    hp_knobs_t knobs;
+    hp_probes_cache_t cache;
+    char name[HP_FINGERPRINT_BYTES];
+
+    hp_knobs_read(&knobs, NULL, print_problem, NULL);
+    hp_log_set_level((int)knobs.verbose);
+    hp_probes_cache_init(&cache, knobs.cache, hp_machine_fingerprint(name, sizeof name), "");
+    if (!cache.directory[0])
+        printf("no probes are kept: HANPMPI_CACHE is off, or neither XDG_CACHE_HOME nor HOME is set\n");
+    else if (hp_probes_cache_each(&cache, print_one_mpi, NULL) <= 0)
+        printf("no probes of %s in %s: a run with HANPMPI_MODEL=1 writes them\n", cache.machine,
+               cache.directory);
+}
+
 /* ---- topology ---- */
 
 static FILE *open_output(const char *file)
@@ -349,20 +419,22 @@ static int print_topology(void)
             hp_locality_read(NULL, cpu, &table[rank]);
     }
     hp_comm_t *comm;
-    const hp_algorithm_t *algorithm;
+    hp_choice_t choice;
     hp_setting_t setting;
     if (hp_comm_create(0, ranks, table, &knobs, NULL, &comm) != HP_OK) {
         fprintf(stderr, "hanpmpi_info: out of memory for %u ranks\n", ranks);
         return 1;
     }
-    hp_outcome_t outcome = hp_select(comm, options.collective, options.bytes, &algorithm, &setting);
+    hp_outcome_t outcome = hp_select(comm, options.collective, options.bytes, &choice);
     printf("%s of %llu bytes on %u ranks: ", hp_collective_name(options.collective),
            (unsigned long long)options.bytes, ranks);
     if (outcome == HP_OUTCOME_TAKEN) {
-        printf("%s, segments of %zu bytes\n\n", algorithm->name, setting.segment_bytes);
+        setting = *choice.setting;
+        printf("%s, segments of %zu bytes\n\n", choice.algorithm->name, setting.segment_bytes);
     } else {
         printf("passed through (%s); the tree that would be used:\n\n", hp_outcome_text(outcome));
-        hp_select_default_setting(&comm->knobs, &setting);
+        hp_setting_default(&setting);
+        hp_setting_apply(&setting, &comm->knobs);
     }
     hp_draw_levels(stdout, comm->hierarchy, &setting.shapes);
     printf("\n");
@@ -396,8 +468,18 @@ int main(int argc, char **argv)
         print_knobs_markdown();
     else if (options.algorithms)
         print_algorithms();
+    else if (options.explain)
+        code = info_explain(options.explain);
+    else if (options.rules_json)
+        code = info_write_rules();
+    else if (options.check_rules)
+        code = info_check_rules(options.check_rules);
     else if (options.backends)
         code = print_backends();
+    else if (options.machine_name)
+        print_machine_name();
+    else if (options.probes)
+        print_probes();
     else if (options.topology)
         code = print_topology();
     else

@@ -3,8 +3,8 @@
 #include <string.h>
 
 static const hp_algorithm_t algorithms[] = {
-#define HP_ALGORITHM(id, collective, name, most, description)                                                \
-    {HP_##id, #name, hp_##collective##_##name##_start, most, description},
+#define HP_ALGORITHM(id, collective, name, most, nodes_most, description)                                    \
+    {HP_##id, #name, hp_##collective##_##name##_start, most, nodes_most, description},
 #include "hier/collectives/algorithms.def"
 #undef HP_ALGORITHM
 };

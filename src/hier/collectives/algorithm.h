@@ -16,8 +16,8 @@
 /* How to run: what the selection decides besides the algorithm. The same on all ranks. */
 struct hp_setting {
     size_t segment_bytes; /* wanted size of a segment (HAN's fs); at least one element is taken */
-    /* The module p2p broadcasts and reduces a segment between nodes in pieces of so many bytes (HAN's ibs, irs);
-     * 0: whole. */
+    /* The module p2p broadcasts and reduces a segment between nodes in pieces of so many bytes (HAN's ibs,
+     * irs); 0: whole. */
     size_t ib_segment_bytes, ir_segment_bytes;
     hp_shapes_t shapes;
     hp_modules_t modules;
@@ -43,6 +43,7 @@ typedef struct {
     const char *name;
     hp_algorithm_start_fn_t start;
     uint64_t bytes_max; /* larger calls are not for it */
+    uint64_t nodes_max; /* on more nodes it is another algorithm under its name: rules may not ask for that */
     const char *description;
 } hp_algorithm_t;
 

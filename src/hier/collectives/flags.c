@@ -3,10 +3,13 @@
 #include <string.h>
 #include "hier/collectives/pipeline.h"
 
-/* Up to so many ranks, and bytes in all their cells, everybody reads everybody's cell: one round instead of
- * two.
- */
+/* Up to so many ranks, and bytes in all their cells, one round is faster than two. */
 enum { EXCHANGE_RANKS = 8, EXCHANGE_BYTES = 16384 };
+
+bool hp_flags_exchange(uint32_t ranks, size_t bytes)
+{
+    return ranks <= EXCHANGE_RANKS && bytes * ranks <= EXCHANGE_BYTES;
+}
 
 typedef enum { CLEAR, UP, UP_DONE, DOWN, DOWN_WRITE, EXCHANGE_WRITE, EXCHANGE_READ, FINISH } phase_t;
 
@@ -181,8 +184,7 @@ static hp_status_t start(hp_comm_t *comm, const hp_call_t *call, const hp_settin
         return hp_pipeline_start(comm, call, setting);
     const size_t bytes = call->count * call->type.bytes;
     const bool all = call->collective == HP_ALLREDUCE || call->collective == HP_BARRIER;
-    const bool exchange =
-        all && node->shape.members <= EXCHANGE_RANKS && bytes * node->shape.members <= EXCHANGE_BYTES;
+    const bool exchange = all && hp_flags_exchange(node->shape.members, bytes);
     const hp_neighbors_t *tree = exchange ? NULL : hp_comm_tree(comm, &linear, all ? 0 : call->root, false);
     plan_t *plan = hp_request_plan(comm->request, sizeof *plan);
     if (!plan || (!tree && !exchange))

@@ -17,10 +17,14 @@
 #ifndef HP_HIER_COLLECTIVES_FLAGS_H
 #define HP_HIER_COLLECTIVES_FLAGS_H
 
+#include <stdbool.h>
 #include "event_engine/mem/node_memory.h"
 
 /* The longest message. */
 enum { HP_FLAGS_BYTES_MAX = 16384 };
 _Static_assert(HP_FLAGS_BYTES_MAX <= sizeof((hp_cell_t *)0)->payload, "a message fits a cell");
+
+/* In an allreduce or a barrier: does everybody read everybody's cell, in one round instead of two? */
+bool hp_flags_exchange(uint32_t ranks, size_t bytes);
 
 #endif

@@ -188,16 +188,15 @@ static const hp_hierarchy_t *hierarchy_of(const plan_t *p)
 static bool is_between_nodes(const hp_hierarchy_t *h, const hp_team_t *team)
 {
     return hp_hierarchy_node_count(h) > 1 &&
-           (team->level == HP_LEVEL_NODE || hp_hierarchy_level(h, 0) != HP_LEVEL_NODE);
+           (team->level == HP_LEVEL_NODE || hp_hierarchy_node_depth(h) == 0);
 }
 
 /* The wanted modules may be too much for this communicator or type. The same on all ranks. */
 static void choose_modules(plan_t *p)
 {
     for (unsigned level = 0; level < HP_LEVEL_COUNT; level++) {
-        const bool between =
-            level == HP_LEVEL_NODE || (hp_hierarchy_node_count(p->comm->hierarchy) > 1 &&
-                                       hp_hierarchy_level(hierarchy_of(p), 0) != HP_LEVEL_NODE);
+        const bool between = level == HP_LEVEL_NODE || (hp_hierarchy_node_count(p->comm->hierarchy) > 1 &&
+                                                        hp_hierarchy_node_depth(hierarchy_of(p)) == 0);
         p->modules.module[level] = (uint8_t)hp_module_choose(
             p->comm, (hp_module_id_t)p->setting.modules.module[level], between, &p->call);
     }
@@ -274,11 +273,10 @@ static hp_leads_t leads_of(const plan_t *p, uint32_t turn)
         return (hp_leads_t){.root = p->call.root, .leader = turn};
     const uint32_t trees = trees_of(p), leader = turn / trees;
     const uint32_t first = hp_hierarchy_node_leader(h, turn % trees);
-    if (hp_hierarchy_level(h, 0) != HP_LEVEL_NODE && hp_hierarchy_node_count(h) > 1)
+    if (hp_hierarchy_node_depth(h) == 0 && hp_hierarchy_node_count(h) > 1)
         return (hp_leads_t){.root = first};
     uint32_t count;
-    const uint32_t depth = hp_hierarchy_level(h, 0) == HP_LEVEL_NODE ? 1 : 0;
-    const uint32_t *ranks = hp_hierarchy_members(h, depth, hp_hierarchy_group_of(h, depth, first), &count);
+    const uint32_t *ranks = hp_hierarchy_node_ranks(h, first, &count);
     return (hp_leads_t){.root = ranks[leader % count], .leader = leader};
 }
 
@@ -321,20 +319,18 @@ static hp_status_t prepare_turn(const plan_t *p, turn_t *turn)
             continue;
         hp_stage_t *stage = &turn->stages[turn->stage_count++];
         const bool between = is_between_nodes(h, &team);
-        *stage = (hp_stage_t){
-            .module = hp_module((hp_module_id_t)p->modules.module[team.level]),
-            .comm = comm,
-            .collective = p->in_order ? HP_BCAST : p->call.collective,
-            .commutative = p->call.commutative,
-            .team = team,
-            .between_nodes = between,
-            .innermost = depth + 1 == levels,
-            .outermost = depth == 0,
-            .turn_count = p->turn_count,
-            .result_at_root = p->call.commutative || p->call.root == 0,
-            .many_turns = p->turn_count > 1,
-            .node = between ? NULL : p->node,
-            .node_level = hp_hierarchy_level(h, 0) == HP_LEVEL_NODE && levels > 1 ? depth - 1 : depth};
+        *stage = (hp_stage_t){.module = hp_module((hp_module_id_t)p->modules.module[team.level]),
+                              .comm = comm,
+                              .collective = p->in_order ? HP_BCAST : p->call.collective,
+                              .commutative = p->call.commutative,
+                              .team = team,
+                              .between_nodes = between,
+                              .innermost = depth + 1 == levels,
+                              .outermost = depth == 0,
+                              .turn_count = p->turn_count,
+                              .result_at_root = p->call.commutative || p->call.root == 0,
+                              .node = between ? NULL : p->node,
+                              .node_level = levels > 1 ? depth - hp_hierarchy_node_depth(h) : depth};
         const hp_status_t status = stage->module->prepare(stage, &p->call, &p->setting);
         if (status != HP_OK)
             return status;

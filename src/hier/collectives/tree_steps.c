@@ -67,6 +67,20 @@ hp_status_t hp_tree_lanes_make(hp_tree_lanes_t *out, int32_t *children, hp_comm_
     return HP_OK;
 }
 
+/* Receives what a child sends into a scratch buffer. All pieces of a segment come on one lane, in order: when one of
+ * them is posted, the first one has its buffer. */
+static hp_task_t *recv_aside(hp_segment_t *segment, const hp_tree_lanes_t *lanes, uint32_t child,
+                             const hp_contribution_t *c)
+{
+    if (c->holders && c->holders[child])
+        return hp_emit_recv_within(segment, lanes->children[child], c->holders[child], c->piece_offset,
+                                   c->count);
+    hp_task_t *recv = hp_emit_recv_scratch(segment, lanes->children[child], c->count);
+    if (c->holders)
+        c->holders[child] = recv;
+    return recv;
+}
+
 /* The fold runs through the buffers that the children's data arrives in: own (op) child 0 is made in child
  * 0's buffer, that (op) child 1 in child 1's, and so on. So nothing is copied, the operands stay in tree
  * order, and the result does not depend on who comes first (PITFALLS 15). The last buffer is the result's
@@ -85,7 +99,7 @@ hp_operand_t hp_tree_emit_fold(hp_segment_t *segment, const hp_tree_lanes_t *lan
          left-- > 0;) { /* last to first: rank order, see tree.h */
         const bool into_result = left == 0 && c->has_result && !in_place;
         hp_task_t *child = into_result ? hp_emit_recv(segment, lanes->children[left], c->result, c->count)
-                                       : hp_emit_recv_scratch(segment, lanes->children[left], c->count);
+                                       : recv_aside(segment, lanes, left, c);
         hp_task_t *fold = in_place && c->commutative
                               ? hp_emit_reduce(segment, hp_of(child), c->own, c->count)
                               : hp_emit_reduce(segment, folded, hp_of(child), c->count);

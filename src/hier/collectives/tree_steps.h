@@ -52,6 +52,10 @@ typedef struct {
     hp_task_t *result_free; /* result may not be written before; NULL: it may */
     size_t count;
     bool commutative;
+    /* A piece of a segment: where it begins in it, in bytes, and for each child the receive of the first piece that
+     * went to a scratch buffer: the other pieces go to the same one. NULL: the segment is whole. */
+    size_t piece_offset;
+    hp_task_t **holders;
 } hp_contribution_t;
 
 /* Emits one segment's way up: receives from all children, folds them onto the own contribution in tree order.

@@ -6,19 +6,22 @@
 #ifndef HP_HIER_MODULES_BETWEEN_H
 #define HP_HIER_MODULES_BETWEEN_H
 
-/* id, name, description. auto: as the rule says; no rule names it. */
+#include "hier/collective.h"
+
+/* id, name, the collectives that it can serve, description. auto: as the rule says; no rule names it. */
 #define HP_BETWEEN_TABLE(X)                                                                                  \
-    X(AUTO, auto, "as the rules say")                                                                        \
-    X(TREE, tree, "the tree of the shape that is set for the level node, segment after segment")             \
-    X(RING, ring, "allreduce: reduce-scatter and allgather around a ring; others: tree")                     \
-    X(RECURSIVE_DOUBLING, recursive_doubling,                                                                \
+    X(AUTO, auto, ~0u, "as the rules say")                                                                   \
+    X(TREE, tree, ~0u, "the tree of the shape that is set for the level node, segment after segment")        \
+    X(RING, ring, 1u << HP_ALLREDUCE, "allreduce: reduce-scatter and allgather around a ring; others: tree") \
+    X(RECURSIVE_DOUBLING, recursive_doubling, 1u << HP_ALLREDUCE,                                            \
       "allreduce: pairwise exchange of the whole segment, log2 n rounds; others: tree")                      \
-    X(RABENSEIFNER, rabenseifner,                                                                            \
+    X(RABENSEIFNER, rabenseifner, 1u << HP_ALLREDUCE,                                                        \
       "allreduce: reduce-scatter by recursive halving, allgather by recursive doubling; others: tree")       \
-    X(DOUBLE_TREE, double_tree, "two binary trees that take turns, each node inner in at most one of them")
+    X(DOUBLE_TREE, double_tree, 1u << HP_BCAST | 1u << HP_REDUCE | 1u << HP_ALLREDUCE,                       \
+      "two binary trees that take turns, each node inner in at most one of them")
 
 typedef enum {
-#define X(id, name, text) HP_BETWEEN_##id,
+#define X(id, name, serves, text) HP_BETWEEN_##id,
     HP_BETWEEN_TABLE(X)
 #undef X
         HP_BETWEEN_COUNT
@@ -27,5 +30,8 @@ typedef enum {
 /* Both NULL past the last. */
 const char *hp_between_name(unsigned i);
 const char *hp_between_description(unsigned i);
+
+/* Is it there for the collective? Where it is not, the tree is used. */
+bool hp_between_serves(hp_between_t between, hp_collective_t collective);
 
 #endif

@@ -42,10 +42,11 @@ typedef struct {
     bool between_nodes;
     bool innermost; /* members are single ranks: each contributes what the program handed in, where it lies */
     bool outermost; /* the lead is the root */
-    uint32_t turn_count; /* turns of the collective: this one has every turn_count-th segment */
+    /* Turns of the collective: this one has every turn_count-th segment. With several of them another turn's lead may
+     * be another rank. */
+    uint32_t turn_count;
     bool result_at_root; /* the lead of the outermost team gets the result of a reduce: it has a buffer for it
                           */
-    bool many_turns;     /* another turn's lead may be another rank */
     hp_node_use_t *node; /* inside a node whose ranks share memory, else NULL */
     uint32_t node_level; /* of the team in that memory; 0 is the outermost */
     void *own;           /* the module's */

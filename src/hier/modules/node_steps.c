@@ -67,7 +67,7 @@ hp_place_t hp_node_emit_place(const hp_stage_t *stage, hp_segment_t *segment, co
     const uint64_t value = step - slots + 1;
     /* What this collective put into a slot is read by whom it is for; before it there may have been other
      * leads. */
-    if (way == HP_WAY_UP && value > use->first_step && !stage->many_turns) {
+    if (way == HP_WAY_UP && value > use->first_step && stage->turn_count == 1) {
         place.free = hp_emit_wait(segment, use->done[lanes->lead], value);
         return place;
     }

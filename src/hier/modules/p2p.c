@@ -5,7 +5,9 @@
  *
  * The tree has the shape of the level; positions are numbered in preorder, so rank order is kept where the
  * team's positions are in rank order. Between nodes other algorithms may be set (between.h): two trees that
- * take turns (double_tree.h), and for allreduce exchanges (exchange.h). Between nodes a barrier is a
+ * take turns (double_tree.h), and for allreduce exchanges (exchange.h). Between nodes a tree may move a segment in
+ * pieces (HAN's ibs and irs): each goes on as soon as it is there, so that segments may be as large as the memory
+ * inside a node likes them. Between nodes a barrier is a
  * dissemination (D. Hensgen, R. Finkel, U. Manber, Two Algorithms for Barrier Synchronization, 1988):
  * ceil(log2 n) rounds, in round k a message of no bytes to the position 2^k further on, and one from 2^k
  * before.
@@ -16,17 +18,20 @@
 #include "hier/modules/module.h"
 #include "topo_tree/double_tree.h"
 
-enum { ROUNDS_MAX = 32, TREES_MAX = 2 };
+/* A segment has so many pieces at most: each takes task memory. */
+enum { ROUNDS_MAX = 32, TREES_MAX = 2, PIECES_MAX = 256 };
 
 typedef struct {
     hp_neighbors_t neighbors;
     hp_tree_lanes_t up, down;
+    hp_task_t **holders; /* [child], while a segment is emitted: see tree_steps.h */
 } tree_t;
 
 typedef struct {
     hp_exchange_use_t *exchange; /* NULL: the trees */
     tree_t trees[TREES_MAX];
     uint32_t tree_count;
+    hp_cut_t up_pieces, down_pieces; /* of a whole segment */
     uint32_t round_count;
     struct {
         int32_t send, recv;
@@ -107,19 +112,14 @@ static hp_status_t prepare_dissemination(hp_stage_t *stage, p2p_t *own)
 /* What joins this team: the setting where it can be had, else the tree. The same on all ranks. */
 static hp_between_t between_of(const hp_stage_t *stage, const hp_setting_t *setting)
 {
-    if (!stage->between_nodes || !stage->outermost)
+    const hp_between_t wanted = setting->between;
+    const bool keeps_order = wanted == HP_BETWEEN_RECURSIVE_DOUBLING || stage->collective == HP_BCAST;
+
+    if (!stage->between_nodes || !stage->outermost || wanted == HP_BETWEEN_AUTO)
         return HP_BETWEEN_TREE;
-    switch (setting->between) {
-    case HP_BETWEEN_DOUBLE_TREE:
-        return stage->commutative || stage->collective == HP_BCAST ? setting->between : HP_BETWEEN_TREE;
-    case HP_BETWEEN_RECURSIVE_DOUBLING:
-        return stage->collective == HP_ALLREDUCE ? setting->between : HP_BETWEEN_TREE;
-    case HP_BETWEEN_RING:
-    case HP_BETWEEN_RABENSEIFNER:
-        return stage->collective == HP_ALLREDUCE && stage->commutative ? setting->between : HP_BETWEEN_TREE;
-    default:
-        return HP_BETWEEN_TREE;
-    }
+    return hp_between_serves(wanted, stage->collective) && (stage->commutative || keeps_order)
+               ? wanted
+               : HP_BETWEEN_TREE;
 }
 
 static const hp_exchange_t *exchange_of(hp_between_t between)
@@ -153,23 +153,55 @@ static uint32_t most(uint32_t a, uint32_t b)
     return a > b ? a : b;
 }
 
+/* A segment in pieces of so many bytes, 0: in one, as a message is cut into segments. */
+static hp_cut_t cut_segment(const hp_call_t *call, const hp_setting_t *setting, size_t bytes)
+{
+    if (call->count == 0) /* a barrier */
+        return (hp_cut_t){.count = 0, .segment_elements = 1};
+    const size_t whole = hp_cut_make(call, setting).segment_elements;
+    const size_t least = (whole + PIECES_MAX - 1) / PIECES_MAX, wanted = bytes / call->type.bytes;
+    size_t elements = wanted > least ? wanted : least;
+    if (bytes == 0 || elements > whole)
+        elements = whole;
+    return (hp_cut_t){.count = whole, .segment_elements = elements, .extent = call->type.extent};
+}
+
+static uint32_t piece_count(const hp_cut_t *cut)
+{
+    return cut->count > cut->segment_elements ? (uint32_t)hp_cut_segments(cut) : 1;
+}
+
+/* The last segment is shorter than the others. */
+static hp_cut_t cut_flow(const hp_cut_t *whole, const hp_flow_t *flow)
+{
+    hp_cut_t cut = *whole;
+    cut.count = flow->count;
+    return cut;
+}
+
 /* The lanes of a tree, and room for a segment in the tree that needs most. */
 static hp_status_t prepare_tree(hp_stage_t *stage, const hp_setting_t *setting, tree_t *tree)
 {
     const hp_neighbors_t *n = &tree->neighbors;
+    const p2p_t *own = stage->own;
     hp_status_t status = HP_OK;
     uint32_t tasks = 0, edges = 0;
 
+    tree->holders = hp_arena_get(&stage->comm->arena, (n->child_count + 1) * sizeof(hp_task_t *));
+    if (!tree->holders)
+        return HP_ERR_NO_MEM;
     if (stage->collective != HP_BCAST) {
+        const uint32_t pieces = piece_count(&own->up_pieces);
         status = make_lanes(stage, setting, &tree->up, n, HP_CHANNEL_UP);
-        tasks += hp_tree_fold_tasks(n) + 1;
-        edges += hp_tree_fold_edges(n) + 2;
+        tasks += pieces * (hp_tree_fold_tasks(n) + 1) + (pieces > 1 ? 2 : 0);
+        edges += pieces * (hp_tree_fold_edges(n) + 2) + (pieces > 1 ? 2 * pieces : 0);
         stage->scratch = most(stage->scratch, n->child_count);
     }
     if (stage->collective != HP_REDUCE && status == HP_OK) {
+        const uint32_t pieces = piece_count(&own->down_pieces);
         status = make_lanes(stage, setting, &tree->down, n, HP_CHANNEL_DOWN);
-        tasks += hp_tree_down_tasks(n);
-        edges += hp_tree_down_edges(n) + 1;
+        tasks += pieces * hp_tree_down_tasks(n) + (pieces > 1 ? 1 : 0);
+        edges += pieces * (hp_tree_down_edges(n) + 1) + (pieces > 1 ? pieces : 0);
     }
     stage->tasks = most(stage->tasks, tasks);
     stage->edges = most(stage->edges, edges);
@@ -193,6 +225,8 @@ static hp_status_t prepare(hp_stage_t *stage, const hp_call_t *call, const hp_se
         return own->exchange ? HP_OK : HP_ERR_NO_MEM;
     }
     own->tree_count = between == HP_BETWEEN_DOUBLE_TREE ? 2 : 1;
+    own->up_pieces = cut_segment(call, setting, stage->between_nodes ? setting->ir_segment_bytes : 0);
+    own->down_pieces = cut_segment(call, setting, stage->between_nodes ? setting->ib_segment_bytes : 0);
     for (uint32_t t = 0; t < own->tree_count && status == HP_OK; t++) {
         tree_t *tree = &own->trees[t];
         status = own->tree_count == 2 ? find_double_neighbors(&tree->neighbors, arena, &stage->team, t)
@@ -223,41 +257,90 @@ static hp_place_t place(const hp_stage_t *stage, hp_segment_t *segment, const hp
         .given = true, .address = flow->result, .free = flow->own == flow->result ? flow->own_read : NULL};
 }
 
+/* The task after the tasks of all pieces; where there is one piece, its own. */
+static hp_task_t *gather(hp_segment_t *segment, uint32_t pieces, hp_task_t *gathered, hp_task_t *task)
+{
+    if (pieces == 1)
+        return task;
+    if (!gathered)
+        gathered = hp_emit_join(segment);
+    hp_emit_after(gathered, task);
+    return gathered;
+}
+
+static hp_operand_t piece_of(hp_operand_t whole, size_t offset)
+{
+    return whole.task ? hp_within(whole, offset) : hp_at(whole.address + offset);
+}
+
+/* *ready: the piece is folded. *read: of the own contribution it is not needed any more. */
+static hp_operand_t reduce_piece(const hp_stage_t *stage, hp_segment_t *segment, const hp_flow_t *flow,
+                                 const hp_contribution_t *piece, hp_task_t **ready, hp_task_t **read)
+{
+    const tree_t *tree = tree_of(stage, flow);
+    const hp_operand_t value = hp_tree_emit_fold(segment, &tree->up, piece, ready, read);
+
+    if (!*ready)
+        *ready = flow->ready;
+    if (tree->up.parent >= 0) {
+        hp_task_t *up = hp_emit_send(segment, tree->up.parent, value, piece->count);
+        hp_emit_after(up, *ready);
+        if (!*read)
+            *read = up;
+    }
+    return value;
+}
+
 static void reduce(const hp_stage_t *stage, hp_segment_t *segment, hp_flow_t *flow, hp_place_t into)
 {
-    const tree_t *own = tree_of(stage, flow);
-    const hp_contribution_t contribution = {.own = flow->value,
-                                            .ready = flow->ready,
-                                            .has_result = into.given,
-                                            .result = into.address,
-                                            .result_free = into.free,
-                                            .count = flow->count,
-                                            .commutative = stage->commutative};
-    hp_task_t *folded, *read;
-    const hp_operand_t value = hp_tree_emit_fold(segment, &own->up, &contribution, &folded, &read);
+    const tree_t *tree = tree_of(stage, flow);
+    const hp_cut_t cut = cut_flow(&((const p2p_t *)stage->own)->up_pieces, flow);
+    const uint32_t pieces = piece_count(&cut);
+    hp_task_t *all_ready = NULL, *all_read = NULL;
+    hp_operand_t value = flow->value;
 
-    if (!folded)
-        folded = flow->ready;
-    if (own->up.parent >= 0) {
-        hp_task_t *up = hp_emit_send(segment, own->up.parent, value, flow->count);
-        hp_emit_after(up, folded);
-        if (!read)
-            read = up;
+    for (uint32_t child = 0; child < tree->neighbors.child_count; child++)
+        tree->holders[child] = NULL;
+    for (uint32_t i = 0; i < pieces; i++) {
+        const size_t offset = hp_cut_offset(&cut, i);
+        const hp_contribution_t piece = {.own = piece_of(flow->value, offset),
+                                         .ready = flow->ready,
+                                         .has_result = into.given,
+                                         .result = into.given ? into.address + offset : NULL,
+                                         .result_free = into.free,
+                                         .count = hp_cut_count(&cut, i),
+                                         .commutative = stage->commutative,
+                                         .piece_offset = offset,
+                                         .holders = tree->holders};
+        hp_task_t *ready, *read;
+        const hp_operand_t folded = reduce_piece(stage, segment, flow, &piece, &ready, &read);
+        if (i == 0)
+            value = folded; /* the others lie behind it */
+        all_ready = gather(segment, pieces, all_ready, ready);
+        all_read = gather(segment, pieces, all_read, read);
     }
     if (!flow->value.task) /* it was own */
-        flow->own_read = read;
+        flow->own_read = all_read;
     flow->value = value;
-    flow->ready = folded;
+    flow->ready = all_ready;
 }
 
 static void bcast(const hp_stage_t *stage, hp_segment_t *segment, hp_flow_t *flow)
 {
-    const tree_t *own = tree_of(stage, flow);
-    hp_task_t *before = own->down.parent >= 0 ? flow->own_read : flow->ready;
-    hp_task_t *arrived = hp_tree_emit_down(segment, &own->down, flow->result, flow->count, before);
+    const tree_t *tree = tree_of(stage, flow);
+    const hp_cut_t cut = cut_flow(&((const p2p_t *)stage->own)->down_pieces, flow);
+    const uint32_t pieces = piece_count(&cut);
+    const bool receives = tree->down.parent >= 0;
+    hp_task_t *before = receives ? flow->own_read : flow->ready, *all_arrived = NULL;
 
-    if (arrived)
-        flow->ready = arrived;
+    for (uint32_t i = 0; i < pieces; i++) {
+        hp_task_t *arrived = hp_tree_emit_down(segment, &tree->down, flow->result + hp_cut_offset(&cut, i),
+                                               hp_cut_count(&cut, i), before);
+        if (receives)
+            all_arrived = gather(segment, pieces, all_arrived, arrived);
+    }
+    if (receives)
+        flow->ready = all_arrived;
     flow->value = hp_at(flow->result);
 }
 

@@ -36,7 +36,7 @@ static bool is_everybody(const hp_stage_t *stage)
 /* Each lead hands its segments out at once. */
 static bool pushes_all(const hp_stage_t *stage)
 {
-    return is_everybody(stage) && stage->collective == HP_ALLREDUCE && stage->many_turns;
+    return is_everybody(stage) && stage->collective == HP_ALLREDUCE && stage->turn_count > 1;
 }
 
 static bool pushes(const hp_stage_t *stage, const hp_flow_t *flow)
@@ -130,7 +130,7 @@ static void work(const hp_stage_t *stage, hp_segment_t *segment, hp_flow_t *flow
 static void enter(const hp_stage_t *stage, hp_segment_t *segment, const hp_flow_t *flow)
 {
     const hp_node_lanes_t *lanes = stage->own;
-    if (flow->index == 0 || stage->many_turns)
+    if (flow->index == 0 || stage->turn_count > 1)
         hp_emit_set(segment, lanes->set_up, stage->node->end_step);
 }
 

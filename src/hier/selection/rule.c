@@ -1,6 +1,7 @@
 #include "hier/selection/rule.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* N, M and the window did well on every machine tried; no rule changes them. */
 #define PIPELINE_DEFAULTS .sends_per_child = 4, .recvs_per_parent = 6, .window_segments = 256
@@ -47,48 +48,115 @@ bool hp_rule_matches(const hp_rule_t *rule, hp_collective_t collective, const hp
            (rule->evenness == HP_RANKS_ANY || (rule->evenness == HP_RANKS_EVEN) == even);
 }
 
-bool hp_rule_check(const hp_rule_t *rule, char *error, unsigned error_bytes)
+/* Each of the following is one reason why a rule cannot be: false, with the reason in error. */
+
+static bool check_ranges(const hp_rule_t *rule, char *error, unsigned error_bytes)
 {
-    const hp_algorithm_t *algorithm = hp_algorithm_of(rule->algorithm);
-    const hp_setting_t *setting = &rule->setting;
     const struct {
         const char *name;
         hp_range_t range;
-    } ranges[] = {{"nodes", rule->nodes}, {"ranks_per_node", rule->ranks}, {"bytes", rule->bytes}};
+        uint64_t least;
+    } ranges[] = {{"nodes", rule->nodes, 1}, {"ranks_per_node", rule->ranks, 1}, {"bytes", rule->bytes, 0}};
 
-    for (unsigned i = 0; i < sizeof ranges / sizeof *ranges; i++)
-        if (ranges[i].range.from > ranges[i].range.to) {
-            snprintf(error, error_bytes, "%s: from %llu to %llu holds for nothing", ranges[i].name,
-                     (unsigned long long)ranges[i].range.from, (unsigned long long)ranges[i].range.to);
+    for (unsigned i = 0; i < sizeof ranges / sizeof *ranges; i++) {
+        const unsigned long long from = ranges[i].range.from, to = ranges[i].range.to;
+        if (from > to) {
+            snprintf(error, error_bytes, "%s: from %llu to %llu holds for nothing", ranges[i].name, from, to);
             return false;
         }
-    if (!algorithm)
-        return true;
-    if (algorithm->collective != rule->collective) {
-        snprintf(error, error_bytes, "%s is an algorithm of %s, not of %s", algorithm->name,
-                 hp_collective_name(algorithm->collective), hp_collective_name(rule->collective));
+        if (from < ranges[i].least) {
+            snprintf(error, error_bytes, "%s: from %llu: there is at least 1", ranges[i].name, from);
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool check_calls(const hp_rule_t *rule, char *error, unsigned error_bytes)
+{
+    if (rule->evenness == HP_RANKS_UNEVEN && (rule->nodes.to == 1 || rule->ranks.from == rule->ranks.to)) {
+        snprintf(error, error_bytes, "ranks: \"uneven\" holds for nothing with one %s",
+                 rule->nodes.to == 1 ? "node" : "number of ranks_per_node");
         return false;
     }
-    if (rule->bytes.to > algorithm->bytes_max && rule->bytes.to != UINT64_MAX) {
-        snprintf(error, error_bytes, "%s is for at most %llu bytes, the rule goes to %llu", algorithm->name,
-                 (unsigned long long)algorithm->bytes_max, (unsigned long long)rule->bytes.to);
+    if (rule->collective == HP_BARRIER && rule->bytes.from > 0) {
+        snprintf(error, error_bytes, "bytes: a barrier has none, from %llu holds for nothing",
+                 (unsigned long long)rule->bytes.from);
         return false;
     }
-    if (rule->bytes.from > algorithm->bytes_max) {
-        snprintf(error, error_bytes, "%s is for at most %llu bytes, the rule begins at %llu", algorithm->name,
-                 (unsigned long long)algorithm->bytes_max, (unsigned long long)rule->bytes.from);
-        return false;
-    }
-    if (!setting->segment_bytes || !setting->trees || setting->trees > HP_FOREST_MAX || !setting->leaders ||
-        setting->leaders > HP_FOREST_MAX || !setting->sends_per_child || !setting->recvs_per_parent ||
-        !setting->window_segments) {
-        snprintf(error, error_bytes,
-                 "segment_bytes, sends_per_child, recvs_per_parent and window_segments must be at least 1, "
-                 "trees and leaders 1..%d",
-                 HP_FOREST_MAX);
+    if (rule->collective != HP_BARRIER && rule->bytes.to == 0) {
+        snprintf(error, error_bytes, "bytes: calls without data are always left to the MPI below");
         return false;
     }
     return true;
+}
+
+static bool check_algorithm(const hp_rule_t *rule, const hp_algorithm_t *algorithm, char *error,
+                            unsigned error_bytes)
+{
+    const unsigned long long bytes_max = algorithm->bytes_max;
+
+    if (algorithm->collective != rule->collective)
+        snprintf(error, error_bytes, "%s is an algorithm of %s, not of %s", algorithm->name,
+                 hp_collective_name(algorithm->collective), hp_collective_name(rule->collective));
+    else if (rule->bytes.from > bytes_max)
+        snprintf(error, error_bytes, "%s is for at most %llu bytes, the rule begins at %llu", algorithm->name,
+                 bytes_max, (unsigned long long)rule->bytes.from);
+    else if (rule->bytes.to > bytes_max && rule->bytes.to != UINT64_MAX)
+        snprintf(error, error_bytes, "%s is for at most %llu bytes, the rule goes to %llu", algorithm->name,
+                 bytes_max, (unsigned long long)rule->bytes.to);
+    else if (rule->nodes.to > algorithm->nodes_max)
+        snprintf(error, error_bytes, "%s is for at most %llu node: add \"nodes\": [1, %llu]", algorithm->name,
+                 (unsigned long long)algorithm->nodes_max, (unsigned long long)algorithm->nodes_max);
+    else
+        return true;
+    return false;
+}
+
+static bool check_numbers(const hp_setting_t *setting, char *error, unsigned error_bytes)
+{
+    if (setting->segment_bytes && setting->trees && setting->trees <= HP_FOREST_MAX && setting->leaders &&
+        setting->leaders <= HP_FOREST_MAX && setting->sends_per_child && setting->recvs_per_parent &&
+        setting->window_segments)
+        return true;
+    snprintf(error, error_bytes,
+             "segment_bytes, sends_per_child, recvs_per_parent and window_segments must be at least 1, "
+             "trees and leaders 1..%d",
+             HP_FOREST_MAX);
+    return false;
+}
+
+static bool check_between(const hp_rule_t *rule, char *error, unsigned error_bytes)
+{
+    const hp_between_t between = rule->setting.between;
+    const char *name = hp_between_name(between);
+
+    if (between == HP_BETWEEN_TREE)
+        return true;
+    if (between == HP_BETWEEN_AUTO)
+        snprintf(error, error_bytes, "between_nodes: %s says nothing in a rule", name);
+    else if (!hp_between_serves(between, rule->collective))
+        snprintf(error, error_bytes, "between_nodes: there is no %s for %s: it would be a tree", name,
+                 hp_collective_name(rule->collective));
+    else if (rule->nodes.to == 1)
+        snprintf(error, error_bytes, "between_nodes: %s joins nodes, the rule is for one", name);
+    else if (rule->setting.modules.module[HP_LEVEL_NODE] != HP_MODULE_P2P)
+        snprintf(error, error_bytes, "between_nodes: %s needs the module p2p for the level node, not %s",
+                 name, hp_module_name((hp_module_id_t)rule->setting.modules.module[HP_LEVEL_NODE]));
+    else
+        return true;
+    return false;
+}
+
+bool hp_rule_check(const hp_rule_t *rule, char *error, unsigned error_bytes)
+{
+    const hp_algorithm_t *algorithm = hp_algorithm_of(rule->algorithm);
+
+    if (!check_ranges(rule, error, error_bytes) || !check_calls(rule, error, error_bytes))
+        return false;
+    return !algorithm ||
+           (check_algorithm(rule, algorithm, error, error_bytes) &&
+            check_numbers(&rule->setting, error, error_bytes) && check_between(rule, error, error_bytes));
 }
 
 void hp_setting_default(hp_setting_t *setting)
@@ -106,34 +174,74 @@ void hp_setting_default(hp_setting_t *setting)
     }
 }
 
-static void apply_number(uint32_t *to, int64_t knob)
+#define KEY(field) #field,
+static const char *const keys[] = {HP_SETTING_NUMBERS(KEY) HP_SETTING_TEXTS(KEY)};
+#undef KEY
+#define KNOB(field) HP_KNOB_ID_##field,
+static const hp_knob_id_t knob_ids[] = {HP_SETTING_NUMBERS(KNOB) HP_SETTING_TEXTS(KNOB)};
+#undef KNOB
+
+const char *hp_setting_key(unsigned i)
 {
-    if (knob)
-        *to = (uint32_t)knob;
+    return i < sizeof keys / sizeof *keys ? keys[i] : NULL;
 }
 
-static void apply_bytes(size_t *to, int64_t knob)
+hp_knob_id_t hp_setting_knob(unsigned i)
 {
-    if (knob)
-        *to = (size_t)knob;
+    return knob_ids[i];
 }
 
 void hp_setting_apply(hp_setting_t *setting, const hp_knobs_t *knobs)
 {
     char error[HP_KNOB_TEXT_BYTES]; /* texts were checked when they were set */
 
-    apply_bytes(&setting->segment_bytes, knobs->segment_bytes);
-    apply_bytes(&setting->ib_segment_bytes, knobs->ib_segment_bytes);
-    apply_bytes(&setting->ir_segment_bytes, knobs->ir_segment_bytes);
-    apply_number(&setting->trees, knobs->trees);
-    apply_number(&setting->leaders, knobs->leaders);
-    apply_number(&setting->sends_per_child, knobs->sends_per_child);
-    apply_number(&setting->recvs_per_parent, knobs->recvs_per_parent);
-    apply_number(&setting->window_segments, knobs->window_segments);
+#define NUMBER(field)                                                                                        \
+    if (knobs->field)                                                                                        \
+        setting->field = (__typeof__(setting->field))knobs->field;
+    HP_SETTING_NUMBERS(NUMBER)
+#undef NUMBER
     if (knobs->between_nodes)
         setting->between = (hp_between_t)knobs->between_nodes;
     if (knobs->modules[0])
         hp_modules_parse(knobs->modules, &setting->modules, error, sizeof error);
     if (knobs->shapes[0])
         hp_shapes_parse(knobs->shapes, &setting->shapes, error, sizeof error);
+}
+
+bool hp_setting_same(const hp_setting_t *a, const hp_setting_t *b)
+{
+#define NUMBER(field)                                                                                        \
+    if (a->field != b->field)                                                                                \
+        return false;
+    HP_SETTING_NUMBERS(NUMBER)
+#undef NUMBER
+    return a->between == b->between && memcmp(&a->shapes, &b->shapes, sizeof a->shapes) == 0 &&
+           memcmp(&a->modules, &b->modules, sizeof a->modules) == 0;
+}
+
+void hp_setting_no_knobs(hp_knobs_t *knobs)
+{
+    memset(knobs, 0, sizeof *knobs); /* 0, the word auto, the empty text */
+}
+
+void hp_setting_knobs(const hp_setting_t *setting, const hp_setting_t *usual, hp_knobs_t *knobs)
+{
+    uint32_t other_shapes = 0, other_modules = 0; /* levels */
+
+    hp_setting_no_knobs(knobs);
+#define NUMBER(field)                                                                                        \
+    if (setting->field != usual->field)                                                                      \
+        knobs->field = (int64_t)setting->field;
+    HP_SETTING_NUMBERS(NUMBER)
+#undef NUMBER
+    if (setting->between != usual->between)
+        knobs->between_nodes = setting->between;
+    for (unsigned level = 0; level < HP_LEVEL_COUNT; level++) {
+        if (setting->shapes.shape[level] != usual->shapes.shape[level])
+            other_shapes |= 1u << level;
+        if (setting->modules.module[level] != usual->modules.module[level])
+            other_modules |= 1u << level;
+    }
+    hp_shapes_format(&setting->shapes, other_shapes, knobs->shapes, sizeof knobs->shapes);
+    hp_modules_format(&setting->modules, other_modules, knobs->modules, sizeof knobs->modules);
 }

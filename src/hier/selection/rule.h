@@ -1,8 +1,8 @@
 /* rule: one row of "what runs for which calls", and what a communicator is to the selection.
  *
- * Rules come from two places: tuning/default_rules.def, compiled in, and a file in JSON (rules_json.h). Both are
- * the same plain structure: rank 0 reads the file, the others get its rules as bytes. Threads: pure.
- * Ownership: plain data, no pointers. */
+ * Rules come from two places: tuning/default_rules.def, compiled in, and a file in JSON (rules_json.h).
+ * Both are the same plain structure: rank 0 reads the file, the others get its rules as bytes. Threads:
+ * pure. Ownership: plain data, no pointers. */
 #ifndef HP_HIER_SELECTION_RULE_H
 #define HP_HIER_SELECTION_RULE_H
 
@@ -11,13 +11,6 @@
 typedef struct {
     uint64_t from, to; /* both included; to: UINT64_MAX where there is no end */
 } hp_range_t;
-
-/* What the selection knows of a communicator. The same on all ranks. */
-typedef struct {
-    uint32_t nodes;
-    uint32_t least_ranks, most_ranks; /* on one node */
-    bool shares_memory, reads_peers;  /* as in hp_comm_t */
-} hp_layout_t;
 
 typedef enum { HP_RANKS_ANY, HP_RANKS_EVEN, HP_RANKS_UNEVEN } hp_evenness_t;
 
@@ -38,8 +31,9 @@ typedef struct {
 bool hp_rule_matches(const hp_rule_t *rule, hp_collective_t collective, const hp_layout_t *layout,
                      uint64_t bytes);
 
-/* Can the rule be followed? Its algorithm's limits, its numbers (PITFALLS 32). false: why, in error. Used for the
- * rules of a file when it is read, and for the compiled ones by a test. */
+/* Can the rule be followed, and does it hold for any call? Its algorithm's limits, its numbers (PITFALLS
+ * 32). false: why, in error. Used for the rules of a file when it is read, and for the compiled ones by a
+ * test. */
 bool hp_rule_check(const hp_rule_t *rule, char *error, unsigned error_bytes);
 
 /* The compiled rules. */
@@ -48,7 +42,33 @@ const hp_rule_t *hp_rules_default(size_t *count);
 /* Settings of an algorithm that is asked for by name where no rule says more. */
 void hp_setting_default(hp_setting_t *setting);
 
-/* The knobs that say how to run, over *setting; those that follow the rules change nothing. */
+bool hp_setting_same(const hp_setting_t *a, const hp_setting_t *b);
+
+/* The knobs that say how to run. Their names, in lower case, are the keys of a rule in a file. */
+#define HP_SETTING_NUMBERS(X)                                                                                \
+    X(segment_bytes)                                                                                         \
+    X(ib_segment_bytes)                                                                                      \
+    X(ir_segment_bytes)                                                                                      \
+    X(trees)                                                                                                 \
+    X(leaders)                                                                                               \
+    X(sends_per_child)                                                                                       \
+    X(recvs_per_parent)                                                                                      \
+    X(window_segments)
+#define HP_SETTING_TEXTS(X)                                                                                  \
+    X(shapes)                                                                                                \
+    X(modules)                                                                                               \
+    X(between_nodes)
+
+/* The key of the i-th of them, NULL past the last, and the knob that it belongs to. */
+const char *hp_setting_key(unsigned i);
+hp_knob_id_t hp_setting_knob(unsigned i);
+
+/* Those knobs over *setting; the ones that follow the rules (0, empty, auto) change nothing. */
 void hp_setting_apply(hp_setting_t *setting, const hp_knobs_t *knobs);
+/* The other way round: of all knobs these alone, such that applied to *usual they give *setting; where the
+ * two agree they follow the rules. */
+void hp_setting_knobs(const hp_setting_t *setting, const hp_setting_t *usual, hp_knobs_t *knobs);
+/* Knobs of which none changes a setting. */
+void hp_setting_no_knobs(hp_knobs_t *knobs);
 
 #endif

@@ -2,48 +2,44 @@
 
 #include <assert.h>
 #include <stdlib.h>
-#include "hier/selection/rule.h"
+#include <string.h>
 
-typedef struct {
-    hp_collective_t collective;
-    uint64_t nodes_from, nodes_to;
-    uint64_t bytes_from, bytes_to;
-    const char *algorithm;
-    size_t segment_bytes;
-    hp_shape_t between_nodes, inside_node;
-    hp_module_id_t module; /* inside a node */
-    uint32_t trees, leaders;
-    hp_between_t joined;
-} rule_t;
+/* The rules of HANPMPI_RULES. */
+static hp_rule_t *file_rules;
+static size_t file_rule_count;
 
-static const rule_t rules[] = {
-#define HP_RULE(collective, nodes_from, nodes_to, bytes_from, bytes_to, algorithm, segment, between, inside, \
-                module, trees, leaders, joined)                                                              \
-    {HP_##collective, nodes_from, nodes_to,           bytes_from,        bytes_to,                           \
-     #algorithm,      segment,    HP_SHAPE_##between, HP_SHAPE_##inside, HP_MODULE_##module,                 \
-     trees,           leaders,    HP_BETWEEN_##joined},
-#include "../../../tuning/default_rules.def"
-#undef HP_RULE
-};
-
-/* Settings of an algorithm that was asked for by name on a communicator that no rule covers. */
-static const rule_t forced_default = {.segment_bytes = 32768,
-                                      .between_nodes = HP_SHAPE_CHAIN,
-                                      .inside_node = HP_SHAPE_LINEAR,
-                                      .module = HP_MODULE_SINGLE_COPY,
-                                      .trees = HP_FOREST_MAX,
-                                      .leaders = 1,
-                                      .joined = HP_BETWEEN_TREE};
-
-static const rule_t *find_rule(hp_collective_t collective, uint64_t nodes, uint64_t bytes)
+hp_status_t hp_select_set_rules(const hp_rule_t *rules, size_t count)
 {
-    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
-        const rule_t *rule = &rules[i];
-        if (rule->collective == collective && bytes >= rule->bytes_from && bytes <= rule->bytes_to &&
-            nodes >= rule->nodes_from && nodes <= rule->nodes_to)
-            return rule;
-    }
-    return NULL;
+    free(file_rules);
+    file_rules = NULL;
+    file_rule_count = 0;
+    if (count == 0)
+        return HP_OK;
+    if (!(file_rules = malloc(count * sizeof *file_rules)))
+        return HP_ERR_NO_MEM;
+    memcpy(file_rules, rules, count * sizeof *file_rules);
+    file_rule_count = count;
+    return HP_OK;
+}
+
+const char *hp_decider_word(hp_decider_t decider)
+{
+    static const char *const words[] = {
+#define X(id, word, text) word,
+        HP_DECIDER_TABLE(X)
+#undef X
+    };
+    return words[decider];
+}
+
+const char *hp_decider_text(hp_decider_t decider)
+{
+    static const char *const texts[] = {
+#define X(id, word, text) text,
+        HP_DECIDER_TABLE(X)
+#undef X
+    };
+    return texts[decider];
 }
 
 static unsigned knob_word(const hp_knobs_t *knobs, hp_collective_t collective)
@@ -66,120 +62,291 @@ static bool is_reproducible(const hp_knobs_t *knobs, hp_collective_t collective)
     return knobs->reproducible && (collective == HP_REDUCE || collective == HP_ALLREDUCE);
 }
 
+/* ---- before a communicator is set up ---- */
+
+/* Does some rule take calls of the collective, of `bytes` or (NULL) of any size, on one node or on any? */
+static bool may_take(const hp_rule_t *rules, size_t count, hp_collective_t collective, const uint64_t *bytes,
+                     bool one_node)
+{
+    for (size_t i = 0; i < count; i++)
+        if (rules[i].collective == collective && rules[i].algorithm != HP_ALGORITHM_NATIVE &&
+            (!bytes || (*bytes >= rules[i].bytes.from && *bytes <= rules[i].bytes.to)) &&
+            (!one_node || rules[i].nodes.from <= 1))
+            return true;
+    return false;
+}
+
+static bool some_rule_takes(hp_collective_t collective, const uint64_t *bytes, bool one_node)
+{
+    size_t count;
+    const hp_rule_t *rules = hp_rules_default(&count);
+    return may_take(file_rules, file_rule_count, collective, bytes, one_node) ||
+           may_take(rules, count, collective, bytes, one_node);
+}
+
 hp_outcome_t hp_select_possible(const hp_knobs_t *knobs, hp_collective_t collective, uint64_t bytes,
                                 bool one_node)
 {
-    unsigned word = knob_word(knobs, collective);
+    const unsigned word = knob_word(knobs, collective);
 
     if (!knobs->enable || word == HP_WORD_NATIVE)
         return HP_OUTCOME_HINT;
-    if (word != HP_WORD_AUTO || is_reproducible(knobs, collective))
+    if (word != HP_WORD_AUTO || is_reproducible(knobs, collective) ||
+        some_rule_takes(collective, &bytes, one_node))
         return HP_OUTCOME_TAKEN;
-    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
-        if (rules[i].collective == collective && bytes >= rules[i].bytes_from && bytes <= rules[i].bytes_to &&
-            (!one_node || rules[i].nodes_from <= 1))
-            return HP_OUTCOME_TAKEN;
     return one_node ? HP_OUTCOME_ONE_NODE : HP_OUTCOME_RULE;
 }
 
 bool hp_select_never(const hp_knobs_t *knobs, hp_collective_t collective, bool one_node)
 {
-    if (!one_node || !knobs->enable || knob_word(knobs, collective) != HP_WORD_AUTO ||
-        is_reproducible(knobs, collective))
-        return false;
-    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
-        if (rules[i].collective == collective && rules[i].nodes_from <= 1)
-            return false;
-    return true;
+    return one_node && knobs->enable && knob_word(knobs, collective) == HP_WORD_AUTO &&
+           !is_reproducible(knobs, collective) && !some_rule_takes(collective, NULL, one_node);
 }
 
-/* What the rule says, and the knobs over it. */
-static void fill_setting(const rule_t *rule, const hp_knobs_t *knobs, hp_setting_t *setting)
+/* ---- what may run a call ---- */
+
+/* The part of *range around `value` that the other range has no share in: it does not hold the value. */
+static void keep_clear_of(hp_range_t *range, hp_range_t other, uint64_t value)
 {
-    hp_setting_default(setting);
-    setting->segment_bytes = rule->segment_bytes;
-    setting->trees = rule->trees;
-    setting->between = rule->joined;
-    setting->leaders = rule->leaders;
-    for (unsigned level = 0; level < HP_LEVEL_COUNT; level++)
-        setting->shapes.shape[level] = level == HP_LEVEL_NODE ? rule->between_nodes : rule->inside_node;
-    for (unsigned level = 0; level < HP_LEVEL_COUNT; level++)
-        setting->modules.module[level] = (uint8_t)(level == HP_LEVEL_NODE ? HP_MODULE_P2P : rule->module);
-    hp_setting_apply(setting, knobs);
+    if (other.from > value && other.from <= range->to)
+        range->to = other.from - 1;
+    if (other.to < value && other.to >= range->from)
+        range->from = other.to + 1;
 }
 
-static hp_outcome_t choose(const hp_comm_t *comm, hp_collective_t collective, uint64_t bytes,
-                           const hp_algorithm_t **algorithm, hp_setting_t *setting, const rule_t **used)
+/* The first rule that holds, NULL for none. *range shrinks to the sizes for which that is so. */
+static const hp_rule_t *find_rule(const hp_rule_t *rules, size_t count, hp_collective_t collective,
+                                  const hp_layout_t *layout, uint64_t bytes, hp_range_t *range)
 {
-    const hp_knobs_t *knobs = &comm->knobs;
-    const uint32_t nodes = hp_hierarchy_node_count(comm->hierarchy);
-    const unsigned word = knob_word(knobs, collective);
-    if (!knobs->enable || word == HP_WORD_NATIVE)
-        return HP_OUTCOME_HINT;
-    const rule_t *rule = find_rule(collective, nodes, bytes);
-    if (is_reproducible(knobs, collective))
-        *algorithm = hp_algorithm_find(collective, "han");
-    else if (word != HP_WORD_AUTO)
-        *algorithm = hp_algorithm(collective, word - HP_FIRST_ALGORITHM_WORD);
-    else if (rule)
-        *algorithm = hp_algorithm_find(collective, rule->algorithm);
+    for (size_t i = 0; i < count; i++) {
+        const hp_rule_t *rule = &rules[i];
+        if (rule->collective != collective || !hp_rule_matches(rule, collective, layout, rule->bytes.from))
+            continue;
+        if (bytes < rule->bytes.from || bytes > rule->bytes.to) {
+            keep_clear_of(range, rule->bytes, bytes);
+            continue;
+        }
+        range->from = range->from > rule->bytes.from ? range->from : rule->bytes.from;
+        range->to = range->to < rule->bytes.to ? range->to : rule->bytes.to;
+        return rule;
+    }
+    return NULL;
+}
+
+static hp_candidate_t native(hp_decider_t by, hp_outcome_t reason)
+{
+    return (hp_candidate_t){.by = by, .reason = reason, .expected_us = -1};
+}
+
+/* An algorithm that was asked for by name; the numbers are a rule's where one holds. */
+static hp_candidate_t forced(const hp_situation_t *s, hp_collective_t collective,
+                             const hp_algorithm_t *algorithm, const hp_rule_t *rule)
+{
+    hp_candidate_t candidate = {.algorithm = algorithm, .reason = HP_OUTCOME_TAKEN, .expected_us = -1};
+
+    candidate.by = s->job_knobs && knob_word(s->job_knobs, collective) != knob_word(s->knobs, collective)
+                       ? HP_DECIDER_HINT
+                       : HP_DECIDER_KNOB;
+    if (rule && rule->algorithm != HP_ALGORITHM_NATIVE)
+        candidate.setting = rule->setting;
     else
-        return nodes == 1 ? HP_OUTCOME_ONE_NODE : HP_OUTCOME_RULE;
-    assert(*algorithm);
-    if (nodes == 1 && word == HP_WORD_AUTO && !comm->shares_memory && !is_reproducible(knobs, collective))
-        return HP_OUTCOME_ONE_NODE; /* over the MPI's own messages nothing is to be gained there */
-    if (bytes > (*algorithm)->bytes_max)
-        return HP_OUTCOME_RULE;
-    fill_setting(rule ? rule : &forced_default, knobs, setting);
-    *used = rule;
-    return HP_OUTCOME_TAKEN;
+        hp_setting_default(&candidate.setting);
+    return candidate;
 }
 
-/* The last rule that was used for each collective: most programs call a collective with few sizes. */
+static hp_candidate_t by_rule(const hp_rule_t *rule)
+{
+    const hp_decider_t by = rule->line ? HP_DECIDER_FILE : HP_DECIDER_RULE;
+    if (rule->algorithm == HP_ALGORITHM_NATIVE) {
+        hp_candidate_t candidate = native(by, HP_OUTCOME_RULE);
+        candidate.line = rule->line;
+        return candidate;
+    }
+    return (hp_candidate_t){.algorithm = hp_algorithm_of(rule->algorithm),
+                            .setting = rule->setting,
+                            .by = by,
+                            .line = rule->line,
+                            .reason = HP_OUTCOME_TAKEN,
+                            .expected_us = -1};
+}
+
+/* Over the MPI's own messages nothing is to be gained on one node. */
+static bool has_nothing_to_gain(const hp_layout_t *layout)
+{
+    return layout->nodes == 1 && !layout->shares_memory;
+}
+
+/* Without the guard. *asked: somebody named the outcome, there is no question. */
+static hp_candidate_t first_choice(const hp_situation_t *s, hp_collective_t collective, uint64_t bytes,
+                                   hp_range_t *range, bool *asked)
+{
+    const unsigned word = knob_word(s->knobs, collective);
+    size_t count;
+    const hp_rule_t *built_in = hp_rules_default(&count);
+
+    *asked = true;
+    if (!s->knobs->enable || word == HP_WORD_NATIVE) {
+        hp_candidate_t none = forced(s, collective, NULL, NULL);
+        none.reason = HP_OUTCOME_HINT;
+        return none;
+    }
+    const hp_rule_t *rule = find_rule(file_rules, file_rule_count, collective, &s->layout, bytes, range);
+    const bool from_file = rule != NULL;
+    if (!rule)
+        rule = find_rule(built_in, count, collective, &s->layout, bytes, range);
+    if (is_reproducible(s->knobs, collective))
+        return forced(s, collective, hp_algorithm_find(collective, "han"), rule);
+    if (word != HP_WORD_AUTO)
+        return forced(s, collective, hp_algorithm(collective, word - HP_FIRST_ALGORITHM_WORD), rule);
+    *asked = false;
+    if (rule && (from_file || !has_nothing_to_gain(&s->layout)))
+        return by_rule(rule);
+    *asked = has_nothing_to_gain(&s->layout);
+    return native(HP_DECIDER_NOBODY, s->layout.nodes == 1 ? HP_OUTCOME_ONE_NODE : HP_OUTCOME_RULE);
+}
+
+/* The knobs over the rule's numbers, and the algorithm's own limit. */
+static void finish(const hp_situation_t *s, uint64_t bytes, hp_candidates_t *c)
+{
+    hp_candidate_t *first = &c->slot[HP_SLOT_RULE];
+    const hp_algorithm_t *algorithm = first->algorithm;
+
+    if (!algorithm)
+        return;
+    hp_setting_apply(&first->setting, s->knobs);
+    if (bytes > algorithm->bytes_max) {
+        *first = native(first->by, HP_OUTCOME_RULE);
+        c->bytes.from = c->bytes.from > algorithm->bytes_max ? c->bytes.from : algorithm->bytes_max + 1;
+    } else if (c->bytes.to > algorithm->bytes_max) {
+        c->bytes.to = algorithm->bytes_max;
+    }
+}
+
+static void add_native(hp_candidates_t *c)
+{
+    if (!c->slot[HP_SLOT_RULE].algorithm)
+        return;
+    c->slot[HP_SLOT_NATIVE] = native(HP_DECIDER_GUARD, HP_OUTCOME_GUARD);
+    c->offered |= 1u << HP_SLOT_NATIVE;
+}
+
+static void add_models(const hp_situation_t *s, hp_collective_t collective, uint64_t bytes,
+                       hp_candidates_t *c)
+{
+    const hp_candidate_t *first = &c->slot[HP_SLOT_RULE];
+    hp_candidate_t *candidate = &c->slot[HP_SLOT_MODEL];
+    hp_algorithm_id_t algorithm;
+
+    *candidate = (hp_candidate_t){.by = HP_DECIDER_MODEL, .reason = HP_OUTCOME_TAKEN};
+    if (!s->probes || !hp_model_choose(s->probes, &s->layout, collective, bytes, &algorithm,
+                                       &candidate->setting, &candidate->expected_us))
+        return;
+    candidate->algorithm = hp_algorithm_of(algorithm);
+    hp_setting_apply(&candidate->setting, s->knobs);
+    if (bytes > candidate->algorithm->bytes_max)
+        return;
+    if (first->algorithm && candidate->setting.segment_bytes >= bytes &&
+        first->setting.segment_bytes >= bytes)
+        candidate->setting.segment_bytes = first->setting.segment_bytes; /* one segment either way */
+    if (candidate->algorithm != first->algorithm || !hp_setting_same(&candidate->setting, &first->setting))
+        c->offered |= 1u << HP_SLOT_MODEL;
+}
+
+void hp_select_candidates(const hp_situation_t *s, hp_collective_t collective, uint64_t bytes,
+                          hp_candidates_t *out)
+{
+    const unsigned bin = hp_size_bin(bytes);
+    hp_candidate_t *first = &out->slot[HP_SLOT_RULE];
+    bool asked;
+
+    memset(out, 0, sizeof *out);
+    out->bytes = (hp_range_t){bin ? 1ull << (bin - 1) : 0, bin ? (1ull << (bin - 1)) * 2 - 1 : 0};
+    *first = first_choice(s, collective, bytes, &out->bytes, &asked);
+    finish(s, bytes, out);
+    out->offered = 1u << HP_SLOT_RULE;
+    if (!asked && s->knobs->guard) {
+        add_native(out);
+        if (s->knobs->model && first->by != HP_DECIDER_FILE)
+            add_models(s, collective, bytes, out);
+    }
+    if (first->algorithm && s->probes)
+        first->expected_us = hp_model_us(s->probes, &s->layout, collective, bytes,
+                                         hp_algorithm_id(first->algorithm), &first->setting);
+}
+
+/* ---- what a communicator remembers ---- */
+
 struct hp_choices {
-    struct {
-        uint64_t bytes_from, bytes_to; /* none: from > to */
-        const hp_algorithm_t *algorithm;
-        hp_setting_t setting;
-    } last[HP_COLLECTIVE_COUNT];
+    hp_bin_t *bins[HP_COLLECTIVE_COUNT][HP_SIZE_BINS];
 };
 
-static void remember(hp_comm_t *comm, hp_collective_t collective, const rule_t *rule,
-                     const hp_algorithm_t *algorithm, const hp_setting_t *setting)
+static bool synchronizes(hp_collective_t collective)
 {
-    if (!comm->choices) {
-        if (!(comm->choices = malloc(sizeof *comm->choices)))
-            return;
-        for (unsigned c = 0; c < HP_COLLECTIVE_COUNT; c++) {
-            comm->choices->last[c].bytes_from = 1;
-            comm->choices->last[c].bytes_to = 0;
-        }
-    }
-    comm->choices->last[collective].bytes_from = rule->bytes_from;
-    comm->choices->last[collective].bytes_to =
-        rule->bytes_to < algorithm->bytes_max ? rule->bytes_to : algorithm->bytes_max;
-    comm->choices->last[collective].algorithm = algorithm;
-    comm->choices->last[collective].setting = *setting;
+    return collective == HP_ALLREDUCE || collective == HP_BARRIER;
 }
 
-hp_outcome_t hp_select(hp_comm_t *comm, hp_collective_t collective, uint64_t bytes,
-                       const hp_algorithm_t **algorithm, hp_setting_t *setting)
+static hp_bin_t *make_bin(hp_comm_t *comm, hp_collective_t collective, unsigned number)
 {
-    const rule_t *rule = NULL;
-
-    if (comm->choices && bytes >= comm->choices->last[collective].bytes_from &&
-        bytes <= comm->choices->last[collective].bytes_to) {
-        *algorithm = comm->choices->last[collective].algorithm;
-        *setting = comm->choices->last[collective].setting;
-        return HP_OUTCOME_TAKEN;
-    }
-    const hp_outcome_t outcome = choose(comm, collective, bytes, algorithm, setting, &rule);
-    if (outcome == HP_OUTCOME_TAKEN && rule && bytes <= (*algorithm)->bytes_max)
-        remember(comm, collective, rule, *algorithm, setting);
-    return outcome;
+    if (!comm->choices && !(comm->choices = calloc(1, sizeof *comm->choices)))
+        return NULL;
+    hp_bin_t *bin = calloc(1, sizeof *bin);
+    if (bin)
+        bin->candidates.bytes = (hp_range_t){1, 0}; /* none yet */
+    return comm->choices->bins[collective][number] = bin;
 }
 
-void hp_select_default_setting(const hp_knobs_t *knobs, hp_setting_t *setting)
+hp_situation_t hp_select_situation(const hp_comm_t *comm)
 {
-    fill_setting(&forced_default, knobs, setting);
+    return (hp_situation_t){.knobs = &comm->knobs,
+                            .job_knobs = comm->job_knobs,
+                            .layout = hp_comm_layout(comm),
+                            .probes = &comm->probes};
+}
+
+static void fill(hp_comm_t *comm, hp_collective_t collective, uint64_t bytes, hp_bin_t *bin)
+{
+    const hp_situation_t situation = hp_select_situation(comm);
+    const bool is_first = !bin->candidates.offered;
+
+    hp_select_candidates(&situation, collective, bytes, &bin->candidates);
+    /* For another part of the bin, with another rule, what the guard found goes on to hold for the slots. */
+    if (is_first)
+        hp_guard_init(&bin->guard, bin->candidates.offered, HP_SLOT_RULE, synchronizes(collective));
+}
+
+hp_outcome_t hp_select(hp_comm_t *comm, hp_collective_t collective, uint64_t bytes, hp_choice_t *choice)
+{
+    const unsigned number = hp_size_bin(bytes);
+    hp_bin_t *bin = comm->choices ? comm->choices->bins[collective][number] : NULL;
+
+    *choice = (hp_choice_t){.bin = bin};
+    if (!bin && !(choice->bin = bin = make_bin(comm, collective, number)))
+        return HP_OUTCOME_FAILED;
+    if (bytes < bin->candidates.bytes.from || bytes > bin->candidates.bytes.to)
+        fill(comm, collective, bytes, bin);
+    choice->slot = hp_guard_next(&bin->guard, &choice->is_timed);
+    if (!(bin->candidates.offered & (1u << choice->slot)))
+        choice->slot = HP_SLOT_RULE;
+    const hp_candidate_t *candidate = &bin->candidates.slot[choice->slot];
+    bin->calls[choice->slot]++;
+    choice->algorithm = candidate->algorithm;
+    choice->setting = &candidate->setting;
+    return candidate->reason;
+}
+
+void hp_select_each(const hp_comm_t *comm, hp_bin_fn_t tell, void *context)
+{
+    for (unsigned c = 0; c < HP_COLLECTIVE_COUNT && comm->choices; c++)
+        for (unsigned number = 0; number < HP_SIZE_BINS; number++)
+            if (comm->choices->bins[c][number])
+                tell(context, (hp_collective_t)c, number, comm->choices->bins[c][number]);
+}
+
+void hp_select_forget(hp_comm_t *comm)
+{
+    for (unsigned c = 0; c < HP_COLLECTIVE_COUNT && comm->choices; c++)
+        for (unsigned number = 0; number < HP_SIZE_BINS; number++)
+            free(comm->choices->bins[c][number]);
+    free(comm->choices);
+    comm->choices = NULL;
 }

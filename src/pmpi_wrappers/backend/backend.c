@@ -2,14 +2,18 @@
  *
  * Threads: open, after_init and before_finalize inside MPI_Init and MPI_Finalize; the others any. Ownership:
  * static. */
+#include <errno.h>
 #include <stdio.h>
+#include "base/clock.h"
 #include "base/log.h"
+#include "hier/selection/explain.h"
 #include "hier/stats.h"
 #include "pmpi_wrappers/backend/collectives.h"
 #include "pmpi_wrappers/backend/comm_state.h"
 #include "pmpi_wrappers/backend/handshake.h"
 #include "pmpi_wrappers/backend/hints.h"
 #include "pmpi_wrappers/backend/job.h"
+#include "pmpi_wrappers/backend/job_selection.h"
 #include "pmpi_wrappers/backend/job_trace.h"
 #include "pmpi_wrappers/backend/tasks.h"
 
@@ -27,6 +31,23 @@ static int after_init(void)
     return hp_job.active;
 }
 
+/* When the communicators have gone, and told what they know. */
+static void explain(void)
+{
+    const char *name = hp_job.knobs.explain_json;
+    const double seconds = (double)(hp_clock_ns() - hp_job.start_ns) / 1e9;
+
+    if (hp_job.knobs.explain)
+        hp_explain_print(stderr, (unsigned)hp_job.rank, seconds);
+    if (name[0]) {
+        FILE *out = fopen(name, "w");
+        const bool written = out && hp_explain_write(out, (unsigned)hp_job.rank, seconds);
+        if (!out || fclose(out) != 0 || !written)
+            hp_warn("HANPMPI_EXPLAIN_JSON=%s cannot be written: %s", name, strerror(errno));
+    }
+    hp_explain_fini();
+}
+
 static void before_finalize(void)
 {
     if (!hp_job.active) {
@@ -41,6 +62,9 @@ static void before_finalize(void)
     if (hp_job.knobs.stats && hp_job.rank == 0)
         hp_stats_print(stderr, (unsigned)hp_job.rank);
     hp_comm_state_fini();
+    if (hp_job.explains)
+        explain();
+    hp_job_selection_finish();
 }
 
 static int comm_set_info(MPI_Comm comm, MPI_Info info)

@@ -25,8 +25,7 @@ typedef struct {
     uint64_t start_ns;
     hp_comm_state_t *state;
     const hp_named_type_t *named; /* the datatype, if it is one */
-    const hp_algorithm_t *algorithm;
-    hp_setting_t setting;
+    hp_choice_t choice;
 } ticket_t;
 
 /* The communicator, as far as nothing but local facts is needed. */
@@ -35,7 +34,7 @@ static hp_outcome_t decide_comm(ticket_t *ticket, MPI_Comm comm)
     ticket->bin = HP_STATS_BIN_UNKNOWN;
     if (!hp_job.active)
         return HP_OUTCOME_INACTIVE;
-    if (hp_job.knobs.stats)
+    if (hp_job.knobs.stats || hp_job.explains)
         ticket->start_ns = hp_clock_ns();
     hp_comm_state_t *state = ticket->state = hp_comm_state_find(comm);
     if (!state)
@@ -64,6 +63,19 @@ static hp_outcome_t decide_size(ticket_t *ticket, MPI_Comm comm)
     return state->always;
 }
 
+/* Last of the decision, when nothing else can make the call pass: the selection counts it. */
+static hp_outcome_t choose(ticket_t *ticket, MPI_Comm comm)
+{
+    const hp_outcome_t outcome =
+        hp_select(ticket->state->comm, ticket->collective, ticket->bytes, &ticket->choice);
+
+    if (outcome == HP_OUTCOME_FAILED)
+        P(Comm_call_errhandler)(comm, ticket->error = MPI_ERR_NO_MEM);
+    if (ticket->choice.is_timed && !ticket->start_ns)
+        ticket->start_ns = hp_clock_ns();
+    return outcome;
+}
+
 /* Everything but the buffers and the reduction: takes the communicator's side of the decision. */
 static hp_outcome_t decide(ticket_t *ticket, int64_t count, MPI_Datatype datatype, int root, MPI_Comm comm)
 {
@@ -88,44 +100,90 @@ static hp_outcome_t decide(ticket_t *ticket, int64_t count, MPI_Datatype datatyp
         return outcome;
     if (!ticket->named && !hp_datatype_is_committed(datatype, state->private_comm))
         return HP_OUTCOME_INVALID;
-    return hp_select(state->comm, ticket->collective, ticket->bytes, &ticket->algorithm, &ticket->setting);
+    return HP_OUTCOME_TAKEN;
 }
 
-static void count_call(const ticket_t *ticket)
+static void count_call(const ticket_t *ticket, uint64_t ns)
 {
     hp_stats_count(ticket->collective, ticket->bin, ticket->outcome);
     hp_stats_bin_t *bin = &hp_stats[ticket->collective][ticket->bin];
     if (ticket->outcome == HP_OUTCOME_TAKEN)
         hp_stats_add(&bin->taken_bytes, ticket->bytes);
-    if (hp_job.knobs.stats && ticket->start_ns)
-        __atomic_fetch_add(ticket->outcome == HP_OUTCOME_TAKEN ? &bin->taken_ns : &bin->passed_ns,
-                           hp_clock_ns() - ticket->start_ns, __ATOMIC_RELAXED);
+    if (hp_job.knobs.stats)
+        __atomic_fetch_add(ticket->outcome == HP_OUTCOME_TAKEN ? &bin->taken_ns : &bin->passed_ns, ns,
+                           __ATOMIC_RELAXED);
 }
 
-/* Runs the call on the engine. An error is handed to the error handler of the program's communicator. */
+/* Waits for what was started on the engine. */
+static int complete(hp_comm_state_t *state, hp_status_t status, MPI_Comm comm)
+{
+    if (status == HP_OK)
+        status = hp_comm_wait(state->comm);
+    return status == HP_OK ? MPI_SUCCESS : hp_comm_state_report(state, comm, status);
+}
+
+/* Runs the call on the engine. */
 static int run(ticket_t *ticket, const hp_call_t *call, MPI_Comm comm)
 {
     hp_comm_state_t *state = ticket->state;
-
+    const hp_choice_t *choice = &ticket->choice;
     hp_trace_call_t *traced = NULL;
 
     state->comm->sequence++;
     if (__builtin_expect(hp_job_trace != NULL, 0)) {
-        traced = hp_job_trace_begin(state, call, ticket->algorithm, &ticket->setting);
+        traced = hp_job_trace_begin(state, call, choice->algorithm, choice->setting);
         hp_request_record(state->comm->request, hp_job_trace, traced);
     }
-    hp_status_t status = ticket->algorithm->start(state->comm, call, &ticket->setting);
-    if (status == HP_OK)
-        status = hp_comm_wait(state->comm);
+    const int code = complete(state, choice->algorithm->start(state->comm, call, choice->setting), comm);
     if (traced)
         hp_job_trace_end(traced);
-    if (status == HP_OK)
-        return MPI_SUCCESS;
-    int code = status == HP_ERR_NO_MEM ? MPI_ERR_NO_MEM : MPI_ERR_OTHER;
-    if (status == HP_ERR_TRANSPORT)
-        code = state->transport.mpi_error;
-    state->transport.mpi_error = MPI_SUCCESS;
-    P(Comm_call_errhandler)(comm, code);
+    return code;
+}
+
+/* ---- the guard ---- */
+
+/* The maximum of the guard's times over the ranks, by the library's own allreduce: it needs no more of the MPI
+ * below than the collectives that are taken. */
+static int agree_on_times(hp_comm_state_t *state, hp_guard_t *guard, unsigned count, MPI_Comm comm)
+{
+    hp_call_t call = {.collective = HP_ALLREDUCE,
+                      .send = guard->us,
+                      .recv = guard->us,
+                      .count = count,
+                      .type = hp_datatype_named(MPI_DOUBLE)->type,
+                      .op = HP_HANDLE(MPI_MAX)};
+    hp_setting_t setting;
+
+    hp_reduction_describe(MPI_MAX, MPI_DOUBLE, &call.type, &call.commutative, &call.kernel);
+    hp_setting_default(&setting);
+    setting.shapes.shape[HP_LEVEL_NODE] = HP_SHAPE_BINOMIAL;
+    state->comm->sequence++;
+    hp_request_record(state->comm->request, NULL, NULL);
+    const int code = complete(state, hp_allreduce_han_start(state->comm, &call, &setting), comm);
+    if (code == MPI_SUCCESS)
+        hp_guard_agreed(guard);
+    return code;
+}
+
+/* Behind every call: counts it, and hands its time to whom it is for. Returns code, or what went wrong here. */
+static int finish(ticket_t *ticket, int code, MPI_Comm comm)
+{
+    hp_bin_t *bin = ticket->choice.bin;
+    const uint64_t ns = ticket->start_ns ? hp_clock_ns() - ticket->start_ns : 0;
+    const double us = (double)ns / 1000.0;
+    unsigned count;
+
+    count_call(ticket, ns);
+    if (!bin || ticket->outcome == HP_OUTCOME_FAILED)
+        return code;
+    bin->us[ticket->choice.slot] += us;
+    if (ticket->choice.is_timed && hp_guard_record(&bin->guard, us, &count)) {
+        const int agreed = agree_on_times(ticket->state, &bin->guard, count, comm);
+        bin->agreements++;
+        if (hp_job.explains)
+            bin->agreements_us += (double)(hp_clock_ns() - ticket->start_ns) / 1000.0 - us;
+        return code == MPI_SUCCESS ? agreed : code;
+    }
     return code;
 }
 
@@ -178,7 +236,10 @@ static hp_outcome_t decide_bcast(ticket_t *ticket, int64_t count, MPI_Datatype d
                                  MPI_Comm comm)
 {
     ticket->collective = HP_BCAST;
-    return ticket->outcome = decide(ticket, count, datatype, root, comm);
+    hp_outcome_t outcome = decide(ticket, count, datatype, root, comm);
+    if (outcome == HP_OUTCOME_TAKEN)
+        outcome = choose(ticket, comm);
+    return ticket->outcome = outcome;
 }
 
 /* ---- reductions ---- */
@@ -213,6 +274,8 @@ static hp_outcome_t decide_reduction(ticket_t *ticket, hp_call_t *call, const vo
         call->count = (size_t)count;
         call->op = HP_HANDLE(op);
         call->root = (uint32_t)root;
+        if (outcome == HP_OUTCOME_TAKEN)
+            outcome = choose(ticket, comm);
     }
     return ticket->outcome = outcome;
 }
@@ -228,7 +291,7 @@ static hp_outcome_t decide_barrier(ticket_t *ticket, MPI_Comm comm)
         outcome = decide_size(ticket, comm);
     }
     if (outcome == HP_OUTCOME_TAKEN)
-        outcome = hp_select(ticket->state->comm, HP_BARRIER, 0, &ticket->algorithm, &ticket->setting);
+        outcome = choose(ticket, comm);
     return ticket->outcome = outcome;
 }
 
@@ -245,7 +308,7 @@ static int run_barrier(ticket_t *ticket, MPI_Comm comm)
 
 /* Passes at once where the whole job passes; else runs `taken` when the decision says so, returns what
  * failed, and runs `passed` otherwise; counts in any case. */
-#define RUN_OR_PASS(ticket, collective_id, decision, taken, passed)                                          \
+#define RUN_OR_PASS(ticket, comm, collective_id, decision, taken, passed)                                    \
     do {                                                                                                     \
         if (hp_job.passes_at_once[collective_id]) {                                                          \
             hp_stats_count(collective_id, HP_STATS_BIN_UNKNOWN, HP_OUTCOME_ONE_NODE);                        \
@@ -254,14 +317,13 @@ static int run_barrier(ticket_t *ticket, MPI_Comm comm)
         int code_ = (decision) == HP_OUTCOME_TAKEN          ? (taken)                                        \
                     : (ticket).outcome == HP_OUTCOME_FAILED ? (ticket).error                                 \
                                                             : (passed);                                      \
-        count_call(&(ticket));                                                                               \
-        return code_;                                                                                        \
+        return finish(&(ticket), code_, comm);                                                               \
     } while (0)
 
 int hp_mpi_bcast(void *buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm)
 {
     ticket_t ticket = {0};
-    RUN_OR_PASS(ticket, HP_BCAST, decide_bcast(&ticket, count, datatype, root, comm),
+    RUN_OR_PASS(ticket, comm, HP_BCAST, decide_bcast(&ticket, count, datatype, root, comm),
                 run_bcast(&ticket, buffer, count, datatype, root, comm),
                 P(Bcast)(buffer, count, datatype, root, comm));
 }
@@ -271,7 +333,7 @@ int hp_mpi_reduce(const void *send, void *recv, int count, MPI_Datatype datatype
 {
     ticket_t ticket = {0};
     hp_call_t call = {.collective = HP_REDUCE};
-    RUN_OR_PASS(ticket, HP_REDUCE,
+    RUN_OR_PASS(ticket, comm, HP_REDUCE,
                 decide_reduction(&ticket, &call, send, recv, count, datatype, op, root, comm),
                 run(&ticket, &call, comm), P(Reduce)(send, recv, count, datatype, op, root, comm));
 }
@@ -280,7 +342,7 @@ int hp_mpi_allreduce(const void *send, void *recv, int count, MPI_Datatype datat
 {
     ticket_t ticket = {0};
     hp_call_t call = {.collective = HP_ALLREDUCE};
-    RUN_OR_PASS(ticket, HP_ALLREDUCE,
+    RUN_OR_PASS(ticket, comm, HP_ALLREDUCE,
                 decide_reduction(&ticket, &call, send, recv, count, datatype, op, 0, comm),
                 run(&ticket, &call, comm), P(Allreduce)(send, recv, count, datatype, op, comm));
 }
@@ -288,7 +350,7 @@ int hp_mpi_allreduce(const void *send, void *recv, int count, MPI_Datatype datat
 int hp_mpi_barrier(MPI_Comm comm)
 {
     ticket_t ticket = {0};
-    RUN_OR_PASS(ticket, HP_BARRIER, decide_barrier(&ticket, comm), run_barrier(&ticket, comm),
+    RUN_OR_PASS(ticket, comm, HP_BARRIER, decide_barrier(&ticket, comm), run_barrier(&ticket, comm),
                 P(Barrier)(comm));
 }
 
@@ -296,7 +358,7 @@ int hp_mpi_barrier(MPI_Comm comm)
 int hp_mpi_bcast_c(void *buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm)
 {
     ticket_t ticket = {0};
-    RUN_OR_PASS(ticket, HP_BCAST, decide_bcast(&ticket, count, datatype, root, comm),
+    RUN_OR_PASS(ticket, comm, HP_BCAST, decide_bcast(&ticket, count, datatype, root, comm),
                 run_bcast(&ticket, buffer, count, datatype, root, comm),
                 P(Bcast_c)(buffer, count, datatype, root, comm));
 }
@@ -306,7 +368,7 @@ int hp_mpi_reduce_c(const void *send, void *recv, MPI_Count count, MPI_Datatype 
 {
     ticket_t ticket = {0};
     hp_call_t call = {.collective = HP_REDUCE};
-    RUN_OR_PASS(ticket, HP_REDUCE,
+    RUN_OR_PASS(ticket, comm, HP_REDUCE,
                 decide_reduction(&ticket, &call, send, recv, count, datatype, op, root, comm),
                 run(&ticket, &call, comm), P(Reduce_c)(send, recv, count, datatype, op, root, comm));
 }
@@ -316,7 +378,7 @@ int hp_mpi_allreduce_c(const void *send, void *recv, MPI_Count count, MPI_Dataty
 {
     ticket_t ticket = {0};
     hp_call_t call = {.collective = HP_ALLREDUCE};
-    RUN_OR_PASS(ticket, HP_ALLREDUCE,
+    RUN_OR_PASS(ticket, comm, HP_ALLREDUCE,
                 decide_reduction(&ticket, &call, send, recv, count, datatype, op, 0, comm),
                 run(&ticket, &call, comm), P(Allreduce_c)(send, recv, count, datatype, op, comm));
 }

@@ -4,8 +4,11 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include "base/log.h"
+#include "hier/selection/explain.h"
 #include "pmpi_wrappers/backend/job.h"
+#include "pmpi_wrappers/backend/machine.h"
 #include "pmpi_wrappers/backend/node_setup.h"
+#include "pmpi_wrappers/backend/probe.h"
 
 /* Lookup: a direct-mapped table in front of the attribute. An entry that belongs to another communicator
  * costs one MPI_Comm_get_attr, nothing more. */
@@ -34,6 +37,7 @@ typedef struct {
     uint64_t gpu;
     uint64_t id; /* of the communicator, if this is its first rank */
     hp_process_t process;
+    hp_probes_t probes; /* what it knows of the machine */
 } introduction_t;
 
 static unsigned slot_of(hp_handle_t key)
@@ -41,8 +45,16 @@ static unsigned slot_of(hp_handle_t key)
     return (unsigned)((key * 0x9e3779b97f4a7c15u) >> 56) % LOOKUP_SLOTS;
 }
 
+/* Before what the communicator's selection remembers goes. */
+static void keep_explanation(const hp_comm_state_t *state)
+{
+    if (hp_job.explains && state->comm)
+        hp_explain_keep(state->comm);
+}
+
 static void release(hp_comm_state_t *state)
 {
+    keep_explanation(state);
     hp_comm_destroy(state->comm);
     state->comm = NULL;
     hp_transport_mpi_fini(&state->transport);
@@ -185,6 +197,17 @@ hp_comm_state_t *hp_comm_state_find(MPI_Comm comm)
     return state;
 }
 
+int hp_comm_state_report(hp_comm_state_t *state, MPI_Comm comm, hp_status_t status)
+{
+    int code = status == HP_ERR_NO_MEM ? MPI_ERR_NO_MEM : MPI_ERR_OTHER;
+
+    if (status == HP_ERR_TRANSPORT)
+        code = state->transport.mpi_error;
+    state->transport.mpi_error = MPI_SUCCESS;
+    P(Comm_call_errhandler)(comm, code);
+    return code;
+}
+
 const hp_knobs_t *hp_comm_state_knobs(const hp_comm_state_t *state)
 {
     return state->hinted ? state->hinted : &hp_job.knobs;
@@ -200,6 +223,7 @@ hp_status_t hp_comm_state_set_hints(hp_comm_state_t *state, const hp_knobs_t *kn
         free(state->hinted);
         state->hinted = NULL;
     }
+    keep_explanation(state);
     if (state->comm)
         hp_comm_set_knobs(state->comm, hp_comm_state_knobs(state));
     return HP_OK;
@@ -331,11 +355,30 @@ static int exchange(MPI_Comm comm, introduction_t *all)
 
     hp_job_locality(&mine.locality);
     hp_node_setup_introduce(&mine.process);
+    hp_probe_known(&mine.probes);
     pthread_mutex_lock(&lock);
     mine.id = (uint64_t)hp_job.rank << 32 | ++set_up_count;
     mine.may_duplicate = duplicates < hp_job.knobs.max_comms;
     pthread_mutex_unlock(&lock);
     return P(Allgather)(&mine, sizeof mine, MPI_BYTE, all, sizeof mine, MPI_BYTE, comm);
+}
+
+/* What some rank has learned, or else what is measured now. */
+static int know_the_machine(hp_comm_state_t *state, const introduction_t *all)
+{
+    hp_comm_t *comm = state->comm;
+    const hp_layout_t layout = hp_comm_layout(comm);
+
+    if (!hp_job.knobs.model || hp_ranks_take_turns)
+        return MPI_SUCCESS;
+    comm->probes = all[0].probes; /* if only some of it is known, the rest is measured */
+    if (!hp_probes_adopt(&all[0].probes, sizeof *all, comm->size, &layout, &comm->probes)) {
+        const int code = hp_probe(state->private_comm, comm, &comm->probes);
+        if (code != MPI_SUCCESS)
+            return code;
+    }
+    hp_probe_learn(&comm->probes, false);
+    return MPI_SUCCESS;
 }
 
 /* *ready: on all ranks. An MPI error on the user's communicator ends it at once, as it would in any
@@ -362,10 +405,14 @@ static int set_up_together(hp_comm_state_t *state, MPI_Comm comm, bool *ready)
             made = made &&
                    hp_comm_create((uint32_t)state->rank, (uint32_t)size, needs.table,
                                   hp_comm_state_knobs(state), &state->transport.base, &state->comm) == HP_OK;
+            if (made)
+                state->comm->job_knobs = &hp_job.knobs;
             code = agree(comm, made, ready);
             if (*ready)
                 code =
                     hp_node_setup(state->comm, state->private_comm, &needs.all[0].process, sizeof *needs.all);
+            if (*ready && code == MPI_SUCCESS)
+                code = know_the_machine(state, needs.all);
         }
     }
     needs_fini(&needs);

@@ -55,6 +55,9 @@ int hp_comm_state_may_communicate(hp_comm_state_t *state, MPI_Comm comm, bool *m
  * handler has run then. */
 int hp_comm_state_set_up(hp_comm_state_t *state, MPI_Comm comm);
 
+/* What went wrong on the engine, to the error handler of the program's communicator. Returns the MPI's code. */
+int hp_comm_state_report(hp_comm_state_t *state, MPI_Comm comm, hp_status_t status);
+
 /* The knobs that hold on this communicator. */
 const hp_knobs_t *hp_comm_state_knobs(const hp_comm_state_t *state);
 

@@ -2,10 +2,12 @@
 
 #include <pthread.h>
 #include <stdio.h>
+#include "base/clock.h"
 #include "base/log.h"
 #include "hier/selection/select.h"
 #include "hier/stats.h"
 #include "pmpi_wrappers/backend/handshake.h"
+#include "pmpi_wrappers/backend/job_selection.h"
 #include "pmpi_wrappers/backend/machine.h"
 
 hp_job_t hp_job;
@@ -34,14 +36,20 @@ void hp_job_start(void)
         hp_handshake(hp_job.rank, hp_job.size, hp_machine_node_id(), &hp_job.knobs, &hp_job.one_node);
     if (hp_job.knobs.topology[0])
         hp_job.one_node = false; /* the synthetic machine has its own nodes */
+    hp_job.explains = hp_job.rank == 0 && (hp_job.knobs.explain || hp_job.knobs.explain_json[0]);
+    if (hp_ranks_take_turns) /* the simulated time is not this process's clock */
+        hp_job.knobs.guard = hp_job.knobs.model = 0;
+    if (hp_job.active)
+        hp_job_selection_start();
+    hp_job.start_ns = hp_clock_ns();
     int level = MPI_THREAD_SINGLE;
     hp_stats_threads = P(Query_thread)(&level) != MPI_SUCCESS || level == MPI_THREAD_MULTIPLE;
     for (unsigned c = 0; c < HP_COLLECTIVE_COUNT; c++)
-        hp_job.passes_at_once[c] = hp_job.active && !hp_job.knobs.stats &&
+        hp_job.passes_at_once[c] = hp_job.active && !hp_job.knobs.stats && !hp_job.explains &&
                                    hp_select_never(&hp_job.knobs, (hp_collective_t)c, hp_job.one_node);
     if (hp_job.rank == 0 && hp_job.active)
         hp_info("version " HANPMPI_VERSION ", %d ranks%s", hp_job.size,
-                hp_job.one_node ? " on one node: collectives pass through unless an algorithm is named" : "");
+                hp_job.one_node ? " on one node" : "");
 }
 
 void hp_job_stop_passing_at_once(void)

@@ -46,14 +46,15 @@ static bool describe(hp_collective_t collective, const void *send, void *recv, u
     return bytes || hp_reduction_describe(MPI_SUM, MPI_DOUBLE, &out->type, &out->commutative, &out->kernel);
 }
 
-/* Would the library run the call by han, and how? */
+/* Would the library run the call by han, and how? The guard has no say. */
 static bool select_han(hp_comm_t *comm, const hp_call_t *call, hp_setting_t *setting)
 {
-    const hp_algorithm_t *algorithm;
+    const hp_situation_t situation = hp_select_situation(comm);
+    hp_candidates_t candidates;
 
-    return hp_select(comm, call->collective, call->count * call->type.bytes, &algorithm, setting) ==
-               HP_OUTCOME_TAKEN &&
-           algorithm == hp_algorithm_find(call->collective, "han");
+    hp_select_candidates(&situation, call->collective, call->count * call->type.bytes, &candidates);
+    *setting = candidates.slot[HP_SLOT_RULE].setting;
+    return candidates.slot[HP_SLOT_RULE].algorithm == hp_algorithm_find(call->collective, "han");
 }
 
 /* All iterations, each as soon as this rank has done the one before. */
@@ -72,16 +73,6 @@ static hp_status_t run_iterations(hp_comm_t *comm, hp_lockstep_t *lockstep, doub
         before_ns = now_ns;
     }
     return status;
-}
-
-/* An error while the tasks run is one of the program's communicator, as in a collective. */
-static void report(hp_comm_state_t *state, MPI_Comm comm, hp_status_t status)
-{
-    const int code = status == HP_ERR_TRANSPORT ? state->transport.mpi_error
-                     : status == HP_ERR_NO_MEM  ? MPI_ERR_NO_MEM
-                                                : MPI_ERR_OTHER;
-    state->transport.mpi_error = MPI_SUCCESS;
-    P(Comm_call_errhandler)(comm, code);
 }
 
 int hp_tasks_run(const void *handle, const char *collective, const void *send, void *recv, uint64_t count,
@@ -107,6 +98,7 @@ int hp_tasks_run(const void *handle, const char *collective, const void *send, v
     if (status == HP_OK)
         status = run_iterations(state->comm, &lockstep, iteration_us);
     if (status != HP_OK)
-        report(state, comm, status);
+        hp_comm_state_report(state, comm,
+                             status); /* an error of the program's communicator, as in a collective */
     return status == HP_OK ? 0 : -1;
 }

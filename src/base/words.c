@@ -1,0 +1,78 @@
+#include "base/words.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool hp_word_integer(const char *text, int64_t *out)
+{
+    char *end;
+    errno = 0;
+    long long value = strtoll(text, &end, 10);
+    if (end == text || errno == ERANGE)
+        return false;
+    int64_t unit = 1;
+    switch (*end) {
+    case 'k':
+    case 'K':
+        unit = 1 << 10;
+        end++;
+        break;
+    case 'm':
+    case 'M':
+        unit = 1 << 20;
+        end++;
+        break;
+    case 'g':
+    case 'G':
+        unit = 1 << 30;
+        end++;
+        break;
+    default:
+        break;
+    }
+    int64_t scaled;
+    if (*end || __builtin_mul_overflow((int64_t)value, unit, &scaled))
+        return false;
+    *out = scaled;
+    return true;
+}
+
+static unsigned edit_distance(const char *a, const char *b)
+{
+    enum { LONGEST = 64 };
+    size_t a_length = strnlen(a, LONGEST - 1), b_length = strnlen(b, LONGEST - 1);
+    unsigned row[LONGEST];
+
+    for (size_t j = 0; j <= b_length; j++)
+        row[j] = (unsigned)j;
+    for (size_t i = 1; i <= a_length; i++) {
+        unsigned diagonal = row[0];
+        row[0] = (unsigned)i;
+        for (size_t j = 1; j <= b_length; j++) {
+            unsigned best = diagonal + (a[i - 1] != b[j - 1]);
+            diagonal = row[j];
+            if (row[j] + 1 < best)
+                best = row[j] + 1;
+            if (row[j - 1] + 1 < best)
+                best = row[j - 1] + 1;
+            row[j] = best;
+        }
+    }
+    return row[b_length];
+}
+
+const char *hp_word_nearest(const char *text, hp_word_fn_t word)
+{
+    const char *nearest = word(0);
+    unsigned least = ~0u;
+
+    for (unsigned i = 0; word(i); i++) {
+        const unsigned distance = edit_distance(text, word(i));
+        if (distance < least) {
+            least = distance;
+            nearest = word(i);
+        }
+    }
+    return nearest;
+}

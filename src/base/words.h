@@ -1,0 +1,20 @@
+/* words: what people write, in the environment, in hints and in files: whole numbers, and names that are
+ * nearly right.
+ *
+ * Threads: pure. Ownership: nothing is allocated. */
+#ifndef HP_BASE_WORDS_H
+#define HP_BASE_WORDS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The i-th word of a list, NULL past the last. */
+typedef const char *(*hp_word_fn_t)(unsigned i);
+
+/* A whole number with an optional K, M or G (powers of 1024). false: it is none, or too large. */
+bool hp_word_integer(const char *text, int64_t *out);
+
+/* The word of the list (of at least one) that is fewest changed letters away from text. */
+const char *hp_word_nearest(const char *text, hp_word_fn_t word);
+
+#endif

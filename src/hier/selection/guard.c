@@ -1,0 +1,209 @@
+#include "hier/selection/guard.h"
+
+#include <string.h>
+
+enum { EARLY_ROUND = 2, FIRST_LOOK = 128 };
+
+/* After two timed rounds a slot that at its fastest takes more than twice as long as the best at its slowest is out:
+ * the rest of the trial would cost more than it could tell. */
+static const double hopeless = 2.0;
+/* What is not at least so much faster than the MPI below is left to it. */
+static const double worthwhile = 0.98;
+/* The chosen slot takes so many times as long, or so many times less, than when it was chosen: a drift. */
+static const double drift = 1.5;
+/* The slowest rank took so many times as long as the fastest, by the median: they did not arrive together. */
+static const double together = 3.0;
+
+static unsigned count_slots(uint8_t slots)
+{
+    return (unsigned)__builtin_popcount(slots);
+}
+
+static unsigned nth_slot(uint8_t slots, unsigned n)
+{
+    unsigned slot = 0;
+    for (; slot < HP_SLOTS; slot++)
+        if ((slots & (1u << slot)) && n-- == 0)
+            break;
+    return slot;
+}
+
+static void open(hp_guard_t *guard)
+{
+    guard->open = guard->offered;
+    guard->round = guard->turn = guard->timed = 0;
+    for (unsigned slot = 0; slot < HP_SLOTS; slot++)
+        guard->expected_us[slot] = -1;
+}
+
+static void settle(hp_guard_t *guard, unsigned slot)
+{
+    guard->open = 0;
+    guard->chosen = (uint8_t)slot;
+    guard->settled_us = guard->expected_us[slot];
+    guard->calls = 0;
+    guard->due = FIRST_LOOK;
+    guard->timed = 0;
+}
+
+void hp_guard_init(hp_guard_t *guard, uint8_t offered, unsigned preferred, bool synchronizes)
+{
+    memset(guard, 0, sizeof *guard);
+    guard->offered = offered;
+    guard->synchronizes = synchronizes;
+    open(guard);
+    if (count_slots(offered) == 1) {
+        settle(guard, preferred);
+        guard->due = UINT32_MAX;
+    }
+}
+
+unsigned hp_guard_try(hp_guard_t *guard, bool *is_timed)
+{
+    if (!guard->open) { /* the last calls before a look at drift */
+        *is_timed = guard->offered & (guard->offered - 1);
+        if (!*is_timed) /* nothing to choose: count on */
+            guard->calls = 0;
+        return guard->chosen;
+    }
+    /* Every other round backwards, so that what changes slowly hits all slots alike. */
+    const unsigned slots = count_slots(guard->open);
+    *is_timed = true;
+    return nth_slot(guard->open, guard->round % 2 ? slots - 1 - guard->turn : guard->turn);
+}
+
+static void keep(hp_guard_t *guard, unsigned slot, double us)
+{
+    guard->slot_of[guard->timed] = (uint8_t)slot;
+    guard->us[2 * guard->timed] = us;
+    guard->us[2 * guard->timed + 1] = -us;
+    guard->timed++;
+}
+
+bool hp_guard_record(hp_guard_t *guard, double us, unsigned *count)
+{
+    bool is_due;
+
+    if (guard->open) {
+        const unsigned slots = count_slots(guard->open);
+        const unsigned rounds =
+            count_slots(guard->offered) > 2 ? HP_GUARD_ROUNDS_OF_THREE : HP_GUARD_ROUNDS_OF_TWO;
+        bool is_timed;
+        if (guard->round > 0)
+            keep(guard, hp_guard_try(guard, &is_timed), us);
+        if (++guard->turn == slots) {
+            guard->turn = 0;
+            guard->round++;
+        }
+        is_due = guard->turn == 0 && (guard->round == 1 + EARLY_ROUND || guard->round >= rounds);
+    } else {
+        keep(guard, guard->chosen, us);
+        is_due = guard->calls >= guard->due;
+    }
+    *count = 2u * guard->timed;
+    return is_due;
+}
+
+static double median(double *values, unsigned count)
+{
+    for (unsigned i = 1; i < count; i++) {
+        const double value = values[i];
+        unsigned k = i;
+        for (; k > 0 && values[k - 1] > value; k--)
+            values[k] = values[k - 1];
+        values[k] = value;
+    }
+    return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
+}
+
+/* A slot's times, of the slowest rank or of the fastest. Returns how many. */
+static unsigned times_of(const hp_guard_t *guard, unsigned slot, bool fastest, double *values)
+{
+    unsigned count = 0;
+
+    for (unsigned i = 0; i < guard->timed; i++)
+        if (guard->slot_of[i] == slot)
+            values[count++] = fastest ? -guard->us[2 * i + 1] : guard->us[2 * i];
+    return count;
+}
+
+typedef struct {
+    double least, median, most; /* < 0: no times */
+} spread_t;
+
+static spread_t spread_of(const hp_guard_t *guard, unsigned slot, bool fastest)
+{
+    double values[HP_GUARD_TIMES];
+    const unsigned count = times_of(guard, slot, fastest, values);
+
+    if (!count)
+        return (spread_t){-1, -1, -1};
+    const double middle = median(values, count); /* they are in order now */
+    return (spread_t){values[0], middle, values[count - 1]};
+}
+
+/* Which rank's time tells: see the head of guard.h. One answer for all slots. */
+static bool last_one_tells(const hp_guard_t *guard)
+{
+    double ratios[HP_GUARD_TIMES];
+
+    if (!guard->synchronizes || !guard->timed)
+        return false;
+    for (unsigned i = 0; i < guard->timed; i++) {
+        const double least = -guard->us[2 * i + 1];
+        ratios[i] = guard->us[2 * i] / (least > 0 ? least : 1e-3);
+    }
+    return median(ratios, guard->timed) > together;
+}
+
+static void look_at_drift(hp_guard_t *guard)
+{
+    const double now = spread_of(guard, guard->chosen, last_one_tells(guard)).median;
+
+    guard->timed = 0;
+    if (now > guard->settled_us * drift || now * drift < guard->settled_us) {
+        guard->reopened++;
+        open(guard);
+    } else if (guard->due < UINT32_MAX / 2) {
+        guard->due *= 2;
+    } else {
+        guard->calls = 0;
+    }
+}
+
+/* Takes the slots out that are hopeless. Returns the best. */
+static unsigned judge(hp_guard_t *guard)
+{
+    const bool last = last_one_tells(guard);
+    spread_t spreads[HP_SLOTS];
+    unsigned best = HP_SLOTS;
+
+    for (unsigned slot = 0; slot < HP_SLOTS; slot++) {
+        if (!(guard->open & (1u << slot)))
+            continue;
+        spreads[slot] = spread_of(guard, slot, last);
+        guard->expected_us[slot] = spreads[slot].median;
+        if (best == HP_SLOTS || spreads[slot].median < spreads[best].median)
+            best = slot;
+    }
+    for (unsigned slot = 0; slot < HP_SLOTS; slot++)
+        if ((guard->open & (1u << slot)) && spreads[slot].least > hopeless * spreads[best].most)
+            guard->open &= (uint8_t) ~(1u << slot);
+    return best;
+}
+
+void hp_guard_agreed(hp_guard_t *guard)
+{
+    if (!guard->open) {
+        look_at_drift(guard);
+        return;
+    }
+    const unsigned rounds =
+        count_slots(guard->offered) > 2 ? HP_GUARD_ROUNDS_OF_THREE : HP_GUARD_ROUNDS_OF_TWO;
+    unsigned best = judge(guard);
+    const double native_us = guard->expected_us[HP_SLOT_NATIVE];
+    if ((guard->open & (1u << HP_SLOT_NATIVE)) && guard->expected_us[best] > worthwhile * native_us)
+        best = HP_SLOT_NATIVE;
+    if (count_slots(guard->open) == 1 || guard->round >= rounds)
+        settle(guard, best);
+}

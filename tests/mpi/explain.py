@@ -1,0 +1,190 @@
+#!/usr/bin/env python3
+"""explain: the guard settles, and what HANPMPI_EXPLAIN says is what the trace shows and what hanpmpi_info says before.
+
+Runs guard.c on 4 ranks of two made-up nodes. PITFALLS 33, 34, 35. A case fails by AssertionError.
+"""
+import argparse
+import collections
+import json
+import os
+import re
+import shlex
+import subprocess
+import tempfile
+
+RANKS, CALLS = 4, 60
+TRIED_MOST = 20  # calls until a question is settled, with those before a communicator is set up
+COLLECTIVES = ("bcast", "reduce", "allreduce", "barrier")
+SETTINGS = {"HANPMPI_TOPOLOGY": "node:2 core:2", "HANPMPI_SETUP_CALLS": "1", "HANPMPI_EXPLAIN_JSON": "explain.json",
+            "HANPMPI_CACHE": "off", "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+
+
+def run(options, folder, calls=CALLS, **settings):
+    preload = ":".join(part for part in (options.library, options.helper) if part)
+    command = ["env", f"LD_PRELOAD={preload}", *shlex.split(options.run), "-np", str(RANKS), options.program, str(calls)]
+    done = subprocess.run(command, env={**os.environ, **SETTINGS, **settings}, cwd=folder, capture_output=True, text=True, timeout=200)
+    assert done.returncode == 0, done.stdout + done.stderr
+    with open(os.path.join(folder, "explain.json"), encoding="ascii") as file:
+        document = json.load(file)
+    return document, done.stderr
+
+
+def selections(document, ranks=None):
+    return [row for row in document["selections"] if ranks is None or row["layout"]["nodes"] * row["layout"]["ranks_per_node"][0] == ranks]
+
+
+def calls_of(row):
+    return sum(candidate["calls"] for candidate in row["candidates"])
+
+
+def chosen(row):
+    return next(candidate for candidate in row["candidates"] if candidate["chosen"])
+
+
+def check_calls(document):
+    """Every call of rank 0 is in a row, or passed through before a communicator was set up."""
+    for collective in COLLECTIVES:
+        rows = [row for row in document["selections"] if row["collective"] == collective]
+        outcomes = document["outcomes"][collective]
+        assert sum(map(calls_of, rows)) == 2 * 3 * CALLS + 3, (collective, rows)
+        taken = sum(c["calls"] for row in rows for c in row["candidates"] if c["algorithm"] != "native")
+        assert outcomes["taken"] == taken, (collective, outcomes, taken)
+
+
+def settles(options, folder):
+    document, said = run(options, folder)
+    check_calls(document)
+    assert "what ran, and why" not in said  # not asked for
+    for row in document["selections"]:
+        if len(row["candidates"]) == 1 or calls_of(row) < CALLS:
+            continue
+        natives = [c for c in row["candidates"] if c["algorithm"] == "native"]
+        assert len(natives) == 1 and row["settled"], row
+        if not row["reopened"]:  # else what was chosen first is among the others
+            assert calls_of(row) - chosen(row)["calls"] < TRIED_MOST, row
+        best = min(c["guard_us"] for c in row["candidates"] if "guard_us" in c)
+        assert row["by"] == "guard" and (chosen(row)["guard_us"] == best or chosen(row)["algorithm"] == "native"), row
+    sizes = {(row["collective"], row["bytes"][0]) for row in document["selections"] if len(row["candidates"]) > 1}
+    assert {("bcast", 262144), ("allreduce", 32), ("reduce", 16384), ("barrier", 0)} <= sizes, sizes
+
+
+def hint_comes_first(options, folder):
+    document, _ = run(options, folder, calls=4)
+    hinted = [row for row in document["selections"] if row["by"] == "hint"]
+    assert [(row["collective"], len(row["candidates"]), chosen(row)["algorithm"], calls_of(row)) for row in hinted] == [("allreduce", 1, "tree", 3)]
+
+
+def without_the_guard(options, folder):
+    document, _ = run(options, folder, HANPMPI_GUARD="0")
+    check_calls(document)
+    for row in document["selections"]:
+        assert len(row["candidates"]) == 1 and row["by"] in ("rule", "none", "hint"), row
+    knob, _ = run(options, folder, HANPMPI_REDUCE="tree")
+    for row in knob["selections"]:
+        if row["collective"] == "reduce":
+            assert row["by"] == "knob" and chosen(row)["algorithm"] == "tree" and len(row["candidates"]) == 1, row
+
+
+RULES = """{"version": 1, "rules": [
+  {"collective": "bcast", "nodes": 2, "bytes": ["256K", null], "algorithm": "han", "segment_bytes": 20000, "shapes": "node:binary"},
+  {"collective": "bcast", "nodes": 7, "algorithm": "no such thing"},
+  {"collective": "reduce", "nodes": 2, "algorithm": "native"}
+]}"""
+
+
+def a_file_of_rules(options, folder):
+    path = os.path.join(folder, "rules.json")
+    with open(path, "w", encoding="ascii") as file:
+        file.write(RULES)
+    document, said = run(options, folder, HANPMPI_RULES=path)
+    lines = [line for line in said.splitlines() if "rules.json" in line]
+    assert len(lines) == 1 and "rules.json:3: rule 2:" in lines[0] and "no such thing" in lines[0], said
+    rows = {(row["collective"], row["bytes"][0]): row for row in selections(document, RANKS) if row["by"] != "hint"}
+    bcast = rows["bcast", 262144]["candidates"][0]
+    assert (bcast["from"], bcast["line"], bcast["algorithm"], bcast["segment_bytes"]) == ("file", 2, "han", 20000), bcast
+    for size in (32, 16384, 262144):
+        reduce = rows["reduce", size]
+        assert reduce["by"] == "file" and [c["algorithm"] for c in reduce["candidates"]] == ["native"] and reduce["candidates"][0]["line"] == 4, reduce
+    assert rows["allreduce", 32]["candidates"][0]["from"] == "rule"
+    _, said = run(options, folder, calls=1, HANPMPI_RULES=os.path.join(folder, "none.json"))
+    assert sum("none.json" in line for line in said.splitlines()) == 1, said
+
+
+def in_bin(value, row):
+    return row["bytes"][0] <= value <= row["bytes"][1]
+
+
+def agrees_with_the_trace(options, folder):
+    document, _ = run(options, folder, HANPMPI_TRACE="trace.json")
+    with open(os.path.join(folder, "trace.json"), encoding="ascii") as file:
+        trace = json.load(file)
+    assert trace["otherData"]["dropped_events"] == "0"
+    bars = [bar for bar in trace["traceEvents"] if bar["ph"] == "X" and bar["cat"] == "collective"]
+    shown = collections.Counter()
+    for bar in bars:  # once for each of its ranks; those of rank 0's communicators are what it explains
+        arguments = bar["args"]
+        shown[bar["name"], arguments["size"], arguments["bytes"], arguments["algorithm"], arguments["segment_bytes"]] += 1
+    for row in document["selections"]:
+        size = row["layout"]["nodes"] * row["layout"]["ranks_per_node"][0]
+        for candidate in row["candidates"]:
+            if candidate["algorithm"] == "native" or row["by"] == "hint":
+                continue
+            seen = sum(count for (name, ranks, value, algorithm, _), count in shown.items()
+                       if name == row["collective"] and ranks == size and in_bin(value, row) and algorithm == candidate["algorithm"])
+            alike = sum(c["calls"] for other in document["selections"] for c in other["candidates"]
+                        if c["algorithm"] == candidate["algorithm"] and other["collective"] == row["collective"]
+                        and other["bytes"] == row["bytes"] and other["by"] != "hint"
+                        and other["layout"]["nodes"] * other["layout"]["ranks_per_node"][0] == size)
+            # Two halves: the other one chooses for itself, with the same calls but not with the same answers.
+            if size == RANKS:
+                assert seen == alike * RANKS, (row, seen, alike)
+            else:
+                assert seen >= alike * size, (row, seen, alike)
+    for row in selections(document, RANKS):
+        for candidate in row["candidates"]:
+            if candidate["algorithm"] == "han" and row["bytes"][0] >= 16384 and candidate["calls"]:
+                cuts = {segment for (name, ranks, value, algorithm, segment), _ in shown.items()
+                        if name == row["collective"] and ranks == RANKS and in_bin(value, row) and algorithm == "han"}
+                assert any(cut <= candidate["segment_bytes"] for cut in cuts), (row, cuts)
+
+
+def agrees_with_what_was_said_before(options, folder):
+    document, said = run(options, folder, HANPMPI_EXPLAIN="1", HANPMPI_MODEL="0")
+    assert "what ran, and why" in said and "communicators of 2 nodes of 2 ranks" in said, said
+    for row in selections(document, RANKS):
+        if row["by"] == "hint":
+            continue
+        question = f"{row['collective']} nodes=2 ppn=2 bytes={row['bytes'][0]}"
+        done = subprocess.run([options.info, "--explain", question], capture_output=True, text=True,
+                              env={**os.environ, "HANPMPI_MODEL": "0", "HANPMPI_CACHE": "off"})
+        assert done.returncode == 0, done.stderr
+        first = re.search(r"^  runs +(.*?)  +", done.stdout, re.M).group(1)
+        assert first == row["candidates"][0]["what"], (done.stdout, row)
+        assert ("against" in done.stdout) == (len(row["candidates"]) > 1), (done.stdout, row)
+
+
+def says_what_it_cannot_write(options, folder):
+    run(options, folder, calls=1)
+    _, said = run(options, folder, calls=1, HANPMPI_EXPLAIN_JSON="explain.json")
+    assert "cannot be written" not in said
+    preload = ":".join(part for part in (options.library, options.helper) if part)
+    command = ["env", f"LD_PRELOAD={preload}", *shlex.split(options.run), "-np", str(RANKS), options.program, "1"]
+    done = subprocess.run(command, env={**os.environ, **SETTINGS, "HANPMPI_EXPLAIN_JSON": "no/such/folder/file"}, cwd=folder,
+                          capture_output=True, text=True, timeout=100)
+    assert done.returncode == 0 and "HANPMPI_EXPLAIN_JSON=no/such/folder/file cannot be written" in done.stderr, done.stderr
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    for name in ("library", "run", "helper", "program", "info"):
+        parser.add_argument("--" + name, default="")
+    options = parser.parse_args()
+    for case in (settles, hint_comes_first, without_the_guard, a_file_of_rules, agrees_with_the_trace,
+                 agrees_with_what_was_said_before, says_what_it_cannot_write):
+        with tempfile.TemporaryDirectory() as folder:
+            case(options, folder)
+        print(f"{case.__name__}: ok", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,179 @@
+/* probes: the probes of the machine on a real MPI, without the rest of the backend: linked with probe.c,
+ * probe_link.c, node_setup.c and the core.
+ *
+ *      mpirun -np N probes MACHINE        MACHINE: a synthetic one, "node:2 core:2"
+ *
+ * All ranks come to the same figures; what the layout needs is there; what is known already is not
+ * measured again; without memory for buffers nothing is measured, and nobody waits. Prints the figures and
+ * how long it took. Threads: one. Ownership: freed at exit. */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include "base/clock.h"
+#include "pmpi_wrappers/backend/job.h"
+#include "pmpi_wrappers/backend/machine.h"
+#include "pmpi_wrappers/backend/node_setup.h"
+#include "pmpi_wrappers/backend/probe.h"
+
+/* What the backend has elsewhere. */
+hp_function_t hp_mpi_calls[HP_MPI_CALL_COUNT];
+hp_job_t hp_job;
+const bool hp_ranks_take_turns = false;
+
+static int rank, size;
+static bool no_memory; /* on this rank, for large buffers */
+
+void *__real_malloc(size_t bytes);
+void *__wrap_malloc(size_t bytes);
+void *__wrap_malloc(size_t bytes)
+{
+    return no_memory && bytes >= 1 << 20 ? NULL : __real_malloc(bytes);
+}
+
+static void fail(const char *what, int line)
+{
+    fprintf(stderr, "probes, rank %d, line %d: %s\n", rank, line, what);
+    MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+#define CHECK(condition)                                                                                     \
+    do {                                                                                                     \
+        if (!(condition))                                                                                    \
+            fail(#condition, __LINE__);                                                                      \
+    } while (0)
+
+static void find_mpi(void)
+{
+    static const char *const names[] = {
+#define HP_MPI_CALL(name) "PMPI_" #name,
+#include "pmpi_wrappers/mpi_calls.def"
+#undef HP_MPI_CALL
+    };
+    for (size_t i = 0; i < HP_MPI_CALL_COUNT; i++) {
+        void *found = dlsym(RTLD_DEFAULT, names[i]);
+        memcpy(&hp_mpi_calls[i], &found, sizeof found);
+    }
+}
+
+static hp_comm_t *make_comm(const char *machine)
+{
+    char error[256];
+    hp_synthetic_t synthetic;
+    hp_process_t own, *all = calloc((size_t)size, sizeof *all);
+    hp_locality_t *table = calloc((size_t)size, sizeof *table);
+    hp_comm_t *comm = NULL;
+
+    CHECK(all && table);
+    CHECK(hp_synthetic_parse(machine, &synthetic, error, sizeof error) == HP_OK);
+    for (int i = 0; i < size; i++)
+        hp_synthetic_locate(&synthetic, (uint32_t)i, &table[i]);
+    CHECK(hp_comm_create((uint32_t)rank, (uint32_t)size, table, &hp_job.knobs, NULL, &comm) == HP_OK);
+    hp_node_setup_introduce(&own);
+    CHECK(MPI_Allgather(&own, sizeof own, MPI_BYTE, all, sizeof own, MPI_BYTE, MPI_COMM_WORLD) ==
+          MPI_SUCCESS);
+    CHECK(hp_node_setup(comm, MPI_COMM_WORLD, all, sizeof *all) == MPI_SUCCESS);
+    free(all);
+    free(table);
+    return comm;
+}
+
+/* Returns how long the slowest rank took, in ms. */
+static double probe(hp_comm_t *comm, hp_probes_t *probes)
+{
+    double ms, slowest;
+    hp_probes_t first;
+
+    MPI_Barrier(MPI_COMM_WORLD);
+    const uint64_t start = hp_clock_ns();
+    CHECK(hp_probe(MPI_COMM_WORLD, comm, probes) == MPI_SUCCESS);
+    ms = (double)(hp_clock_ns() - start) / 1e6;
+    first = *probes;
+    MPI_Bcast(&first, sizeof first, MPI_BYTE, 0, MPI_COMM_WORLD);
+    CHECK(memcmp(&first, probes, sizeof first) == 0);
+    MPI_Allreduce(&ms, &slowest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    return slowest;
+}
+
+static void measured(hp_comm_t *comm)
+{
+    const hp_layout_t layout = hp_comm_layout(comm);
+    hp_probes_t probes = {0};
+
+    const double ms = probe(comm, &probes);
+    CHECK(hp_probes_cover(&probes, &layout));
+    CHECK(hp_probes_are_sane(&probes));
+    CHECK(layout.nodes > 1 || probes.between_us == 0);
+    CHECK(layout.nodes == 1 || (probes.between_rate > 0 && probes.overlap >= 0));
+    CHECK(layout.most_ranks < 2 || (probes.node_copy_rate > 0 && probes.inside_us > 0));
+    CHECK(layout.most_ranks < 2 || !layout.shares_memory || probes.flag_us > 0);
+    CHECK(ms < 1000); /* 30 ms are meant; other programs may run beside the test */
+    if (rank == 0) {
+        printf("%u nodes of up to %u ranks: %.1f ms\n", layout.nodes, layout.most_ranks, ms);
+#define X(field, unit, most, text) printf("  %-16s %10.4g %s\n", #field, probes.field, unit);
+        HP_PROBE_TABLE(X)
+#undef X
+    }
+    /* Then the node's memory is as good as new for collectives: no counter has moved. */
+    for (uint32_t member = 0; comm->has_node_memory && member < comm->node_memory.shape.members; member++) {
+        CHECK(*hp_node_done(&comm->node_memory, member) == 0);
+        CHECK(*hp_node_counter(&comm->node_memory, member, 0, HP_WAY_UP) == 0);
+    }
+}
+
+/* What rank 0 knows, who leads here, stays as it is. */
+static void half_known(hp_comm_t *comm)
+{
+    const hp_layout_t layout = hp_comm_layout(comm);
+    hp_probes_t probes = {.copy_rate = 123, .reduce_rate = 45, .cores = 6};
+
+    probe(comm, &probes);
+    CHECK(probes.copy_rate == 123 && probes.reduce_rate == 45 && probes.cores == 6);
+    CHECK(hp_probes_cover(&probes, &layout));
+}
+
+static void without_memory(hp_comm_t *comm)
+{
+    hp_probes_t probes = {.flag_us = 7};
+
+    no_memory = rank == size - 1 || rank == 1; /* one of them takes part on any machine */
+    probe(comm, &probes);
+    no_memory = false;
+    CHECK(probes.flag_us == 7 && probes.copy_rate == 0);
+}
+
+static void remembered(void)
+{
+    hp_probes_t probes = {.flag_us = 1}, found;
+
+    CHECK(!hp_probe_is_news());
+    hp_probe_learn(&probes, true);
+    CHECK(!hp_probe_is_news());
+    probes.copy_rate = 2;
+    hp_probe_learn(&probes, false);
+    CHECK(hp_probe_is_news());
+    hp_probe_known(&found);
+    CHECK(found.flag_us == 1 && found.copy_rate == 2 && found.inside_us == 0);
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    CHECK(argc == 2);
+    find_mpi();
+    hp_knobs_defaults(&hp_job.knobs);
+
+    hp_comm_t *comm = make_comm(argv[1]);
+    measured(comm);
+    hp_comm_destroy(comm);
+    comm = make_comm(argv[1]);
+    half_known(comm);
+    hp_comm_destroy(comm);
+    comm = make_comm(argv[1]);
+    without_memory(comm);
+    hp_comm_destroy(comm);
+    remembered();
+    MPI_Finalize();
+    return 0;
+}

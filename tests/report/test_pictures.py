@@ -1,0 +1,185 @@
+"""The pictures: all there, as wide as they should be, text that is text and does not overlap, the same bytes
+each time, and what is left when parts of a file are missing."""
+import os
+import re
+import struct
+import subprocess
+import sys
+import unittest
+from unittest import mock
+
+from harness import DATA, ROOT, SMALL_TUNE, ReportCase, small_tune
+
+from hanpmpi_report import style
+
+ALL = [*sorted(DATA.glob("*.json")), *(ROOT / "docs" / "results" / f"{name}.json" for name in ("cluster_openmpi", "node_openmpi"))]
+
+
+def texts(figure):
+    """Every text that can be seen, with its box."""
+    import matplotlib.text
+    renderer = figure.canvas.get_renderer()
+    beyond = labels_beyond_the_axes(figure)
+    return [(text, text.get_window_extent(renderer)) for text in figure.findobj(matplotlib.text.Text)
+            if text.get_visible() and text.get_text().strip() and text not in beyond]
+
+
+def labels_beyond_the_axes(figure):
+    """Labels of ticks outside an axis' limits: they exist, but are not drawn."""
+    found = set()
+    for axis in (axis for axes in figure.axes for axis in (axes.xaxis, axes.yaxis)):
+        low, high = sorted(axis.get_view_interval())
+        found |= {tick.label1 for tick in axis.get_major_ticks() if not low <= tick.get_loc() <= high}
+    return found
+
+
+class Pictures(ReportCase):
+    def test_no_text_overlaps_or_leaves_the_picture(self):
+        figures = {}
+
+        def keep(figure, directory, name):
+            figure.canvas.draw()
+            figures[name] = figure
+        narrow = [{"collective": "allreduce", "nodes": [2, None], "bytes": [2**i, 2**(i + 1) - 1], "algorithm": "recursive_doubling",
+                   "segment_bytes": 1024 << i % 3} for i in range(14)]
+        with mock.patch.object(style, "save", keep):
+            self.report(*ALL, self.file({"rules": narrow}, "narrow.json"))
+        self.assertGreater(len(figures), 20)
+        for name, figure in figures.items():
+            shown = texts(figure)
+            self.assertGreater(len(shown), 8, name)
+            for i, (text, box) in enumerate(shown):
+                self.assertTrue(0 <= box.x0 and 0 <= box.y0 and box.x1 <= figure.bbox.x1 and box.y1 <= figure.bbox.y1,
+                                f"{name}: {text.get_text()} leaves the picture")
+                for other, its in shown[i + 1:]:
+                    if text.get_rotation() == other.get_rotation() == 30:
+                        continue # their upright boxes overlap where they do not
+                    self.assertFalse(box.x0 < its.x1 and its.x0 < box.x1 and box.y0 < its.y1 and its.y0 < box.y1,
+                                     f"{name}: {text.get_text()!r} and {other.get_text()!r} overlap")
+
+    def test_rotated_size_labels_have_room(self):
+        """Labels at 30 degrees touch when ticks are closer than a line's height by the sine of 30."""
+        _, (plot, _) = style.figure(4, columns=2)
+        sizes = [2**i for i in range(2, 25)]
+        style.size_axis(plot, sizes)
+        plot.set_xlim(sizes[0], sizes[-1])
+        places = [plot.transData.transform((size, 1))[0] for size in plot.get_xticks()]
+        self.assertLessEqual(len(places), style.MOST_TICKS)
+        self.assertGreater(min(b - a for a, b in zip(places, places[1:])), style.SMALL_POINTS * style.DPI / 72 / 0.5)
+
+    def test_files(self):
+        text, _ = self.report(*ALL)
+        names = re.findall(r"^\[!\[[^\]]+\]\(([\w.-]+)\.png\)\]\(\1\.svg\)$", text, re.M)
+        self.assertEqual(len(names), text.count("!["))
+        self.assertEqual(sorted(path.name for path in self.output.iterdir()),
+                         sorted(["report.md", *(name + kind for name in names for kind in (".png", ".svg"))]))
+        for name in names:
+            width, height = struct.unpack(">II", (self.output / (name + ".png")).read_bytes()[16:24])
+            self.assertEqual(width, 900, name)
+            self.assertTrue(150 < height < 1000, (name, height))
+            svg = (self.output / (name + ".svg")).read_text()
+            self.assertIn("<text", svg, "text is text")
+            self.assertNotIn("<dc:date>", svg)
+        for part in ("_time_bcast", "_predictions_bcast", "_searches", "_choices_bcast"):
+            self.assertIn("tune_4_nodes" + part, names)
+        for name in ("choice_map_bcast", "rules_choice_map_bcast"):
+            self.assertIn(name, names)
+
+    def test_units(self):
+        self.report(DATA / "tune_4_nodes.json")
+        svg = (self.output / "tune_4_nodes_time_bcast.svg").read_text()
+        for text in ("4 B", "1 KiB", "1 MiB", "100 us", "1 ms", "message size", "time of the slowest rank", "MPI's own", "lower bound"):
+            self.assertIn(f">{text}<", svg)
+
+    def test_same_bytes_each_time(self):
+        outputs = []
+        for seed in ("1", "2"):
+            outputs.append(self.folder / seed)
+            files = DATA / "tune_4_nodes.json", DATA / "rules.json"
+            subprocess.run([sys.executable, "-m", "hanpmpi_report", *files, "--output", outputs[-1]], check=True,
+                           env={**os.environ, "PYTHONHASHSEED": seed}, stderr=subprocess.DEVNULL, timeout=300)
+        first, second = ({path.name: path.read_bytes() for path in folder.iterdir()} for folder in outputs)
+        self.assertGreater(len(first), 10)
+        self.assertEqual([name for name in first if first[name] != second.get(name)], [])
+
+    def test_users_settings_of_matplotlib_do_not_matter(self):
+        self.report(DATA / "rules.json")
+        before = (self.output / "rules_choice_map_bcast.svg").read_bytes()
+        import matplotlib
+        matplotlib.rcParams.update({"font.size": 20, "svg.fonttype": "path", "axes.facecolor": "black"})
+        self.report(DATA / "rules.json")
+        self.assertEqual((self.output / "rules_choice_map_bcast.svg").read_bytes(), before)
+
+
+class MissingParts(ReportCase):
+    draws = False
+    KINDS = {"time": "_time_bcast", "predictions": "_predictions_bcast", "searches": "_searches", "choices": "_choices_bcast",
+             "map": "choice_map_bcast"}
+
+    def check(self, gone, said, **changes):
+        """Only the pictures in `gone` are not drawn, and what is missing is said on stderr and in
+        report.md."""
+        text, err = self.report(self.file(small_tune(**changes)))
+        drawn = {path.stem.replace("tune", "", 1) for path in self.output.glob("*.svg")}
+        self.assertEqual(drawn, {name for kind, name in self.KINDS.items() if kind not in gone})
+        for line in said:
+            self.assertIn(line, err)
+            self.assertIn(line, text.split("## Not shown")[1])
+
+    def test_nothing_missing(self):
+        text, err = self.report(self.file(SMALL_TUNE))
+        self.assertNotIn("Not shown", text)
+        self.assertEqual(err, f"hanpmpi_report: {self.output}/report.md: 5 pictures\n")
+
+    def test_predicted(self):
+        self.check(["predictions"], ["no \"predicted\": predictions are not shown"], predicted=None)
+
+    def test_measured(self):
+        self.check(["predictions"], ["no \"measured\": the best forced", "no \"measured\": predictions", "without median, mean and best"],
+                   measured=[])
+
+    def test_searches(self):
+        self.check(["searches"], ["no \"searches\""], searches=[])
+
+    def test_exhaustive_search(self):
+        self.check([], ["no exhaustive search"], searches=SMALL_TUNE["searches"][1:])
+
+    def test_choices(self):
+        self.check(["choices"], ["no \"choices\": hanpmpi's time", "no \"choices\": what the searches chose"], choices=None)
+
+    def test_limits(self):
+        self.check([], ["no \"limits\": the lower bound is not shown"], limits=None)
+        self.assertNotIn("| lower bound", (self.output / "report.md").read_text())
+
+    def test_one_limit(self):
+        self.check([], ["no link_bytes_per_us, copy_bytes_per_us, inside_us in \"limits\""], limits={"between_us": 3.0})
+
+    def test_host(self):
+        self.check([], ["no \"host\", and nothing native"], host=None,
+                   measured=[row for row in SMALL_TUNE["measured"] if row["configuration"] != "native"])
+
+    def test_nothing_predicted_that_was_measured(self):
+        self.check(["predictions"], ["nothing of bcast is both predicted and measured"],
+                   predicted=[{**SMALL_TUNE["predicted"][0], "bytes": 77}])
+
+    def test_everything(self):
+        code, _, err = self.run_report(self.file({name: SMALL_TUNE[name] for name in ("program", "layout")}))
+        self.assertEqual(code, 1)
+        self.assertIn("nothing to show", err)
+
+    def test_one_size_is_a_table(self):
+        few = {name: [row for row in SMALL_TUNE[name] if row["bytes"] == 1024] for name in ("measured", "predicted", "choices", "host")}
+        text, _ = self.report(self.file(small_tune(**few)))
+        self.assertFalse((self.output / "tune_time_bcast.svg").exists())
+        self.assertIn("| 1 KiB | 104.0 |", text)
+
+    def test_barrier(self):
+        rows = [{"collective": "barrier", "bytes": 0, "configuration": name, "us": us} for name, us in (("flags", 3.0), ("native", 4.0))]
+        text, _ = self.report(self.file(small_tune(
+            configurations=[{"id": "flags", "collective": "barrier", "algorithm": "flags"}], measured=rows, predicted=[], host=[],
+            choices=[{"search": "task", **rows[0], "best_us": 3.0}])))
+        self.assertIn("| 0 B | 3.0 | 4.0 |", text)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,232 @@
+/* test_guard: the MPI below is tried beside what the rules say, the fastest stays, and all ranks agree.
+ *
+ * PITFALLS 34. Each rank has a guard of its own, as in a job; a made-up machine says what a call takes. */
+#include "hier/selection/guard.h"
+#include "check.h"
+
+enum { RANKS = 5, CALLS_MAX = 100000 };
+
+typedef struct {
+    double us[HP_SLOTS]; /* what a call takes in each slot */
+    unsigned noise;      /* percent */
+    double late_us;      /* the last rank comes so late, uniformly */
+    bool synchronizes;   /* the others wait for it */
+    check_random_t random;
+    hp_guard_t guard[RANKS];
+    unsigned calls[HP_SLOTS], agreements, timed;
+} job_t;
+
+static job_t *job_start(uint8_t offered, double rule_us, double native_us, double model_us)
+{
+    static job_t job;
+    static check_random_t random;
+    if (!random.state)
+        random = check_random_start("guard");
+    job = (job_t){.us = {rule_us, native_us, model_us}, .random = random};
+    for (unsigned rank = 0; rank < RANKS; rank++)
+        hp_guard_init(&job.guard[rank], offered, HP_SLOT_RULE, false);
+    return &job;
+}
+
+static double uniform(job_t *job, double most)
+{
+    return most * check_random_below(&job->random, 1000) / 1000.0;
+}
+
+/* One call on all ranks. Returns its slot. */
+static unsigned call(job_t *job)
+{
+    double times[RANKS], last_us = 0;
+    bool due[RANKS] = {false};
+    unsigned slot = HP_SLOTS, count = 0;
+    bool is_timed = false;
+
+    for (unsigned rank = 0; rank < RANKS; rank++) {
+        bool timed_here;
+        const unsigned here = hp_guard_next(&job->guard[rank], &timed_here);
+        assert_true(rank == 0 || (here == slot && timed_here == is_timed));
+        slot = here;
+        is_timed = timed_here;
+    }
+    job->calls[slot]++;
+    job->timed += is_timed;
+    const double took = job->us[slot] * (1 + uniform(job, job->noise / 100.0));
+    double arrival[RANKS];
+    for (unsigned rank = 0; rank < RANKS; rank++) {
+        arrival[rank] = uniform(job, job->late_us);
+        last_us = arrival[rank] > last_us ? arrival[rank] : last_us;
+    }
+    for (unsigned rank = 0; rank < RANKS; rank++)
+        times[rank] = job->synchronizes ? last_us - arrival[rank] + took : took * (1 + 0.1 * rank);
+    for (unsigned rank = 0; rank < RANKS && is_timed; rank++) {
+        due[rank] = hp_guard_record(&job->guard[rank], times[rank], &count);
+        assert_int_equal(due[rank], due[0]);
+    }
+    if (!due[0])
+        return slot;
+    job->agreements++;
+    assert_in_range(count, 2, 2 * HP_GUARD_TIMES);
+    for (unsigned i = 0; i < count; i++) {
+        double most = job->guard[0].us[i];
+        for (unsigned rank = 1; rank < RANKS; rank++)
+            most = job->guard[rank].us[i] > most ? job->guard[rank].us[i] : most;
+        for (unsigned rank = 0; rank < RANKS; rank++)
+            job->guard[rank].us[i] = most;
+    }
+    for (unsigned rank = 0; rank < RANKS; rank++)
+        hp_guard_agreed(&job->guard[rank]);
+    return slot;
+}
+
+static unsigned run(job_t *job, unsigned calls)
+{
+    unsigned slot = HP_SLOTS;
+    for (unsigned i = 0; i < calls; i++)
+        slot = call(job);
+    return slot;
+}
+
+/* Calls until the question is settled. */
+static unsigned settle(job_t *job)
+{
+    unsigned calls = 0;
+    while (job->guard[0].open && calls < CALLS_MAX) {
+        call(job);
+        calls++;
+    }
+    return calls;
+}
+
+enum {
+    TWO = 1 << HP_SLOT_RULE | 1 << HP_SLOT_NATIVE,
+    THREE = TWO | 1 << HP_SLOT_MODEL,
+    SETTLED_AFTER = 16 /* calls; with those before a communicator is set up it stays below 20 */
+};
+
+static void one_slot_is_never_tried(void **state)
+{
+    (void)state;
+    job_t *job = job_start(1 << HP_SLOT_RULE, 5, 1, 1);
+    assert_int_equal(run(job, 3000), HP_SLOT_RULE);
+    assert_int_equal(job->calls[HP_SLOT_RULE], 3000);
+    assert_int_equal(job->timed + job->agreements, 0);
+    job->guard[0].calls = UINT32_MAX - 20; /* also when the counter comes to its end */
+    bool timed;
+    for (unsigned i = 0; i < 100; i++)
+        assert_int_equal(hp_guard_next(&job->guard[0], &timed), HP_SLOT_RULE);
+}
+
+static void the_fastest_stays(void **state)
+{
+    (void)state;
+    static const struct {
+        uint8_t offered;
+        double us[HP_SLOTS];
+        unsigned winner;
+    } cases[] = {
+        {TWO, {10, 20, 0}, HP_SLOT_RULE},       {TWO, {20, 10, 0}, HP_SLOT_NATIVE},
+        {TWO, {10, 10, 0}, HP_SLOT_NATIVE}, /* what does not pay is left to the MPI below */
+        {TWO, {10, 10.5, 0}, HP_SLOT_RULE},     {THREE, {10, 12, 8}, HP_SLOT_MODEL},
+        {THREE, {10, 12, 11}, HP_SLOT_RULE},    {THREE, {10, 9, 9.5}, HP_SLOT_NATIVE},
+        {THREE, {100, 9, 9.5}, HP_SLOT_NATIVE}, {THREE, {100, 9, 3}, HP_SLOT_MODEL},
+        {TWO, {0.2, 0.1, 0}, HP_SLOT_NATIVE},   {TWO, {1e6, 2e6, 0}, HP_SLOT_RULE},
+    };
+    for (unsigned i = 0; i < ARRAY_LENGTH(cases); i++) {
+        job_t *job = job_start(cases[i].offered, cases[i].us[0], cases[i].us[1], cases[i].us[2]);
+        assert_in_range(settle(job), 1, SETTLED_AFTER);
+        assert_in_range(job->agreements, 1, 2);
+        for (unsigned k = 0; k < 100; k++)
+            assert_int_equal(call(job), cases[i].winner);
+    }
+}
+
+/* A slot that is far behind is dropped after two timed rounds. */
+static void the_hopeless_is_not_tried_on(void **state)
+{
+    (void)state;
+    job_t *job = job_start(TWO, 5000, 10, 0);
+    settle(job);
+    assert_int_equal(job->calls[HP_SLOT_RULE], 3);
+    job = job_start(THREE, 10, 5000, 11);
+    settle(job);
+    assert_int_equal(job->calls[HP_SLOT_NATIVE], 3);
+    assert_int_equal(job->guard[0].chosen, HP_SLOT_RULE);
+}
+
+/* Noise of half the time: what is 40% faster still wins, nearly always. */
+static void noise_does_not_decide(void **state)
+{
+    (void)state;
+    unsigned wrong = 0;
+    for (unsigned i = 0; i < 500; i++) {
+        check_random_t random = {i * 77 + 1};
+        job_t *job = job_start(TWO, i % 2 ? 14 : 10, i % 2 ? 10 : 14, 0);
+        job->noise = 50;
+        job->random = random;
+        settle(job);
+        wrong += job->guard[0].chosen != (i % 2 ? HP_SLOT_NATIVE : HP_SLOT_RULE);
+    }
+    assert_in_range(wrong, 0, 10);
+}
+
+/* Ranks that come up to 1 ms apart to a collective of 10 us that synchronizes them. */
+static void late_ranks_do_not_hide_the_difference(void **state)
+{
+    (void)state;
+    unsigned wrong = 0;
+    for (unsigned i = 0; i < 200; i++) {
+        job_t *job = job_start(TWO, i % 2 ? 15 : 10, i % 2 ? 10 : 15, 0);
+        for (unsigned rank = 0; rank < RANKS; rank++)
+            hp_guard_init(&job->guard[rank], TWO, HP_SLOT_RULE, true);
+        job->synchronizes = true;
+        job->late_us = 1000;
+        job->random = (check_random_t){i * 99 + 1};
+        settle(job);
+        wrong += job->guard[0].chosen != (i % 2 ? HP_SLOT_NATIVE : HP_SLOT_RULE);
+    }
+    assert_int_equal(wrong, 0);
+}
+
+static void drift_reopens_the_question(void **state)
+{
+    (void)state;
+    job_t *job = job_start(TWO, 10, 15, 0);
+    settle(job);
+    assert_int_equal(run(job, 200), HP_SLOT_RULE);
+    job->us[HP_SLOT_RULE] = 40; /* another job came onto the network */
+    run(job, 300);
+    assert_int_equal(job->guard[0].reopened, 1);
+    assert_int_equal(call(job), HP_SLOT_NATIVE);
+    job->us[HP_SLOT_RULE] = 10; /* it has gone again: not seen, the MPI below is as fast as before */
+    run(job, 2000);
+    assert_int_equal(job->guard[0].reopened, 1);
+    job->us[HP_SLOT_NATIVE] = 5;
+    run(job, 5000);
+    assert_int_equal(job->guard[0].reopened, 2);
+    assert_int_equal(call(job), HP_SLOT_NATIVE);
+}
+
+/* Timed calls and messages of its own grow with the logarithm of the calls. */
+static void looks_become_rare(void **state)
+{
+    (void)state;
+    job_t *job = job_start(THREE, 10, 15, 20);
+    run(job, CALLS_MAX);
+    assert_in_range(job->agreements, 8, 2 + 10);
+    assert_in_range(job->timed, 8, SETTLED_AFTER + 10 * HP_GUARD_LOOKS);
+    assert_true(job->calls[HP_SLOT_RULE] > CALLS_MAX - SETTLED_AFTER);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_slot_is_never_tried),
+        cmocka_unit_test(the_fastest_stays),
+        cmocka_unit_test(the_hopeless_is_not_tried_on),
+        cmocka_unit_test(noise_does_not_decide),
+        cmocka_unit_test(late_ranks_do_not_hide_the_difference),
+        cmocka_unit_test(drift_reopens_the_question),
+        cmocka_unit_test(looks_become_rare),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

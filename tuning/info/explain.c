@@ -1,0 +1,153 @@
+#include "explain.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/words.h"
+#include "hier/selection/explain.h"
+#include "hier/selection/probes_cache.h"
+#include "hier/selection/rules_json.h"
+#include "topo_tree/fingerprint.h"
+
+typedef struct {
+    hp_collective_t collective;
+    hp_layout_t layout;
+    uint64_t bytes;
+} question_t;
+
+typedef struct {
+    const question_t *question;
+    const hp_knobs_t *knobs;
+} asked_t;
+
+static int refuse(const char *word)
+{
+    fprintf(stderr,
+            "hanpmpi_info: --explain: \"%s\" is not understood; accepted: a collective (bcast, reduce, "
+            "allreduce, barrier), nodes=N,\n"
+            "ppn=N or ppn=LEAST-MOST (ranks on a node), bytes=N (with K, M, G), as in \"allreduce nodes=4 "
+            "ppn=4 bytes=1M\"\n",
+            word);
+    return 1;
+}
+
+static bool number_of(const char *text, int64_t least, int64_t most, int64_t *out)
+{
+    return hp_word_integer(text, out) && *out >= least && *out <= most;
+}
+
+/* "4" or "3-7". */
+static bool ranks_of(char *text, hp_layout_t *layout)
+{
+    int64_t least, most;
+    char *hyphen = strchr(text, '-');
+
+    if (hyphen)
+        *hyphen++ = '\0';
+    if (!number_of(text, 1, 1 << 20, &least) || !number_of(hyphen ? hyphen : text, least, 1 << 20, &most))
+        return false;
+    layout->least_ranks = (uint32_t)least;
+    layout->most_ranks = (uint32_t)most;
+    return true;
+}
+
+static bool collective_of(const char *word, hp_collective_t *out)
+{
+    for (unsigned c = 0; c < HP_COLLECTIVE_COUNT; c++)
+        if (strcmp(word, hp_collective_name((hp_collective_t)c)) == 0) {
+            *out = (hp_collective_t)c;
+            return true;
+        }
+    return false;
+}
+
+static bool word_of(char *word, question_t *question)
+{
+    int64_t number;
+
+    if (strncmp(word, "nodes=", 6) == 0 && number_of(word + 6, 1, 1 << 20, &number)) {
+        question->layout.nodes = (uint32_t)number;
+        return true;
+    }
+    if (strncmp(word, "bytes=", 6) == 0 && number_of(word + 6, 0, INT64_MAX, &number)) {
+        question->bytes = (uint64_t)number;
+        return true;
+    }
+    return (strncmp(word, "ppn=", 4) == 0 && ranks_of(word + 4, &question->layout)) ||
+           collective_of(word, &question->collective);
+}
+
+static void say_line(void *context, hp_rules_kind_t kind, const char *line)
+{
+    (void)context;
+    if (kind == HP_RULES_PROBLEM)
+        fprintf(stderr, "hanpmpi_info: %s\n", line);
+}
+
+static void say_knob(void *context, const char *line)
+{
+    (void)context;
+    fprintf(stderr, "hanpmpi_info: %s\n", line);
+}
+
+static void use_rules(const hp_knobs_t *knobs)
+{
+    char machine[HP_FINGERPRINT_BYTES];
+    const hp_rules_source_t source = {
+        .file = knobs->rules, .machine = hp_machine_fingerprint(machine, sizeof machine), .line = say_line};
+    hp_rule_t *rules = NULL;
+    size_t count = 0;
+
+    if (knobs->rules[0] && hp_rules_read(&source, &rules, &count) == HP_OK)
+        hp_select_set_rules(rules, count);
+    free(rules);
+}
+
+static void answer(const asked_t *asked, const hp_probes_t *probes)
+{
+    const hp_situation_t situation = {.knobs = asked->knobs,
+                                      .job_knobs = asked->knobs,
+                                      .layout = asked->question->layout,
+                                      .probes = probes};
+    hp_explain_ahead(stdout, &situation, asked->question->collective, asked->question->bytes);
+}
+
+static void answer_for_mpi(void *context, const hp_probes_cache_t *cache, const hp_probes_t *probes)
+{
+    printf("%s, by its probes:\n", cache->mpi);
+    answer(context, probes);
+}
+
+int info_explain(const char *text)
+{
+    question_t question = {.collective = HP_COLLECTIVE_COUNT,
+                           .layout = {.nodes = 1, .shares_memory = true, .reads_peers = true},
+                           .bytes = 8};
+    char *copy = strdup(text), *rest = NULL, machine[HP_FINGERPRINT_BYTES];
+    hp_probes_cache_t cache;
+    hp_knobs_t knobs;
+
+    if (!copy)
+        return 1;
+    question.layout.least_ranks = question.layout.most_ranks = 1;
+    for (char *word = strtok_r(copy, " ,", &rest); word; word = strtok_r(NULL, " ,", &rest))
+        if (!word_of(word, &question)) {
+            const int code = refuse(word);
+            free(copy);
+            return code;
+        }
+    free(copy);
+    if (question.collective == HP_COLLECTIVE_COUNT)
+        return refuse(text);
+    if (question.collective == HP_BARRIER)
+        question.bytes = 0;
+    hp_knobs_read(&knobs, NULL, say_knob, NULL);
+    use_rules(&knobs);
+    const asked_t asked = {&question, &knobs};
+    hp_probes_cache_init(&cache, knobs.cache, hp_machine_fingerprint(machine, sizeof machine), "");
+    if (!knobs.model || !cache.directory[0] ||
+        hp_probes_cache_each(&cache, answer_for_mpi, (void *)&asked) <= 0)
+        answer(&asked, NULL);
+    hp_select_set_rules(NULL, 0);
+    return 0;
+}

@@ -106,11 +106,13 @@ def check_results(results, collectives, searches):
     check(results["program"] == "hanpmpi_tune" and results["version"] and results["mpi"] and results["machine"], results)
     check(re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", results["date"]), results["date"])
     check(results["layout"] == {"nodes": 2, "ranks_per_node": [2, 2], "ranks": RANKS}, results["layout"])
+    check(not any(c["id"] == "native" for c in results["configurations"]), "native is no configuration")
     names = {(c["collective"], c["id"]) for c in results["configurations"]}
     check(len(names) == len(results["configurations"]), "an id is there twice")
     for kind in ("measured", "predicted", "choices", "tasks"):
         for row in results[kind]:
-            check((row["collective"], row["configuration"]) in names and row["us"] > 0, kind, row)
+            check(row["configuration"] == "native" or (row["collective"], row["configuration"]) in names, kind, row)
+            check(row["us"] > 0, kind, row)
     check([s["name"] for s in results["searches"]] == searches, results["searches"])
     for search in results["searches"]:
         check(search["seconds"] > 0 and search["measurements"] > 0 and search["complete"], search)
@@ -126,6 +128,8 @@ def complete(tune):
     rules, results = tune.documents()
     check_rules(rules, ["bcast", "allreduce"], 1, 65536)
     check_results(results, ["bcast", "allreduce"], ["task+heuristic"])
+    checked = subprocess.run([tune.args.info, "--check-rules", tune.rules], text=True, capture_output=True)
+    check(checked.returncode == 0, "the library does not take the rules", checked.stdout, checked.stderr)
     check(not os.path.exists(tune.journal), "the journal is still there")
     for words in ("bcast", "allreduce", "64 KiB", "host us", "task+heuristic"):
         check(words in out, words, out)
@@ -239,6 +243,7 @@ def main():
     parser.add_argument("case", choices=CASES)
     parser.add_argument("--program", help="hanpmpi_tune.<mpi>")
     parser.add_argument("--library", help="libhanpmpi.so")
+    parser.add_argument("--info", help="hanpmpi_info")
     parser.add_argument("--run", default="mpirun", help="the launcher and its options")
     parser.add_argument("--helper", default="", help="preloaded into every rank")
     tune = Tune(parser.parse_args())

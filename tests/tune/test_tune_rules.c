@@ -5,7 +5,7 @@
 #include "tune/crossing.h"
 #include "tune/rules.h"
 
-static size_t asked[16];
+static size_t asked[64];
 static int asked_count;
 
 /* The upper configuration is faster from 50000 bytes on. */

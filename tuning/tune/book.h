@@ -5,7 +5,7 @@
  * lockstep: the tasks of a pipeline, values: TUNE_TASKS_MAX a rank. A search pays for every measurement it
  * uses, whoever made it.
  *
- * Threads: one. Ownership: tune_book_fini frees the records; a record's address is good until the next add. */
+ * Threads: one. Ownership: tune_book_fini frees the records; an address of one is good until the next add. */
 #ifndef HP_TUNE_BOOK_H
 #define HP_TUNE_BOOK_H
 

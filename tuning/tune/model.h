@@ -1,15 +1,13 @@
 /* model: what a collective will take, from few measurements of its parts. Two models:
  *
- * lock-step  the paper's (HAN, equations 3 and 4): the iterations of a pipeline one after the other, each
- * as
+ * lock-step  the paper's (HAN, equations 3 and 4): the iterations of a pipeline one after the other, each as
  *            long as its task; the longest sum over the ranks.
  *               bcast      ib + (u-1) sbib + sb
  *               reduce     sr + (u-1) irsr + ir
  *               allreduce  sr + irsr + ibirsr + (u-3) sbibirsr + sbibir + sbib + sb
  * events     ours: tasks start when what they need is there, so iterations do not exist. A configuration
- * has a
- *            curve: the time of the collective itself for few messages, one segment to some. Between two
- *            points it is a line; beyond the last one it goes on as steep as between the last two, which is the
+ *            has a curve: the time of the collective itself for few messages, one segment to some. Between
+ *            two points it is a line; beyond the last one it goes on as steep as between the last two: the
  *            time of a segment in the full pipeline.
  *
  * Threads: pure. Ownership: plain data. */

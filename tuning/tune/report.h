@@ -1,5 +1,5 @@
-/* report: what a run found: the table on standard output, and every figure in a file (docs/hanpmpi_tune.1
- * has its fields). Threads: one, rank 0's. Ownership: borrows everything. */
+/* report: what a run found: the table on standard output, and every figure in a file (FORMAT.md). Threads:
+ * one, rank 0's. Ownership: borrows everything. */
 #ifndef HP_TUNE_REPORT_H
 #define HP_TUNE_REPORT_H
 

@@ -61,8 +61,9 @@ static json_t *configurations(const tune_lab_t *lab)
     json_t *array = json_array();
     for (int collective = 0; collective < TUNE_COLLECTIVES; collective++)
         for (int i = 0; i < lab->lists[collective].count && lab->options->collectives[collective]; i++)
-            json_array_append_new(array,
-                                  configuration_json(lab, collective, &lab->lists[collective].configs[i]));
+            if (lab->lists[collective].configs[i].algorithm != TUNE_NATIVE)
+                json_array_append_new(
+                    array, configuration_json(lab, collective, &lab->lists[collective].configs[i]));
     return array;
 }
 

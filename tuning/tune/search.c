@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { LONG_BYTES = 1 << 20 };
+
 static const struct {
     const char *name;
     bool tasks, heuristic;
@@ -269,11 +271,13 @@ static void run_off_whole(final_t *final, size_t bytes, tune_choice_t *best)
     }
 }
 
+/* Finalists are what is predicted to be near the best. Long messages are predicted better, for the steady
+ * part of the pipeline is most of them, and a measurement of one takes most of a search's time. */
 static void choose(final_t *final, int size)
 {
     const int finalists = final->lab->options->finalists, wanted = finalists > 1 ? finalists : 1;
-    const double far = 1.25; /* twice the models' error (tuning/README.md) */
     const size_t bytes = final->lab->options->bytes[size];
+    const double far = bytes < LONG_BYTES ? 1.25 : 1.1;
     tune_choice_t taken[wanted], best = {-1, 0};
     int count = 0;
 

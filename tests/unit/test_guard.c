@@ -100,7 +100,7 @@ static unsigned settle(job_t *job)
 enum {
     TWO = 1 << HP_SLOT_RULE | 1 << HP_SLOT_NATIVE,
     THREE = TWO | 1 << HP_SLOT_MODEL,
-    SETTLED_AFTER = 16 /* calls; with those before a communicator is set up it stays below 20 */
+    SETTLED_AFTER = 17 /* calls; with those before a communicator is set up it stays below 20 */
 };
 
 static void one_slot_is_never_tried(void **state)
@@ -146,11 +146,14 @@ static void the_hopeless_is_not_tried_on(void **state)
     (void)state;
     job_t *job = job_start(TWO, 5000, 10, 0);
     settle(job);
-    assert_int_equal(job->calls[HP_SLOT_RULE], 3);
+    assert_int_equal(job->calls[HP_SLOT_RULE], 4);
     job = job_start(THREE, 10, 5000, 11);
     settle(job);
     assert_int_equal(job->calls[HP_SLOT_NATIVE], 3);
     assert_int_equal(job->guard[0].chosen, HP_SLOT_RULE);
+    job = job_start(TWO, 500, 10, 0); /* so short that the whole trial costs nothing */
+    settle(job);
+    assert_int_equal(job->calls[HP_SLOT_RULE], 9);
 }
 
 /* Noise of half the time: what is 40% faster still wins, nearly always. */
@@ -185,6 +188,23 @@ static void late_ranks_do_not_hide_the_difference(void **state)
         wrong += job->guard[0].chosen != (i % 2 ? HP_SLOT_NATIVE : HP_SLOT_RULE);
     }
     assert_int_equal(wrong, 0);
+}
+
+/* What is used for the first time is slow: two calls of each slot do not count. */
+static void cold_calls_do_not_count(void **state)
+{
+    (void)state;
+    job_t *job = job_start(THREE, 500, 20, 400);
+    for (unsigned i = 0; i < 2 + 3; i++)
+        call(job);
+    assert_int_equal(job->calls[HP_SLOT_RULE], 2);
+    assert_int_equal(job->calls[HP_SLOT_NATIVE], 1);
+    assert_int_equal(job->calls[HP_SLOT_MODEL], 2);
+    job->us[HP_SLOT_RULE] = 10;
+    settle(job);
+    assert_int_equal(job->guard[0].chosen, HP_SLOT_RULE);
+    assert_in_range(job->calls[HP_SLOT_RULE] + job->calls[HP_SLOT_NATIVE] + job->calls[HP_SLOT_MODEL], 1,
+                    SETTLED_AFTER);
 }
 
 static void drift_reopens_the_question(void **state)
@@ -225,6 +245,7 @@ int main(void)
         cmocka_unit_test(the_hopeless_is_not_tried_on),
         cmocka_unit_test(noise_does_not_decide),
         cmocka_unit_test(late_ranks_do_not_hide_the_difference),
+        cmocka_unit_test(cold_calls_do_not_count),
         cmocka_unit_test(drift_reopens_the_question),
         cmocka_unit_test(looks_become_rare),
     };

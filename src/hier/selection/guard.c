@@ -2,10 +2,11 @@
 
 #include <string.h>
 
-enum { EARLY_ROUND = 2, FIRST_LOOK = 128 };
+enum { EARLY_ROUNDS = 2, FIRST_LOOK = 128 };
 
-/* After two timed rounds a slot that at its fastest takes more than twice as long as the best at its slowest is out:
- * the rest of the trial would cost more than it could tell. */
+/* After two timed rounds a slot that at its fastest takes more than twice as long as the best at its slowest is out,
+ * if its calls are long enough to matter: the rest of the trial would cost more than it could tell. */
+static const double long_us = 1000;
 static const double hopeless = 2.0;
 /* What is not at least so much faster than the MPI below is left to it. */
 static const double worthwhile = 0.98;
@@ -26,6 +27,11 @@ static unsigned nth_slot(uint8_t slots, unsigned n)
         if ((slots & (1u << slot)) && n-- == 0)
             break;
     return slot;
+}
+
+static unsigned rounds_of(const hp_guard_t *guard)
+{
+    return count_slots(guard->offered) > 2 ? HP_GUARD_ROUNDS_OF_THREE : HP_GUARD_ROUNDS_OF_TWO;
 }
 
 static void open(hp_guard_t *guard)
@@ -58,6 +64,13 @@ void hp_guard_init(hp_guard_t *guard, uint8_t offered, unsigned preferred, bool 
     }
 }
 
+/* The slots of this round. */
+static uint8_t slots_of_round(const hp_guard_t *guard)
+{
+    const uint8_t own = guard->open & (uint8_t) ~(1u << HP_SLOT_NATIVE);
+    return guard->round == 0 && own ? own : guard->open;
+}
+
 unsigned hp_guard_try(hp_guard_t *guard, bool *is_timed)
 {
     if (!guard->open) { /* the last calls before a look at drift */
@@ -67,9 +80,9 @@ unsigned hp_guard_try(hp_guard_t *guard, bool *is_timed)
         return guard->chosen;
     }
     /* Every other round backwards, so that what changes slowly hits all slots alike. */
-    const unsigned slots = count_slots(guard->open);
+    const uint8_t slots = slots_of_round(guard);
     *is_timed = true;
-    return nth_slot(guard->open, guard->round % 2 ? slots - 1 - guard->turn : guard->turn);
+    return nth_slot(slots, guard->round % 2 ? count_slots(slots) - 1 - guard->turn : guard->turn);
 }
 
 static void keep(hp_guard_t *guard, unsigned slot, double us)
@@ -85,17 +98,15 @@ bool hp_guard_record(hp_guard_t *guard, double us, unsigned *count)
     bool is_due;
 
     if (guard->open) {
-        const unsigned slots = count_slots(guard->open);
-        const unsigned rounds =
-            count_slots(guard->offered) > 2 ? HP_GUARD_ROUNDS_OF_THREE : HP_GUARD_ROUNDS_OF_TWO;
         bool is_timed;
-        if (guard->round > 0)
+        if (guard->round >= HP_GUARD_WARM_UPS)
             keep(guard, hp_guard_try(guard, &is_timed), us);
-        if (++guard->turn == slots) {
+        if (++guard->turn == count_slots(slots_of_round(guard))) {
             guard->turn = 0;
             guard->round++;
         }
-        is_due = guard->turn == 0 && (guard->round == 1 + EARLY_ROUND || guard->round >= rounds);
+        is_due = guard->turn == 0 &&
+                 (guard->round == HP_GUARD_WARM_UPS + EARLY_ROUNDS || guard->round >= rounds_of(guard));
     } else {
         keep(guard, guard->chosen, us);
         is_due = guard->calls >= guard->due;
@@ -187,7 +198,8 @@ static unsigned judge(hp_guard_t *guard)
             best = slot;
     }
     for (unsigned slot = 0; slot < HP_SLOTS; slot++)
-        if ((guard->open & (1u << slot)) && spreads[slot].least > hopeless * spreads[best].most)
+        if ((guard->open & (1u << slot)) && spreads[slot].least > hopeless * spreads[best].most &&
+            spreads[slot].least > long_us)
             guard->open &= (uint8_t) ~(1u << slot);
     return best;
 }
@@ -198,12 +210,10 @@ void hp_guard_agreed(hp_guard_t *guard)
         look_at_drift(guard);
         return;
     }
-    const unsigned rounds =
-        count_slots(guard->offered) > 2 ? HP_GUARD_ROUNDS_OF_THREE : HP_GUARD_ROUNDS_OF_TWO;
     unsigned best = judge(guard);
     const double native_us = guard->expected_us[HP_SLOT_NATIVE];
     if ((guard->open & (1u << HP_SLOT_NATIVE)) && guard->expected_us[best] > worthwhile * native_us)
         best = HP_SLOT_NATIVE;
-    if (count_slots(guard->open) == 1 || guard->round >= rounds)
+    if (count_slots(guard->open) == 1 || guard->round >= rounds_of(guard))
         settle(guard, best);
 }

@@ -3,9 +3,9 @@
  * For one communicator, collective and bin of sizes there are slots: what the rules say, the MPI below, what the
  * model would do. The first calls run them in turns,
  *
- *      call   0 1 2 3 | 4 5 6 7 8 9 ...                     with two slots A and B
- *      slot   A B B A | A B B A A B ...
- *             warm-up   timed; after two rounds slots twice as slow as the best are out
+ *      call   0 | 1 2 | 3 4 5 6 7 8 ...                     with two slots, the rules' A and the MPI's B
+ *      slot   A | B A | A B B A A B ...
+ *             warm-up | timed; after two rounds slots without hope are out
  *
  * and are timed on every rank. Then the ranks agree: the times' maximum and minimum over the ranks (one allreduce
  * of a few doubles) are the same everywhere, and so is what follows from them. The winner stays. At calls ever
@@ -28,8 +28,10 @@
 /* The order is the order of trust: the first of equals wins, but for the MPI below (guard.c). */
 enum { HP_SLOT_RULE, HP_SLOT_NATIVE, HP_SLOT_MODEL, HP_SLOTS };
 
-/* Calls until the first choice at most, with the warm-up round, for two and for three slots. */
-enum { HP_GUARD_ROUNDS_OF_TWO = 8, HP_GUARD_ROUNDS_OF_THREE = 5, HP_GUARD_TIMES = 16 };
+/* A round is a call in each slot. The first two are not timed: what is used for the first time is slow, memory of
+ * the node that nobody has touched most of all; the very first is without the MPI below, which does not gain by it.
+ * So a question takes 17 calls at most, with two slots and with three. */
+enum { HP_GUARD_WARM_UPS = 2, HP_GUARD_ROUNDS_OF_TWO = 9, HP_GUARD_ROUNDS_OF_THREE = 6, HP_GUARD_TIMES = 14 };
 
 typedef struct {
     uint8_t open;                 /* slots still in question (bit 1 << slot); 0: settled */

@@ -206,6 +206,28 @@ char *hp_node_slot(const hp_node_memory_t *memory, uint32_t member, uint32_t lev
            (ring * shape->slots + step % shape->slots) * shape->slot_bytes;
 }
 
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23 /* of Linux 5.14 */
+#endif
+
+void hp_node_back_slots(hp_node_memory_t *memory, size_t bytes)
+{
+    const hp_node_shape_t *shape = &memory->shape;
+
+    bytes = bytes < shape->slot_bytes ? bytes : shape->slot_bytes;
+    if (bytes <= memory->backed || !memory->bytes)
+        return;
+    memory->backed = bytes;
+    for (uint32_t level = 0; level < shape->levels; level++)
+        for (unsigned way = 0; way < HP_WAY_COUNT; way++)
+            for (uint32_t slot = 0; slot < shape->slots; slot++) {
+                char *from = hp_node_slot(memory, memory->own, level, (hp_way_t)way, slot);
+                const size_t ahead = (uintptr_t)from % PAGE;
+                if (madvise(from - ahead, bytes + ahead, MADV_POPULATE_WRITE) != 0)
+                    return;
+            }
+}
+
 typedef ssize_t (*move_fn_t)(pid_t, const struct iovec *, unsigned long, const struct iovec *, unsigned long,
                              unsigned long);
 

@@ -67,6 +67,7 @@ typedef struct {
     bool wakes;    /* members sleep soon, and are woken; the same on all. Else they look again now and then */
     uint64_t step; /* the next one; the same on all ranks of the communicator */
     uint64_t cleared; /* all members' DONE was seen at this or beyond */
+    size_t backed;    /* bytes of each own slot, from its start, that have pages */
 } hp_node_memory_t;
 
 /* Bytes of the memory of that shape. */
@@ -105,6 +106,9 @@ hp_counter_t *hp_node_done(const hp_node_memory_t *memory, uint32_t member);
 char *hp_node_slot(const hp_node_memory_t *memory, uint32_t member, uint32_t level, hp_way_t way,
                    uint64_t step);
 hp_cell_t *hp_node_cell(const hp_node_memory_t *memory, uint32_t member, hp_way_t way, uint64_t step);
+/* Gives pages to the first `bytes` of all own slots, where they have none yet: one call instead of page faults in the
+ * first calls of every size. A hint: where the kernel (before 5.14) cannot, they get them when they are written. */
+void hp_node_back_slots(hp_node_memory_t *memory, size_t bytes);
 /* Where the member's buffer for that way is; read it after one of its counters has said so. */
 void **hp_node_address(const hp_node_memory_t *memory, uint32_t member, hp_way_t way);
 

@@ -395,6 +395,8 @@ static hp_status_t use_node(plan_t *p)
     hp_node_use_t *use = p->node = hp_arena_get(&comm->arena, sizeof *use);
     if (!use || !(use->done = hp_arena_get(&comm->arena, members * sizeof *use->done)))
         return HP_ERR_NO_MEM;
+    if (uses_slots(p))
+        hp_node_back_slots(memory, p->cut.segment_elements * p->cut.extent);
     use->memory = memory;
     use->first_step = memory->step;
     use->end_step = memory->step += p->step_count;

@@ -81,7 +81,7 @@ class Host:
 
     def run(self, settings=None, ranks=2, program=None, preload=None):
         """The advertised form: the preload and the settings in front of the launcher."""
-        everything = {"HANPMPI_SETUP_CALLS": "1", **(settings or {})}
+        everything = {"HANPMPI_SETUP_CALLS": "1", "HANPMPI_CACHE": "off", **(settings or {})}
         everything["LD_PRELOAD"] = self.preload(*([self.library] if preload is None else preload))
         if not everything["LD_PRELOAD"]:
             del everything["LD_PRELOAD"]
@@ -176,6 +176,22 @@ def bad_hints(host):
         count = sum(f"{key}:" in line and value in line for line in result.said)
         result.check(count == 1, f"key {key} with {value} is in {count} lines")
     result.check(len(result.said) == len(wrong), "other lines than these")
+
+
+RULES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "unit", "rules")
+FINE = {"good.json", "many.json", "gap.json", "version_missing.json", "file_machine.json"}  # what they say is no problem, or theirs alone
+
+
+@case
+def files_of_rules(host):
+    """A file of rules that is broken, or none at all: it is named, and the program runs on."""
+    broken = [name for name in sorted(os.listdir(RULES)) if name not in FINE]
+    for name in [*broken[::3], "", "no_such_file.json"]:
+        path = os.path.abspath(os.path.join(RULES, name))
+        result = host.run({"HANPMPI_RULES": path, "HANPMPI_GUARD": "0"})
+        result.check_ran(2)
+        result.check(len(result.said) >= 1 and all("warning" in line and path in line for line in result.said),
+                     f"not a warning that names {path}")
 
 
 @case

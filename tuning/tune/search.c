@@ -271,28 +271,28 @@ static void run_off_whole(final_t *final, size_t bytes, tune_choice_t *best)
     }
 }
 
-/* Finalists are what is predicted to be near the best. Long messages are predicted better, for the steady
- * part of the pipeline is most of them, and a measurement of one takes most of a search's time. */
+/* The finalists come in the order of what is predicted for them, and are measured until none is left that is
+ * predicted to be faster than the best one measured: so a prediction that is too low costs a measurement and nothing
+ * more. Of short messages, whose times lie close together and whose measurements cost little, all finalists are. */
 static void choose(final_t *final, int size)
 {
     const int finalists = final->lab->options->finalists, wanted = finalists > 1 ? finalists : 1;
     const size_t bytes = final->lab->options->bytes[size];
-    const double far = bytes < LONG_BYTES ? 1.25 : 1.1;
     tune_choice_t taken[wanted], best = {-1, 0};
     int count = 0;
 
+    run_off_whole(final, bytes, &best);
     while (count < wanted) {
         double us;
         const int config = best_predicted(final, bytes, taken, count, &us);
-        if (config < 0 || (count > 0 && us > far * taken[0].us))
+        if (config < 0 || (bytes >= LONG_BYTES && best.config >= 0 && us >= best.us))
             break;
         taken[count++] = (tune_choice_t){config, us};
+        if (finalists > 0)
+            run_off(final, bytes, config, &best);
     }
-    for (int i = 0; i < count && finalists > 0 && (count > 1 || final->lost[0] < 2); i++)
-        run_off(final, bytes, taken[i].config, &best);
-    if (best.config < 0 && count > 0)
+    if (count > 0 && (best.config < 0 || (finalists == 0 && taken[0].us < best.us)))
         best = taken[0];
-    run_off_whole(final, bytes, &best);
     /* Without time to ask what the MPI itself takes nobody knows. */
     if (!final->no_time || final->lost[0] >= 2)
         final->search->choices[final->collective][size] = best;

@@ -166,6 +166,52 @@ def noise_simulated(run):
         run.command([*study, os.path.join(run.output, "1024_ranks"), "--bytes", "1M", "--delayed", "37,32"], timeout=24 * 3600)
 
 
+def spread(values):
+    values = sorted(values)
+    middle = len(values) // 2
+    return values[middle] if len(values) % 2 else (values[middle - 1] + values[middle]) / 2
+
+
+def tuning_summary(document):
+    """What RESULTS.md shows of a tune.json, which is large."""
+    measured = {(row["collective"], row["bytes"], row["configuration"]): row["us"] for row in document["measured"]}
+    summary = {key: document[key] for key in ("date", "mpi", "machine", "layout", "searches")}
+    summary["collectives"] = {}
+    for collective in dict.fromkeys(row["collective"] for row in document["choices"]):
+        errors = {model: spread([abs(row["us"] / measured[key] - 1) for row in document["predicted"] if row["model"] == model
+                                 and row["collective"] == collective and (key := (collective, row["bytes"], row["configuration"])) in measured])
+                  for model in ("lockstep", "events")}
+        sizes = []
+        for size in sorted({row["bytes"] for row in document["choices"] if row["collective"] == collective}):
+            times = [us for (which, bytes_, _), us in measured.items() if (which, bytes_) == (collective, size)]
+            sizes.append({"bytes": size, "best_us": min(times), "median_us": spread(times), "mean_us": sum(times) / len(times),
+                          "choices": {row["search"]: {"configuration": row["configuration"], "off": row["us"] / row["best_us"] - 1}
+                                      for row in document["choices"] if row["collective"] == collective and row["bytes"] == size and "best_us" in row}})
+        summary["collectives"][collective] = {"median_error": errors, "sizes": sizes}
+    return summary
+
+
+@step
+def tuning(run):
+    """The tuner's four searches on the virtual cluster, and how good its predictions are (--full)."""
+    if not run.full:
+        raise Skipped("it takes 10 minutes; --full runs it")
+    folder = os.path.abspath(os.path.join(run.build, "tuning_results"))
+    os.makedirs(folder, exist_ok=True)
+    os.environ["HANPMPI_CACHE"] = "off"
+    run.on_cluster("openmpi", [os.path.abspath(os.path.join(run.build, "bin", "hanpmpi_tune.openmpi")), "-c", "bcast,allreduce", "--compare", "--restart",
+                               "--segments", "4K,16K,64K,256K", "-o", os.path.join(folder, "rules.json")])
+    run.command([sys.executable, "-m", "hanpmpi_report", os.path.join(folder, "tune.json"), "--output", folder],
+                {"PYTHONPATH": os.path.abspath("tuning/report")})
+    for name in os.listdir(folder):
+        if name.startswith("tune_") and name.endswith(".svg"):
+            shutil.copy(os.path.join(folder, name), run.output)
+    with open(os.path.join(folder, "tune.json")) as file:
+        summary = tuning_summary(json.load(file))
+    with open(run.json("tuning"), "w") as file:
+        json.dump(summary, file, indent=1)
+
+
 # Nothing is set: no rules, no probes from before. 20 calls come first, which is what the guard takes to settle, and some.
 GUARD_LAYOUTS = {"4 hosts x 4": ("4", "4"), "8 hosts x 2": ("8", "2"), "one node x 2": (None, "2"), "one node x 4": (None, "4")}
 GUARD_MPIS = {"openmpi": "openmpi", "openmpi5": "openmpi", "mpich": "mpich"}

@@ -277,7 +277,40 @@ def section_never_slower(directory):
             f"Over all {len(everything)} cells: {geometric_mean(everything):.2f}.", ""]
 
 
-SECTIONS = [section_cluster, section_never_slower, section_layouts, section_arrival, section_forced, section_node, section_simulated, section_noise]
+def section_tuning(directory):
+    document = load(directory, "tuning")
+    if not document:
+        return []
+    layout = document["layout"]
+    lines = ["## The tuner", "", f"`hanpmpi_tune --compare` on {layout['nodes']} virtual hosts with {layout['ranks_per_node'][0]} ranks each, {document['mpi']}, {document['date'][:10]}: "
+             "the four searches of HAN (Luo et al. 2020, III.C) over the same configurations. A choice is measured again beside the exhaustive search's, in turns; "
+             "that moves by some per cent too, most below 64 KiB, where 16 ranks on 2 cores make the time.", "",
+             "| search | seconds | share | within 5% of the best, at most off: " + " | ".join(TITLES[name] for name in document["collectives"]) + " |",
+             "|---|---|---|" + "---|" * len(document["collectives"])]
+    whole = document["searches"][0]["seconds"]
+    for search in document["searches"]:
+        cells = []
+        for collective in document["collectives"].values():
+            off = [size["choices"][search["name"]]["off"] for size in collective["sizes"] if search["name"] in size["choices"]]
+            cells.append(f"{sum(value <= 0.05 for value in off)} of {len(off)} sizes, {100 * max(off):.0f}%" if off else "")
+        lines.append(f"| {search['name']} | {search['seconds']:.0f} | {100 * search['seconds'] / whole:.1f}% | {' | '.join(cells)} |")
+    lines += ["", "Median error of the predictions: " + "; ".join(
+        f"{TITLES[name]} {100 * collective['median_error']['events']:.0f}% for the event model, {100 * collective['median_error']['lockstep']:.0f}% for the paper's lock-step model"
+        for name, collective in document["collectives"].items()) + ".", ""]
+    for name, collective in document["collectives"].items():
+        lines += [f"### {TITLES[name]}", "", "| size | best, us | median of all | mean of all | task search | off | with heuristics | off |", "|---|---|---|---|---|---|---|---|"]
+        for size in collective["sizes"]:
+            cells = [f"{size['choices'][search]['configuration']} | {100 * size['choices'][search]['off']:+.0f}%" if search in size["choices"] else " | "
+                     for search in ("task", "task+heuristic")]
+            lines.append(f"| {bytes_text(size['bytes'])} | {size['best_us']:,.0f} | {size['median_us']:,.0f} | {size['mean_us']:,.0f} | {' | '.join(cells)} |")
+        lines.append("")
+        for kind, text in (("choices", "what the searches choose"), ("predictions", "predicted against measured")):
+            path = os.path.join(directory, f"tune_{kind}_{name}.svg")
+            lines += picture(path, f"{name}: {text}") if os.path.exists(path) else []
+    return lines
+
+
+SECTIONS = [section_cluster, section_never_slower, section_tuning, section_layouts, section_arrival, section_forced, section_node, section_simulated, section_noise]
 
 
 def write(directory, text):

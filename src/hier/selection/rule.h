@@ -1,4 +1,4 @@
-/* rule: one row of "what runs for which calls", and what a communicator is to the selection.
+/* rule: one row of "what runs for which calls", from the built-in table or a file.
  *
  * Rules come from two places: tuning/default_rules.def, compiled in, and a file in JSON (rules_json.h).
  * Both are the same plain structure: rank 0 reads the file, the others get its rules as bytes. Threads:
@@ -6,7 +6,7 @@
 #ifndef HP_HIER_SELECTION_RULE_H
 #define HP_HIER_SELECTION_RULE_H
 
-#include "hier/collectives/algorithm.h"
+#include "hier/selection/setting.h"
 
 typedef struct {
     uint64_t from, to; /* both included; to: UINT64_MAX where there is no end */
@@ -18,8 +18,8 @@ enum { HP_MACHINE_BYTES = 64 };
 
 typedef struct {
     hp_collective_t collective;
-    hp_range_t nodes, ranks,
-        bytes;              /* ranks: of a node; least and most ranks of the communicator's nodes are in it */
+    hp_range_t nodes, bytes;
+    hp_range_t ranks;       /* of a node; least and most ranks of the communicator's nodes are in it */
     hp_evenness_t evenness; /* of the nodes' ranks */
     char machine[HP_MACHINE_BYTES]; /* pattern (fnmatch) for the machine's fingerprint; "": any */
     hp_algorithm_id_t algorithm;
@@ -38,37 +38,5 @@ bool hp_rule_check(const hp_rule_t *rule, char *error, unsigned error_bytes);
 
 /* The compiled rules. */
 const hp_rule_t *hp_rules_default(size_t *count);
-
-/* Settings of an algorithm that is asked for by name where no rule says more. */
-void hp_setting_default(hp_setting_t *setting);
-
-bool hp_setting_same(const hp_setting_t *a, const hp_setting_t *b);
-
-/* The knobs that say how to run. Their names, in lower case, are the keys of a rule in a file. */
-#define HP_SETTING_NUMBERS(X)                                                                                \
-    X(segment_bytes)                                                                                         \
-    X(ib_segment_bytes)                                                                                      \
-    X(ir_segment_bytes)                                                                                      \
-    X(trees)                                                                                                 \
-    X(leaders)                                                                                               \
-    X(sends_per_child)                                                                                       \
-    X(recvs_per_parent)                                                                                      \
-    X(window_segments)
-#define HP_SETTING_TEXTS(X)                                                                                  \
-    X(shapes)                                                                                                \
-    X(modules)                                                                                               \
-    X(between_nodes)
-
-/* The key of the i-th of them, NULL past the last, and the knob that it belongs to. */
-const char *hp_setting_key(unsigned i);
-hp_knob_id_t hp_setting_knob(unsigned i);
-
-/* Those knobs over *setting; the ones that follow the rules (0, empty, auto) change nothing. */
-void hp_setting_apply(hp_setting_t *setting, const hp_knobs_t *knobs);
-/* The other way round: of all knobs these alone, such that applied to *usual they give *setting; where the
- * two agree they follow the rules. */
-void hp_setting_knobs(const hp_setting_t *setting, const hp_setting_t *usual, hp_knobs_t *knobs);
-/* Knobs of which none changes a setting. */
-void hp_setting_no_knobs(hp_knobs_t *knobs);
 
 #endif

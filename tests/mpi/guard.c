@@ -31,7 +31,8 @@ static void one_of_each(double *send, double *recv, int count, int call, MPI_Com
     MPI_Allreduce(send, recv, count, MPI_DOUBLE, MPI_SUM, comm);
     expect(recv[last] == size * (size - 1) / 2.0 - (double)size * call, "allreduce", call);
     MPI_Reduce(send, recv, count, MPI_DOUBLE, MPI_MAX, root, comm);
-    expect(rank != root || (recv[last] == size - 1 - call && (last == 0 || recv[0] == size - 1 + call)), "reduce", call);
+    expect(rank != root || (recv[last] == size - 1 - call && (last == 0 || recv[0] == size - 1 + call)),
+           "reduce", call);
     recv[last] = rank == root ? 7.0 * call : -1;
     MPI_Bcast(recv, count, MPI_DOUBLE, root, comm);
     expect(recv[last] == 7.0 * call, "bcast", call);

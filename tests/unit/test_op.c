@@ -199,15 +199,16 @@ static bool is_equal(hp_number_t number, const void *a, const void *b)
 #define X(id, part)                                                                                          \
     case HP_NUMBER_##id:                                                                                     \
         return *(const _Complex part *)a == *(const _Complex part *)b;
-            HP_NUMBER_COMPLEX(X)
+        HP_NUMBER_COMPLEX(X)
 #undef X
 #define X(id, ...)                                                                                           \
     case HP_NUMBER_##id:                                                                                     \
         return ((const id##_t *)a)->value == ((const id##_t *)b)->value &&                                   \
                ((const id##_t *)a)->index == ((const id##_t *)b)->index;
-                HP_NUMBER_PAIRS(X)
+        HP_NUMBER_PAIRS(X)
 #undef X
-                    case HP_NUMBER_COUNT : break;
+    case HP_NUMBER_COUNT:
+        break;
     }
     return false;
 }

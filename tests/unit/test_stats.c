@@ -64,7 +64,7 @@ static void totals_and_table(void **state)
     assert_int_equal(calls + taken + bytes, 0);
 
     text = printed();
-    static const char *const parts[] = {"rank 5",     "4 KiB to < 64 KiB", "15000", "2.00",
+    static const char *const parts[] = {"rank 5",        "4 KiB to < 64 KiB", "15000",      "2.00",
                                         "1 B to < 16 B", "rule: 1",           "one-rank: 1"};
     for (size_t i = 0; i < ARRAY_LENGTH(parts); i++)
         if (!strstr(text, parts[i]))

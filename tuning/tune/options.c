@@ -62,7 +62,7 @@ static const struct argp_option descriptions[] = {
      "as often",
      3},
     {"finalists", KEY_FINALISTS, "N", 0,
-     "configurations of a size that the task searches measure at most (default 4)", 3},
+     "configurations of a size that the task searches measure at most (default 3)", 3},
     {"steps", KEY_STEPS, "N", 0, "of the binary search between two sizes with other choices (default 2)", 3},
     {"seconds", 's', "S", 0, "to use at most; the rules cover what was done by then", 3},
     {"dry-run", KEY_DRY_RUN, 0, 0, "print what would be done and how long it would take", 3},
@@ -384,7 +384,7 @@ tune_options_result_t tune_options_read(tune_options_t *options, int argc, char 
     const struct argp argp = {.options = descriptions, .parser = read_option, .doc = doc};
     reader_t reader = {.options = options, .bytes = "4:16M", .factor = 2, .rules = "rules.json"};
 
-    *options = (tune_options_t){.repeat = 3, .finalists = 4, .crossing_steps = 2};
+    *options = (tune_options_t){.repeat = 3, .finalists = 3, .crossing_steps = 2};
     const error_t error = argp_parse(&argp, argc, argv,
                                      ARGP_NO_EXIT | ARGP_NO_HELP | (speak ? 0 : ARGP_NO_ERRS), NULL, &reader);
     return reader.done ? TUNE_OPTIONS_DONE : error ? TUNE_OPTIONS_BAD : TUNE_OPTIONS_RUN;
@@ -399,7 +399,7 @@ void tune_options_fini(tune_options_t *options)
 
 int tune_repetitions(const tune_options_t *options, tune_kind_t kind, size_t bytes)
 {
-    const int times = bytes <= SHORT_BYTES ? 20 : bytes < LONG_BYTES ? 5 : 1;
+    const int times = bytes <= SHORT_BYTES ? 20 : bytes < LONG_BYTES ? 2 : 1;
     /* What pairs decide lies close together. */
     return times * options->repeat * (kind == TUNE_KIND_PAIR ? 2 : 1);
 }

@@ -37,7 +37,7 @@ static bool reads_all(const uint32_t *ranks, uint32_t count, uint32_t own, const
         const hp_process_t *process = process_of(all, stride, ranks[i]);
         reads = ranks[i] == own ||
                 hp_node_can_reach((pid_t)process->pid, (const uint64_t *)(uintptr_t)process->probe_address,
-                                 process->probe_value);
+                                  process->probe_value);
     }
     return reads;
 }
@@ -114,7 +114,8 @@ static void say_once(const hp_comm_t *comm, int abilities)
                 "refused): "
                 "the module p2p takes the place of shm and single_copy");
     else if (hp_job.knobs.read_peers)
-        hp_warn("the ranks of a node may not read each other's memory (process_vm_readv or process_vm_writev is refused; see "
+        hp_warn("the ranks of a node may not read each other's memory (process_vm_readv or process_vm_writev "
+                "is refused; see "
                 "/proc/sys/kernel/yama/ptrace_scope and the container's capability SYS_PTRACE): the module "
                 "shm takes "
                 "the place of single_copy");

@@ -46,7 +46,8 @@ class Bench:
         """Runs it with --json; returns the document after checking what always holds."""
         with tempfile.TemporaryDirectory() as folder:
             name = os.path.join(folder, "out.json")
-            settings = {"HANPMPI_TOPOLOGY": TOPOLOGY[ranks], **(settings or {})} if library else settings
+            # Without the guard it is known what runs.
+            settings = {"HANPMPI_TOPOLOGY": TOPOLOGY[ranks], "HANPMPI_GUARD": "0", "HANPMPI_CACHE": "off", **(settings or {})} if library else settings
             done = self.start(ranks, options + ["--json", name, "--raw"], [self.args.library] if library else [], settings)
             check(done.returncode == 0, "exit code", done.returncode, done.stdout, done.stderr)
             with open(name) as file:
@@ -110,6 +111,8 @@ def passed(bench):
     check(reasons([]) == [(0, "rule"), (1, None)], "rules", bench.table)
     check(reasons(["--hint", "hanpmpi_bcast=native"]) == [(0, "hint")] * 2, "hint", bench.table)
     check(reasons([], {"HANPMPI_TOPOLOGY": "node:1 core:2"}) == [(1, None)] * 2, "one node", bench.table)
+    tried = reasons(["--repeat", "60"], {"HANPMPI_GUARD": "1"})
+    check(all(0 <= share <= 1 and (share == 1 or why in ("guard", "rule")) for share, why in tried), "guard", tried)
     apart = {"HANPMPI_TOPOLOGY": "node:1 core:2", "HANPMPI_SHARED_MEMORY": "0"}
     check(reasons([], apart) == [(0, "one-node")] * 2, "one node whose ranks share no memory", bench.table)
     check("0% one-node" in bench.table, bench.table)

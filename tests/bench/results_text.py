@@ -5,6 +5,7 @@ and no figure is written by hand."""
 import json
 import math
 import os
+import re
 import sys
 
 import results_pictures as pictures
@@ -37,7 +38,8 @@ def machine_of(document):
 
 
 def mpi_of(document):
-    return document["mpi"].replace("\n", " ").split(",")[0].split("  ")[0].strip()
+    text = re.sub(r"^MPICH Version:\s*(\S+).*", r"MPICH \1", document["mpi"], flags=re.S)
+    return text.replace("\n", " ").split(",")[0].split("  ")[0].strip()
 
 
 def setup_of(document):
@@ -260,17 +262,19 @@ def section_never_slower(directory):
         if not document:
             continue
         means = []
-        for collective in [*TITLES, "barrier"]:
+        before = len(everything)
+        for collective in TITLES:
             ratios = [row.get("again", row["ratio"]) for row in document["rows"] if row["collective"] == collective]
             everything += ratios
             means.append(f"{geometric_mean(ratios):.2f}" if ratios else "")
+        means.append(f"{geometric_mean(everything[before:]):.2f}")
         slower = [f"{row['collective']} {bytes_text(row['bytes'])}: {row['again']:.2f}{'' if row['taken_again'] > 0.5 else ' (passed through)'}"
                   for row in document["rows"] if row.get("again", 1) < 0.95]
         worst = min(row.get("again", row["ratio"]) for row in document["rows"])
         lines.append(f"| {document['layout']} | {mpi_of(document)} | {' | '.join(means)} | {worst:.2f} | {'; '.join(slower)} |")
     if not lines:
         return []
-    head = [TITLES[collective] for collective in TITLES] + ["Barrier"]
+    head = [*TITLES.values(), "all"]
     return ["## Never slower", "", "Nothing is set: the built-in rules, the probes of that run, and the guard. Calls after the first 20 of each collective and size, "
             "4 B to 16 MiB; geometric mean of the ratios over the sizes. A ratio below 0.95 was measured again, four times as long, and the second figure counts.", "",
             f"| ranks | MPI | {' | '.join(head)} | lowest ratio | below 0.95 |", "|---|---|" + "---|" * (len(head) + 2), *lines, "",

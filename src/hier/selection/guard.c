@@ -15,6 +15,10 @@ static const double drift = 1.5;
 /* The slowest rank took so many times as long as the fastest, by the median: they did not arrive together. */
 static const double together = 3.0;
 
+/* Where the last rank's time tells, the slowest rank's may be so many times that of the MPI below at most: the last one
+ * does not see how long the others, who have waited, take to notice that it has come. */
+static const double noticing = 1.15;
+
 static unsigned count_slots(uint8_t slots)
 {
     return (unsigned)__builtin_popcount(slots);
@@ -204,6 +208,15 @@ static unsigned judge(hp_guard_t *guard)
     return best;
 }
 
+/* Is the slot worth more than leaving the calls to the MPI below? */
+static bool is_worthwhile(const hp_guard_t *guard, unsigned slot)
+{
+    if (guard->expected_us[slot] > worthwhile * guard->expected_us[HP_SLOT_NATIVE])
+        return false;
+    return !last_one_tells(guard) ||
+           spread_of(guard, slot, false).median <= noticing * spread_of(guard, HP_SLOT_NATIVE, false).median;
+}
+
 void hp_guard_agreed(hp_guard_t *guard)
 {
     if (!guard->open) {
@@ -211,8 +224,7 @@ void hp_guard_agreed(hp_guard_t *guard)
         return;
     }
     unsigned best = judge(guard);
-    const double native_us = guard->expected_us[HP_SLOT_NATIVE];
-    if ((guard->open & (1u << HP_SLOT_NATIVE)) && guard->expected_us[best] > worthwhile * native_us)
+    if ((guard->open & (1u << HP_SLOT_NATIVE)) && !is_worthwhile(guard, best))
         best = HP_SLOT_NATIVE;
     if (count_slots(guard->open) == 1 || guard->round >= rounds_of(guard))
         settle(guard, best);

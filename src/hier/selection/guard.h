@@ -16,7 +16,8 @@
  *
  * What a call took. Ranks that arrive together: the slowest rank's time. Ranks that do not: an early rank's time is
  * mostly waiting for the late ones, whatever runs. In an allreduce or a barrier nobody leaves before the last one
- * has come, so there the last one's time, the shortest, tells what the collective took.
+ * has come, so there the last one's time, the shortest, tells what the collective took; but the slowest rank's must not
+ * be much longer than with the MPI below.
  *
  * Threads: as comm.h. Ownership: plain data in a cell of the selection. */
 #ifndef HP_HIER_SELECTION_GUARD_H

@@ -196,7 +196,7 @@ def check_ended(tune, out, err):
 
 
 def budget(tune):
-    out, err = tune.run(LONG + ["--seconds", "3"])
+    out, err = tune.run(LONG + ["--seconds", "1"])
     check("the time is up" in err, err)
     check_ended(tune, out, err)
 

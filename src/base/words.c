@@ -1,6 +1,7 @@
 #include "base/words.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -75,4 +76,17 @@ const char *hp_word_nearest(const char *text, hp_word_fn_t word)
         }
     }
     return nearest;
+}
+
+const char *hp_word_size(uint64_t bytes, char *text, unsigned room)
+{
+    static const char units[] = "BKMGTPE";
+    unsigned unit = 0;
+
+    while (bytes >= 1024 && bytes % 1024 == 0 && unit + 2 < sizeof units) {
+        bytes /= 1024;
+        unit++;
+    }
+    snprintf(text, room, "%llu %c%s", (unsigned long long)bytes, units[unit], unit ? "iB" : "");
+    return text;
 }

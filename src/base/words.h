@@ -14,6 +14,9 @@ typedef const char *(*hp_word_fn_t)(unsigned i);
 /* A whole number with an optional K, M or G (powers of 1024). false: it is none, or too large. */
 bool hp_word_integer(const char *text, int64_t *out);
 
+/* A number of bytes in the largest unit that holds a whole number of it: "64 KiB". Returns text. */
+const char *hp_word_size(uint64_t bytes, char *text, unsigned room);
+
 /* The word of the list (of at least one) that is fewest changed letters away from text. */
 const char *hp_word_nearest(const char *text, hp_word_fn_t word);
 

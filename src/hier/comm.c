@@ -9,12 +9,8 @@
 
 static bool is_crowded(const hp_comm_t *comm)
 {
-    const uint32_t node = hp_hierarchy_node_of(comm->hierarchy, comm->rank);
-    uint32_t neighbors = 0;
-
-    for (uint32_t rank = 0; rank < comm->size; rank++)
-        neighbors += hp_hierarchy_node_of(comm->hierarchy, rank) == node;
-    return neighbors > sysconf(_SC_NPROCESSORS_ONLN);
+    const hp_hierarchy_t *h = comm->hierarchy;
+    return hp_hierarchy_node_size(h, hp_hierarchy_node_of(h, comm->rank)) > sysconf(_SC_NPROCESSORS_ONLN);
 }
 
 /* With a core a rank, sleeping only delays the wake-up: it is for waits that are long anyway. With more ranks

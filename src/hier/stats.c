@@ -1,5 +1,7 @@
 #include "hier/stats.h"
 
+#include "base/words.h"
+
 hp_stats_bin_t hp_stats[HP_COLLECTIVE_COUNT][HP_STATS_BINS];
 bool hp_stats_threads;
 
@@ -27,17 +29,6 @@ uint64_t hp_stats_outcome(hp_collective_t collective, hp_outcome_t outcome)
     return calls;
 }
 
-static void format_size(char *text, size_t room, uint64_t bytes)
-{
-    static const char units[] = "BKMGT";
-    unsigned unit = 0;
-    while (bytes >= 1024 && unit + 2 < sizeof units) {
-        bytes /= 1024;
-        unit++;
-    }
-    snprintf(text, room, "%llu %c%s", (unsigned long long)bytes, units[unit], unit ? "iB" : "");
-}
-
 static void format_bin(char *text, size_t room, unsigned bin)
 {
     char from[24], to[24];
@@ -46,8 +37,8 @@ static void format_bin(char *text, size_t room, unsigned bin)
     } else if (bin == 0) {
         snprintf(text, room, "0 B");
     } else {
-        format_size(from, sizeof from, 1ull << (4 * (bin - 1)));
-        format_size(to, sizeof to, 1ull << (4 * bin));
+        hp_word_size(1ull << (4 * (bin - 1)), from, sizeof from);
+        hp_word_size(1ull << (4 * bin), to, sizeof to);
         if (bin + 1 == HP_STATS_BIN_UNKNOWN)
             snprintf(text, room, "%s and more", from);
         else

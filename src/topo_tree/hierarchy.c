@@ -298,6 +298,14 @@ uint32_t hp_hierarchy_node_of(const hp_hierarchy_t *h, uint32_t rank)
     return h->node_of[rank];
 }
 
+uint32_t hp_hierarchy_node_size(const hp_hierarchy_t *h, uint32_t node)
+{
+    uint32_t ranks = 0;
+    for (uint32_t rank = 0; rank < h->rank_count; rank++)
+        ranks += h->node_of[rank] == node;
+    return ranks;
+}
+
 uint32_t hp_hierarchy_node_leader(const hp_hierarchy_t *h, uint32_t node)
 {
     assert(node < h->node_count);

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/words.h"
 #include "hier/stats.h"
 
 typedef struct row {
@@ -25,26 +26,13 @@ enum { TEXT_BYTES = 160 };
 
 /* ---- words ---- */
 
-static const char *size_text(uint64_t bytes, char *text, size_t room)
-{
-    static const char units[] = "BKMGTPE";
-    unsigned unit = 0;
-
-    while (bytes >= 1024 && bytes % 1024 == 0 && unit + 2 < sizeof units) {
-        bytes /= 1024;
-        unit++;
-    }
-    snprintf(text, room, "%llu %c%s", (unsigned long long)bytes, units[unit], unit ? "iB" : "");
-    return text;
-}
-
 static const char *bin_text(unsigned number, char *text, size_t room)
 {
     char size[24];
     if (number == 0)
         snprintf(text, room, "0 B");
     else
-        snprintf(text, room, "from %s", size_text(1ull << (number - 1), size, sizeof size));
+        snprintf(text, room, "from %s", hp_word_size(1ull << (number - 1), size, sizeof size));
     return text;
 }
 
@@ -102,15 +90,15 @@ const char *hp_explain_candidate(const hp_candidate_t *candidate, hp_collective_
         append(text, room, ", %s", hp_module_name(inside(s, layout)));
     if (collective == HP_BARRIER)
         return text;
-    append(text, room, ", %s", size_text(s->segment_bytes, size, sizeof size));
+    append(text, room, ", %s", hp_word_size(s->segment_bytes, size, sizeof size));
     if (collective == HP_ALLREDUCE && s->trees > 1 && layout->nodes > 1)
         append(text, room, ", %u trees", s->trees < layout->nodes ? s->trees : layout->nodes);
     if (s->leaders > 1 && layout->most_ranks > 1)
         append(text, room, ", %u leaders", s->leaders < layout->most_ranks ? s->leaders : layout->most_ranks);
     if (s->ib_segment_bytes && collective != HP_REDUCE)
-        append(text, room, ", ib %s", size_text(s->ib_segment_bytes, size, sizeof size));
+        append(text, room, ", ib %s", hp_word_size(s->ib_segment_bytes, size, sizeof size));
     if (s->ir_segment_bytes && collective != HP_BCAST)
-        append(text, room, ", ir %s", size_text(s->ir_segment_bytes, size, sizeof size));
+        append(text, room, ", ir %s", hp_word_size(s->ir_segment_bytes, size, sizeof size));
     return text;
 }
 
@@ -463,7 +451,7 @@ void hp_explain_ahead(FILE *out, const hp_situation_t *situation, hp_collective_
     char text[TEXT_BYTES], size[24], us[24];
 
     hp_select_candidates(situation, collective, bytes, &candidates);
-    fprintf(out, "%s of %s on %s\n", hp_collective_name(collective), size_text(bytes, size, sizeof size),
+    fprintf(out, "%s of %s on %s\n", hp_collective_name(collective), hp_word_size(bytes, size, sizeof size),
             layout_text(layout, text, sizeof text));
     for (unsigned slot = 0; slot < HP_SLOTS; slot++) {
         const hp_candidate_t *candidate = &candidates.slot[slot];

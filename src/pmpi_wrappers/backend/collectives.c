@@ -170,12 +170,13 @@ static int finish(ticket_t *ticket, int code, MPI_Comm comm)
 {
     hp_bin_t *bin = ticket->choice.bin;
     const uint64_t ns = ticket->start_ns ? hp_clock_ns() - ticket->start_ns : 0;
-    const double us = (double)ns / 1000.0;
     unsigned count;
 
     count_call(ticket, ns);
-    if (!bin || ticket->outcome == HP_OUTCOME_FAILED)
+    if (!ticket->start_ns || !bin ||
+        ticket->outcome == HP_OUTCOME_FAILED) /* most calls: nobody asks how long */
         return code;
+    const double us = (double)ns / 1000.0;
     bin->us[ticket->choice.slot] += us;
     if (ticket->choice.is_timed && hp_guard_record(&bin->guard, us, &count)) {
         const int agreed = agree_on_times(ticket->state, &bin->guard, count, comm);

@@ -24,11 +24,16 @@ static void say(void *context, hp_rules_kind_t kind, const char *line)
         hp_info("%s", line);
 }
 
+/* Read with hwloc once: that takes milliseconds. */
+static const char *machine_name(void)
+{
+    static char name[HP_FINGERPRINT_BYTES];
+    return name[0] ? name : hp_machine_fingerprint(name, sizeof name);
+}
+
 static void read_rules(hp_rule_t **rules, size_t *count)
 {
-    char machine[HP_FINGERPRINT_BYTES];
-    const hp_rules_source_t source = {
-        .file = hp_job.knobs.rules, .machine = hp_machine_fingerprint(machine, sizeof machine), .line = say};
+    const hp_rules_source_t source = {.file = hp_job.knobs.rules, .machine = machine_name(), .line = say};
 
     if (hp_rules_read(&source, rules, count) == HP_OK)
         hp_info("HANPMPI_RULES=%s: %zu rules", hp_job.knobs.rules, *count);
@@ -42,12 +47,12 @@ static bool keeps_probes(void)
 
 static void find_cache(hp_probes_cache_t *cache)
 {
-    char machine[HP_FINGERPRINT_BYTES], version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
     int length;
 
     P(Get_library_version)(version, &length);
     version[strcspn(version, ",\n")] = '\0'; /* the name and the version stand in front */
-    hp_probes_cache_init(cache, hp_job.knobs.cache, hp_machine_fingerprint(machine, sizeof machine), version);
+    hp_probes_cache_init(cache, hp_job.knobs.cache, machine_name(), version);
 }
 
 /* Everybody gets rank 0's rules, or nobody has any. */

@@ -50,20 +50,12 @@ typedef struct {
     bool leads, serves; /* this rank */
 } roles_t;
 
-static uint32_t ranks_of(const hp_comm_t *comm, uint32_t node)
-{
-    uint32_t count = 0;
-    for (uint32_t rank = 0; rank < comm->size; rank++)
-        count += hp_hierarchy_node_of(comm->hierarchy, rank) == node;
-    return count;
-}
-
 static roles_t roles_of(const hp_comm_t *comm, const hp_layout_t *layout)
 {
     const hp_hierarchy_t *h = comm->hierarchy;
     roles_t roles = {.remote = -1};
 
-    while (ranks_of(comm, roles.node) < layout->most_ranks)
+    while (hp_hierarchy_node_size(h, roles.node) < layout->most_ranks)
         roles.node++;
     roles.leader = (int)hp_hierarchy_node_leader(h, roles.node);
     roles.peer_count = (int)layout->most_ranks - 1;

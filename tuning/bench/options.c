@@ -1,19 +1,16 @@
 #include "options.h"
 
-#include <argp.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "hanpmpi/hanpmpi.h"
+#include "command_line.h"
 #include "measure.h"
 #include "numbers.h"
 
 enum {
-    KEY_HELP = 256,
-    KEY_VERSION,
-    KEY_FACTOR,
+    KEY_FACTOR = BENCH_KEY_OWN,
     KEY_WARMUP,
     KEY_COLD_BYTES,
     KEY_SKEW,
@@ -82,8 +79,8 @@ static const struct argp_option descriptions[] = {
      "everything, with machine, versions, settings and all quartiles; - is standard output", 4},
     {"raw", KEY_RAW, 0, 0, "the time of every repetition, in the JSON file", 4},
     {"csv", KEY_CSV, "FILE", 0, "the rows of the table; - is standard output", 4},
-    {"help", KEY_HELP, 0, 0, "this", 4},
-    {"version", KEY_VERSION, 0, 0, "version of hanpmpi_bench", 4},
+    {"help", BENCH_KEY_HELP, 0, 0, "this", 4},
+    {"version", BENCH_KEY_VERSION, 0, 0, "version of hanpmpi_bench", 4},
     {0},
 };
 
@@ -131,9 +128,6 @@ typedef struct {
     int size;
     bool done, force;
 } reader_t;
-
-/* An error by which the reading ends: argp_error does not return from the program here. */
-#define BAD(state, ...) (argp_error(state, __VA_ARGS__), EINVAL)
 
 static error_t read_collectives(reader_t *reader, const char *argument, struct argp_state *state)
 {
@@ -325,16 +319,6 @@ static error_t read_option(int key, char *argument, struct argp_state *state)
     long long whole;
 
     switch (key) {
-    case KEY_HELP:
-        reader->done = true;
-        argp_state_help(state, stdout,
-                        ARGP_HELP_LONG | ARGP_HELP_LONG_ONLY | ARGP_HELP_USAGE | ARGP_HELP_DOC);
-        return ECANCELED;
-    case KEY_VERSION:
-        reader->done = true;
-        if (!(state->flags & ARGP_NO_ERRS))
-            printf("hanpmpi_bench %s\n", HANPMPI_VERSION);
-        return ECANCELED;
     case 'c':
         return read_collectives(reader, argument, state);
     case 'b':
@@ -413,12 +397,10 @@ static error_t read_option(int key, char *argument, struct argp_state *state)
     case KEY_CSV:
         options->csv = argument;
         return 0;
-    case ARGP_KEY_ARG:
-        return BAD(state, "%s: accepted are options only; --help lists them", argument);
     case ARGP_KEY_SUCCESS:
         return finish(reader, state);
     default:
-        return ARGP_ERR_UNKNOWN;
+        return bench_common_option(key, argument, state, "hanpmpi_bench", &reader->done);
     }
 }
 
@@ -445,8 +427,7 @@ bench_options_result_t bench_options_read(bench_options_t *options, int argc, ch
         options->collectives[options->collective_count] = bench_collective(options->collective_count);
         options->collective_count++;
     }
-    const error_t error = argp_parse(&argp, argc, argv,
-                                     ARGP_NO_EXIT | ARGP_NO_HELP | (speak ? 0 : ARGP_NO_ERRS), NULL, &reader);
+    const error_t error = bench_parse(&argp, argc, argv, speak, &reader);
     return reader.done ? BENCH_OPTIONS_DONE : error ? BENCH_OPTIONS_BAD : BENCH_OPTIONS_RUN;
 }
 

@@ -1,20 +1,17 @@
 #include "options.h"
 
-#include <argp.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/command_line.h"
 #include "bench/numbers.h"
 
 /* Short up to this, long from that on. */
 enum { SHORT_BYTES = 64 << 10, LONG_BYTES = 1 << 20 };
 
 enum {
-    KEY_HELP = 256,
-    KEY_VERSION,
-    KEY_RESULTS,
+    KEY_RESULTS = BENCH_KEY_OWN,
     KEY_FACTOR,
     KEY_SEARCH,
     KEY_COMPARE,
@@ -70,8 +67,8 @@ static const struct argp_option descriptions[] = {
     {0, 0, 0, 0, "Output:", 4},
     {"output", 'o', "FILE", 0, "the rules, for HANPMPI_RULES (default rules.json)", 4},
     {"results", KEY_RESULTS, "FILE", 0, "every figure (default tune.json beside the rules)", 4},
-    {"help", KEY_HELP, 0, 0, "this", 4},
-    {"version", KEY_VERSION, 0, 0, "version of hanpmpi_tune", 4},
+    {"help", BENCH_KEY_HELP, 0, 0, "this", 4},
+    {"version", BENCH_KEY_VERSION, 0, 0, "version of hanpmpi_tune", 4},
     {0},
 };
 
@@ -93,9 +90,6 @@ typedef struct {
     double factor;
     bool done;
 } reader_t;
-
-/* An error by which the reading ends: argp_error does not return from the program here. */
-#define BAD(state, ...) (argp_error(state, __VA_ARGS__), EINVAL)
 
 /* Takes one word of a list. */
 typedef bool (*take_fn_t)(tune_options_t *options, const char *word);
@@ -296,7 +290,7 @@ static error_t read_count(int *value, const char *option, const char *argument, 
     return 0;
 }
 
-/* Options of the space. ARGP_ERR_UNKNOWN: none of them. */
+/* Options of the space, and what all programs have. ARGP_ERR_UNKNOWN: none of them. */
 static error_t read_space(int key, char *argument, struct argp_state *state)
 {
     switch (key) {
@@ -316,7 +310,7 @@ static error_t read_space(int key, char *argument, struct argp_state *state)
     case KEY_LEADERS:
         return read_list(state, "--leaders", argument, take_leaders, "ascending numbers from 1 to 16");
     default:
-        return ARGP_ERR_UNKNOWN;
+        return bench_common_option(key, argument, state, "hanpmpi_tune", &((reader_t *)state->input)->done);
     }
 }
 
@@ -326,16 +320,6 @@ static error_t read_option(int key, char *argument, struct argp_state *state)
     tune_options_t *options = reader->options;
 
     switch (key) {
-    case KEY_HELP:
-        reader->done = true;
-        argp_state_help(state, stdout,
-                        ARGP_HELP_LONG | ARGP_HELP_LONG_ONLY | ARGP_HELP_USAGE | ARGP_HELP_DOC);
-        return ECANCELED;
-    case KEY_VERSION:
-        reader->done = true;
-        if (!(state->flags & ARGP_NO_ERRS))
-            printf("hanpmpi_tune %s\n", HANPMPI_VERSION);
-        return ECANCELED;
     case 'b':
         reader->bytes = argument;
         return 0;
@@ -370,8 +354,6 @@ static error_t read_option(int key, char *argument, struct argp_state *state)
     case KEY_RESULTS:
         reader->results = argument;
         return 0;
-    case ARGP_KEY_ARG:
-        return BAD(state, "%s: accepted are options only; --help lists them", argument);
     case ARGP_KEY_SUCCESS:
         return finish(reader, state);
     default:
@@ -385,8 +367,7 @@ tune_options_result_t tune_options_read(tune_options_t *options, int argc, char 
     reader_t reader = {.options = options, .bytes = "4:16M", .factor = 2, .rules = "rules.json"};
 
     *options = (tune_options_t){.repeat = 3, .finalists = 3, .crossing_steps = 2};
-    const error_t error = argp_parse(&argp, argc, argv,
-                                     ARGP_NO_EXIT | ARGP_NO_HELP | (speak ? 0 : ARGP_NO_ERRS), NULL, &reader);
+    const error_t error = bench_parse(&argp, argc, argv, speak, &reader);
     return reader.done ? TUNE_OPTIONS_DONE : error ? TUNE_OPTIONS_BAD : TUNE_OPTIONS_RUN;
 }
 

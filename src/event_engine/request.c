@@ -24,6 +24,7 @@ struct hp_task {
     uint8_t native;    /* hp_native_t */
     bool scratch;      /* the buffer comes from the pool, */
     bool scratch_held; /* and does now */
+    bool complete;
     int32_t lane;
     uint32_t waits; /* tasks that must complete before this one may start */
     uint32_t
@@ -115,6 +116,7 @@ struct hp_request {
     queue_t ready; /* what needs no message and whose turn has come; oldest segment first */
     hp_status_t error;
     uint32_t scratch_held;
+    uint32_t cancelled; /* the transport's count, when the collective was started */
     hp_request_counters_t counters;
 
     hp_trace_t *trace; /* NULL: nothing is recorded */
@@ -706,6 +708,7 @@ static void task_complete(hp_request_t *request, hp_task_t *task)
 {
     hp_segment_t *segment = task->segment;
 
+    task->complete = true;
     if (__builtin_expect(request->trace != NULL, 0))
         record_end(request, task);
     for (uint32_t e = task->first_edge; e; e = segment->edges[e - 1].next) {
@@ -856,6 +859,7 @@ static bool take_flags(hp_request_t *request)
 static void give_up(hp_request_t *request, uint32_t window)
 {
     request->transport->ops->cancel(request->transport);
+    request->transport->cancelled++; /* the other requests' messages too */
     for (uint32_t i = 0; i < window; i++)
         segment_release_scratch(request, &request->segments[i]);
     request->counters.in_flight = 0;
@@ -921,6 +925,7 @@ hp_status_t hp_request_start(hp_request_t *request, const hp_pipeline_t *pipelin
     request->ready = (queue_t){NULL, NULL};
     request->error = HP_OK;
     request->scratch_held = 0;
+    request->cancelled = request->transport->cancelled;
     request->counters = (hp_request_counters_t){0};
 
     uint32_t window;
@@ -967,6 +972,18 @@ void hp_request_reduce(hp_request_t *request, const void *left, void *right, voi
         request->error = status;
 }
 
+/* Of whatever request: all that use the transport are in one queue. What a completion makes ready another request
+ * runs when it is progressed itself. */
+static void take_completions(void *const *done, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        hp_task_t *task = done[i];
+        hp_request_t *owner = task->segment->request;
+        if (owner->error == HP_OK)
+            task_complete(owner, task);
+    }
+}
+
 typedef hp_status_t (*take_fn_t)(hp_transport_t *transport, void **done, uint32_t capacity, uint32_t *count);
 
 static hp_status_t progress(hp_request_t *request, take_fn_t take, bool *moved)
@@ -982,11 +999,14 @@ static hp_status_t progress(hp_request_t *request, take_fn_t take, bool *moved)
         return request->error;
     }
     hp_status_t status = HP_OK;
-    if (request->counters.in_flight)
+    if (!request->counters.in_flight)
+        request->cancelled = request->transport->cancelled; /* it had nothing to lose */
+    else if (request->cancelled != request->transport->cancelled)
+        status = HP_ERR_TRANSPORT;
+    else
         status = take(request->transport, done, POLL_BATCH, &count);
     *moved = count > 0;
-    for (uint32_t i = 0; i < count && request->error == HP_OK; i++)
-        task_complete(request, done[i]);
+    take_completions(done, count);
     if (request->error == HP_OK)
         request->error = status;
     run_ready(request);
@@ -1058,6 +1078,41 @@ void hp_request_sleep(const hp_request_t *request, uint64_t timeout_ns)
 bool hp_request_done(const hp_request_t *request)
 {
     return request->done_segments == request->pipeline.segment_count;
+}
+
+static void tell_segment(const hp_request_t *request, const hp_segment_t *segment, hp_pending_fn_t tell,
+                         void *context)
+{
+    for (uint32_t i = 0; i < segment->task_count; i++) {
+        const hp_task_t *task = &segment->tasks[i];
+        if (task->complete || task->waits || task->lane < 0 || task->kind == TASK_SET)
+            continue;
+        const lane_t *lane = &request->lanes[task->lane];
+        hp_pending_t pending = {.segment = segment->index, .label = (hp_label_t)task->label};
+        if (task->kind == TASK_WAIT) {
+            pending.what = HP_PENDING_FLAG;
+            pending.counter = lane->counter;
+        } else if (task->kind == TASK_NATIVE) {
+            pending.what = HP_PENDING_NATIVE;
+        } else {
+            pending.what = task->kind == TASK_SEND ? HP_PENDING_SEND : HP_PENDING_RECV;
+            pending.peer = lane->peer;
+        }
+        tell(context, &pending);
+    }
+}
+
+void hp_request_pending(const hp_request_t *request, hp_pending_fn_t tell, void *context)
+{
+    if (hp_request_done(request))
+        return;
+    if (request->step) {
+        tell(context, &(hp_pending_t){.what = HP_PENDING_FLAG, .counter = request->direct->counter});
+        return;
+    }
+    for (uint32_t i = 0; i < request->counters.window_segments; i++)
+        if (request->segments[i].unfinished)
+            tell_segment(request, &request->segments[i], tell, context);
 }
 
 const hp_request_counters_t *hp_request_counters(const hp_request_t *request)

@@ -15,7 +15,10 @@
  * transport that makes every send wait for its receive cannot deadlock; PITFALLS 26). Completions are taken
  * from one queue; a callback never calls a callback, so the stack is flat (PITFALLS 27).
  *
- * Threads: a request is used by one thread at a time. A communicator's requests share its transport.
+ * Several requests may be in execution on one transport. Its completions are one queue: whoever progresses takes
+ * those of all. When one of them fails, what was in flight on the transport is given up, and the others fail too.
+ *
+ * Threads: a transport and its requests are used by one thread at a time.
  * Ownership: a request owns its tasks and lanes and keeps that memory for the next collective; scratch
  * buffers come from the pool it was created with; user buffers are borrowed until the request is done. */
 #ifndef HP_EVENT_ENGINE_REQUEST_H
@@ -199,6 +202,19 @@ hp_task_t *hp_emit_native(hp_segment_t *segment, int32_t lane, hp_native_t what,
 void hp_segment_label(hp_segment_t *segment, hp_label_t label);
 /* task waits for before; before = NULL is allowed and means nothing to wait for. */
 void hp_emit_after(hp_task_t *task, hp_task_t *before);
+
+/* What holds a request up: messages posted, or next in their lane, flags and collectives of the MPI below that
+ * have not come. For reports. */
+typedef enum { HP_PENDING_SEND, HP_PENDING_RECV, HP_PENDING_FLAG, HP_PENDING_NATIVE } hp_pending_what_t;
+typedef struct {
+    hp_pending_what_t what;
+    uint32_t peer;               /* SEND, RECV */
+    const hp_counter_t *counter; /* FLAG: in the memory of the node; hp_node_owner says whose */
+    uint64_t segment;
+    hp_label_t label;
+} hp_pending_t;
+typedef void (*hp_pending_fn_t)(void *context, const hp_pending_t *pending);
+void hp_request_pending(const hp_request_t *request, hp_pending_fn_t tell, void *context);
 
 /* Counters of the request since its last start, for tests and statistics. */
 typedef struct {

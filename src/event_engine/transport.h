@@ -82,6 +82,7 @@ typedef struct {
 /* Implementations embed this as their first member. */
 struct hp_transport {
     const hp_transport_ops_t *ops;
+    uint32_t cancelled; /* how often everything in flight was given up; the engine counts */
 };
 
 #endif

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "base/clock.h"
+#include "hier/execution.h"
 #include "hier/selection/select.h"
 
 static bool is_crowded(const hp_comm_t *comm)
@@ -101,7 +102,6 @@ hp_status_t hp_comm_create(uint32_t rank, uint32_t size, const hp_locality_t *ta
     comm->knobs = *knobs;
     comm->transport = transport;
     hp_pool_init(&comm->pool);
-    hp_arena_init(&comm->arena);
     hp_status_t status = hp_levels_parse(knobs->levels, &levels, error, sizeof error);
     if (status == HP_OK)
         status = hp_hierarchy_create(size, table, levels, false, &comm->hierarchy);
@@ -110,7 +110,7 @@ hp_status_t hp_comm_create(uint32_t rank, uint32_t size, const hp_locality_t *ta
     if (status == HP_OK && knobs->reproducible)
         status = hp_hierarchy_create(size, table, levels, true, &comm->flat);
     if (status == HP_OK)
-        status = hp_request_create(transport, &comm->pool, &comm->request);
+        status = hp_executions_init(comm);
     if (status != HP_OK) {
         hp_comm_destroy(comm);
         return status;
@@ -134,8 +134,7 @@ void hp_comm_destroy(hp_comm_t *comm)
     if (comm->has_node_memory)
         hp_node_memory_fini(&comm->node_memory);
     hp_select_forget(comm);
-    hp_request_destroy(comm->request);
-    hp_arena_fini(&comm->arena);
+    hp_executions_fini(comm);
     hp_pool_fini(&comm->pool);
     hp_hierarchy_destroy(comm->flat);
     hp_hierarchy_destroy(comm->rank_order);
@@ -193,15 +192,11 @@ uint32_t hp_comm_tag(const hp_comm_t *comm, uint32_t channel)
     return (comm->sequence % 4096) * 8 + channel;
 }
 
-typedef struct {
-    uint64_t empty_polls, since_ns, nudged_ns;
-} hp_flag_wait_t;
-
 /* Waiting for flags of the node alone. A look costs a few ns, so more of them fit before the core is given
  * up. Whoever sets a flag wakes who sleeps for it, so a sleep costs a wake-up and no more; with more ranks
  * than cores it keeps this rank out of the way of those that others wait for. A peer may itself wait for a
  * message that the program sent before this collective: hence the nudges, a tenth of the time at most. */
-static void idle_for_flags(hp_comm_t *comm, hp_flag_wait_t *wait)
+static void idle_for_flags(hp_comm_t *comm, hp_comm_wait_t *wait, const hp_request_t *request)
 {
     const uint64_t yields_ns = comm->crowded ? 10000 : comm->sleep_after_ns, nudge_ns = 20000,
                    nap_ns = 200000;
@@ -226,29 +221,33 @@ static void idle_for_flags(hp_comm_t *comm, hp_flag_wait_t *wait)
     if (now - wait->since_ns < yields_ns)
         sched_yield();
     else
-        hp_request_sleep(comm->request, nap_ns);
+        hp_request_sleep(request, nap_ns);
 }
 
-hp_status_t hp_comm_wait(hp_comm_t *comm)
+void hp_comm_idle(hp_comm_t *comm, hp_comm_wait_t *wait, const hp_request_t *only)
 {
     const hp_wait_policy_t policy = {.spin_polls = (uint64_t)comm->knobs.spin_polls,
                                      .sleep_after_ns = comm->sleep_after_ns,
                                      .sleep_ns = (uint64_t)comm->knobs.sleep_us * 1000};
-    hp_wait_t wait = {0, 0};
-    hp_flag_wait_t flag_wait = {0, 0, 0};
+
+    if (only && hp_request_waits_for_flags(only))
+        idle_for_flags(comm, wait, only);
+    else
+        hp_wait_idle(&wait->messages, &policy);
+}
+
+hp_status_t hp_comm_wait(hp_comm_t *comm)
+{
     hp_status_t status = HP_OK;
+    hp_comm_wait_t wait = {0};
 
     while (status == HP_OK && !hp_request_done(comm->request)) {
         bool moved;
         status = hp_request_wait(comm->request, &moved);
-        if (moved) {
-            hp_wait_reset(&wait);
-            flag_wait = (hp_flag_wait_t){0, 0, 0};
-        } else if (hp_request_waits_for_flags(comm->request)) {
-            idle_for_flags(comm, &flag_wait);
-        } else {
-            hp_wait_idle(&wait, &policy);
-        }
+        if (moved)
+            hp_comm_busy(&wait);
+        else
+            hp_comm_idle(comm, &wait, comm->request);
     }
     return status;
 }

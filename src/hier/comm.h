@@ -2,7 +2,7 @@
  *
  * Created inside the first collective that may be taken (PITFALLS 20), from the table of localities that the
  * ranks exchanged; destroyed when the user's communicator goes.
- * Threads: one collective at a time on a communicator (MPI's own rule), so no locks.
+ * Threads: one at a time; who calls sees to it (comm_state.h).
  * Ownership: hp_comm_create allocates; the transport is borrowed and must outlive the comm. */
 #ifndef HP_HIER_COMM_H
 #define HP_HIER_COMM_H
@@ -41,8 +41,10 @@ typedef struct {
     hp_hierarchy_t
         *flat; /* all ranks in one row, for reproducible reductions; NULL where they are not asked for */
     hp_pool_t pool;
-    hp_arena_t arena; /* what the collective in execution keeps of its stages */
     hp_transport_t *transport;
+    struct hp_executions *executions; /* collectives called and not finished (execution.h) */
+    /* Of the collective that is being started: what it keeps of its stages, and its request. */
+    hp_arena_t *arena;
     hp_request_t *request;
     /* Memory shared with the ranks of the own node. shares_memory, reads_peers: on all nodes of the
      * communicator, so the same on all ranks; a rank that is alone on its node has no memory all the same. */
@@ -55,6 +57,7 @@ typedef struct {
     hp_handle_t native_comms[HP_LEVEL_COUNT][HP_WAY_COUNT];
     bool crowded;               /* more ranks than cores on this node */
     uint64_t sleep_after_ns;    /* when waiting; by how crowded the node is */
+    void *owner;                /* who made it */
     uint32_t sequence;          /* collectives started, for tags; the same on all ranks */
     struct hp_choices *choices; /* what the selection remembers (select.h); NULL: nothing */
     hp_cached_tree_t trees[HP_TREE_CACHE];
@@ -92,7 +95,18 @@ void hp_comm_set_knobs(hp_comm_t *comm, const hp_knobs_t *knobs);
  * between two ranks. Fits the 32767 that MPI guarantees for tags. */
 uint32_t hp_comm_tag(const hp_comm_t *comm, uint32_t channel);
 
-/* Progresses the communicator's request until it is done. */
+/* Waits, when nothing moved: for the request, if only one is in execution, else NULL. */
+typedef struct {
+    hp_wait_t messages;
+    uint64_t empty_polls, since_ns, nudged_ns; /* waiting for flags */
+} hp_comm_wait_t;
+void hp_comm_idle(hp_comm_t *comm, hp_comm_wait_t *wait, const hp_request_t *only);
+static inline void hp_comm_busy(hp_comm_wait_t *wait)
+{
+    *wait = (hp_comm_wait_t){0};
+}
+
+/* Progresses comm->request, the only one in execution, until it is done. */
 hp_status_t hp_comm_wait(hp_comm_t *comm);
 
 #endif

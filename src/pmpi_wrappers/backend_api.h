@@ -10,6 +10,8 @@
 #include "hanpmpi/hanpmpi.h"
 
 typedef void (*hp_function_t)(void);
+/* Any symbol of the MPI below; NULL: it has none of that name. */
+typedef hp_function_t (*hp_find_fn_t)(const char *symbol);
 
 typedef enum {
 #define HP_WRAPPED(name, arguments) HP_WRAPPED_##name,
@@ -43,7 +45,7 @@ typedef struct {
 
 /* The one symbol of a backend: takes the functions of the MPI below (HP_MPI_CALL_COUNT entries, NULL where
  * the MPI lacks one) and returns its description. */
-typedef const hp_backend_t *(*hp_backend_open_fn_t)(const hp_function_t *mpi_calls);
+typedef const hp_backend_t *(*hp_backend_open_fn_t)(const hp_function_t *mpi_calls, hp_find_fn_t find);
 #define HP_BACKEND_OPEN_SYMBOL "hanpmpi_backend_open"
 
 #endif

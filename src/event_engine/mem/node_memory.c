@@ -115,6 +115,11 @@ hp_counter_t *hp_node_done(const hp_node_memory_t *memory, uint32_t member)
     return (hp_counter_t *)part_of(memory, member);
 }
 
+uint32_t hp_node_owner(const hp_node_memory_t *memory, const hp_counter_t *counter)
+{
+    return (uint32_t)((size_t)((const char *)counter - memory->base - PAGE) / memory->member_bytes);
+}
+
 void **hp_node_address(const hp_node_memory_t *memory, uint32_t member, hp_way_t way)
 {
     return (void **)(part_of(memory, member) + COUNTER_BYTES) + way;

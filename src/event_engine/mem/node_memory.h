@@ -109,6 +109,8 @@ hp_cell_t *hp_node_cell(const hp_node_memory_t *memory, uint32_t member, hp_way_
 /* Gives pages to the first `bytes` of all own slots, where they have none yet: one call instead of page faults in the
  * first calls of every size. A hint: where the kernel (before 5.14) cannot, they get them when they are written. */
 void hp_node_back_slots(hp_node_memory_t *memory, size_t bytes);
+/* The member whose counter or flag it is. */
+uint32_t hp_node_owner(const hp_node_memory_t *memory, const hp_counter_t *counter);
 /* Where the member's buffer for that way is; read it after one of its counters has said so. */
 void **hp_node_address(const hp_node_memory_t *memory, uint32_t member, hp_way_t way);
 

@@ -392,8 +392,8 @@ static hp_status_t use_node(plan_t *p)
 
     if (!comm->has_node_memory)
         return HP_OK;
-    hp_node_use_t *use = p->node = hp_arena_get(&comm->arena, sizeof *use);
-    if (!use || !(use->done = hp_arena_get(&comm->arena, members * sizeof *use->done)))
+    hp_node_use_t *use = p->node = hp_arena_get(comm->arena, sizeof *use);
+    if (!use || !(use->done = hp_arena_get(comm->arena, members * sizeof *use->done)))
         return HP_ERR_NO_MEM;
     if (uses_slots(p))
         hp_node_back_slots(memory, p->cut.segment_elements * p->cut.extent);
@@ -434,9 +434,9 @@ static void cut(plan_t *p)
 
 hp_pipeline_plan_t *hp_pipeline_plan(hp_comm_t *comm, const hp_call_t *call, const hp_setting_t *setting)
 {
-    hp_arena_reset(&comm->arena);
+    hp_arena_reset(comm->arena);
     plan_t **plan = hp_request_plan(comm->request, sizeof *plan);
-    plan_t *p = plan ? hp_arena_get(&comm->arena, sizeof *p) : NULL;
+    plan_t *p = plan ? hp_arena_get(comm->arena, sizeof *p) : NULL;
     if (!p)
         return NULL;
     *plan = p;
@@ -468,7 +468,7 @@ hp_status_t hp_pipeline_prepare(hp_pipeline_plan_t *p, uint32_t steps_per_segmen
 {
     p->step_count = p->segment_count * steps_per_segment;
     p->turn_count = count_turns(p);
-    p->turns = hp_arena_get(&p->comm->arena, p->turn_count * sizeof *p->turns);
+    p->turns = hp_arena_get(p->comm->arena, p->turn_count * sizeof *p->turns);
     hp_status_t status = p->turns ? make_lanes(p) : HP_ERR_NO_MEM;
     if (status == HP_OK && uses_node(p))
         status = use_node(p);

@@ -51,7 +51,7 @@ hp_status_t hp_tree_lanes_make(hp_tree_lanes_t *out, int32_t *children, hp_comm_
     const hp_direction_t to_parent = up ? HP_LANE_SEND : HP_LANE_RECV;
     const hp_direction_t to_child = up ? HP_LANE_RECV : HP_LANE_SEND;
 
-    *out = (hp_tree_lanes_t){.neighbors = neighbors, .parent = -1, .children = children};
+    *out = (hp_tree_lanes_t){.child_count = neighbors->child_count, .parent = -1, .children = children};
     if (neighbors->parent >= 0) {
         out->parent = lane(comm->request, to_parent, (uint32_t)neighbors->parent, tag,
                            hp_setting_lane_limit(setting, to_parent));
@@ -95,8 +95,7 @@ hp_operand_t hp_tree_emit_fold(hp_segment_t *segment, const hp_tree_lanes_t *lan
 
     *done = NULL;
     *own_read = NULL;
-    for (uint32_t left = lanes->neighbors->child_count;
-         left-- > 0;) { /* last to first: rank order, see tree.h */
+    for (uint32_t left = lanes->child_count; left-- > 0;) { /* last to first: rank order, see tree.h */
         const bool into_result = left == 0 && c->has_result && !in_place;
         hp_task_t *child = into_result ? hp_emit_recv(segment, lanes->children[left], c->result, c->count)
                                        : recv_aside(segment, lanes, left, c);
@@ -137,7 +136,7 @@ hp_task_t *hp_tree_emit_down(hp_segment_t *segment, const hp_tree_lanes_t *lanes
         hp_emit_after(recv, before);
         before = recv;
     }
-    for (uint32_t i = 0; i < lanes->neighbors->child_count; i++)
+    for (uint32_t i = 0; i < lanes->child_count; i++)
         hp_emit_after(hp_emit_send(segment, lanes->children[i], hp_at(address), count), before);
     return recv;
 }

@@ -32,7 +32,7 @@ hp_pipeline_t hp_cut_pipeline(const hp_cut_t *cut, const hp_call_t *call, const 
 /* The lanes of one rank in one tree, in one direction of the data. children[i] is the lane of
  * neighbors->children[i]. */
 typedef struct {
-    const hp_neighbors_t *neighbors;
+    uint32_t child_count;
     int32_t parent;    /* lane, -1 at the root */
     int32_t *children; /* in memory given by the plan */
 } hp_tree_lanes_t;

@@ -48,7 +48,7 @@ static void add_up(hp_stage_t *stage, const hp_exchange_step_t *step, uint32_t i
 hp_exchange_use_t *hp_exchange_prepare(hp_stage_t *stage, const hp_call_t *call, const hp_setting_t *setting,
                                        const hp_exchange_t *exchange)
 {
-    hp_arena_t *arena = &stage->comm->arena;
+    hp_arena_t *arena = stage->comm->arena;
     const uint32_t count = stage->team.count, most = exchange->steps(count);
     uint32_t room = 0; /* blocks that still fit into the scratch buffer in use */
 

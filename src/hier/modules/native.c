@@ -42,7 +42,7 @@ static int32_t make_lane(const hp_stage_t *stage, hp_way_t way, hp_status_t *sta
     const hp_team_t *team = &stage->team;
 
     if (!comm->native_made[stage->team.depth][way]) {
-        uint32_t *ranks = hp_arena_get(&comm->arena, team->count * sizeof *ranks);
+        uint32_t *ranks = hp_arena_get(comm->arena, team->count * sizeof *ranks);
         if (!ranks) {
             *status = HP_ERR_NO_MEM;
             return -1;
@@ -76,7 +76,7 @@ static hp_status_t prepare(hp_stage_t *stage, const hp_call_t *call, const hp_se
     (void)call;
     (void)setting;
 
-    native_t *own = stage->own = hp_arena_get(&stage->comm->arena, sizeof *own);
+    native_t *own = stage->own = hp_arena_get(stage->comm->arena, sizeof *own);
     if (!own)
         return HP_ERR_NO_MEM;
     own->root = stage->team.start;

@@ -8,7 +8,7 @@ static bool talks_to_all(const hp_stage_t *stage)
 
 hp_status_t hp_node_lanes_make(hp_stage_t *stage)
 {
-    hp_arena_t *arena = &stage->comm->arena;
+    hp_arena_t *arena = stage->comm->arena;
     hp_request_t *request = stage->comm->request;
     const hp_node_use_t *node = stage->node;
     const uint32_t level = stage->node_level, count = stage->team.count;

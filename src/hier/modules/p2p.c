@@ -139,7 +139,7 @@ static hp_status_t make_lanes(hp_stage_t *stage, const hp_setting_t *setting, hp
                               const hp_neighbors_t *n, uint32_t channel)
 {
     const p2p_t *own = stage->own;
-    int32_t *lanes = hp_arena_get(&stage->comm->arena, (n->child_count + 1) * sizeof *lanes);
+    int32_t *lanes = hp_arena_get(stage->comm->arena, (n->child_count + 1) * sizeof *lanes);
 
     return lanes ? hp_tree_lanes_make(out, lanes, stage->comm, setting, n, channel,
                                       stage->turn_count > 1 || own->tree_count > 1)
@@ -185,7 +185,7 @@ static hp_status_t prepare_tree(hp_stage_t *stage, const hp_setting_t *setting, 
     hp_status_t status = HP_OK;
     uint32_t tasks = 0, edges = 0;
 
-    tree->holders = hp_arena_get(&stage->comm->arena, (n->child_count + 1) * sizeof(hp_task_t *));
+    tree->holders = hp_arena_get(stage->comm->arena, (n->child_count + 1) * sizeof(hp_task_t *));
     if (!tree->holders)
         return HP_ERR_NO_MEM;
     if (stage->collective != HP_BCAST) {
@@ -208,7 +208,7 @@ static hp_status_t prepare_tree(hp_stage_t *stage, const hp_setting_t *setting, 
 
 static hp_status_t prepare(hp_stage_t *stage, const hp_call_t *call, const hp_setting_t *setting)
 {
-    hp_arena_t *arena = &stage->comm->arena;
+    hp_arena_t *arena = stage->comm->arena;
     hp_status_t status = HP_OK;
 
     p2p_t *own = stage->own = hp_arena_get(arena, sizeof *own);

@@ -55,6 +55,12 @@ void hp_guard_init(hp_guard_t *guard, uint8_t offered, unsigned preferred, bool 
 /* The slot of the next call. *is_timed: hand its time to hp_guard_record. */
 static inline unsigned hp_guard_next(hp_guard_t *guard, bool *is_timed);
 
+/* The slot that the calls so far speak for, without taking part in a trial. */
+static inline unsigned hp_guard_verdict(const hp_guard_t *guard)
+{
+    return guard->open && !guard->reopened ? HP_SLOT_RULE : guard->chosen;
+}
+
 /* true: after this call the ranks must agree: replace the `count` doubles at guard->us by their maxima over all
  * ranks, then call hp_guard_agreed. The same answer on all ranks. */
 bool hp_guard_record(hp_guard_t *guard, double us, unsigned *count);

@@ -314,24 +314,45 @@ static void fill(hp_comm_t *comm, hp_collective_t collective, uint64_t bytes, hp
         hp_guard_init(&bin->guard, bin->candidates.offered, HP_SLOT_RULE, synchronizes(collective));
 }
 
-hp_outcome_t hp_select(hp_comm_t *comm, hp_collective_t collective, uint64_t bytes, hp_choice_t *choice)
+static hp_bin_t *find_bin(hp_comm_t *comm, hp_collective_t collective, uint64_t bytes)
 {
     const unsigned number = hp_size_bin(bytes);
     hp_bin_t *bin = comm->choices ? comm->choices->bins[collective][number] : NULL;
 
-    *choice = (hp_choice_t){.bin = bin};
-    if (!bin && !(choice->bin = bin = make_bin(comm, collective, number)))
-        return HP_OUTCOME_FAILED;
+    if (!bin && !(bin = make_bin(comm, collective, number)))
+        return NULL;
     if (bytes < bin->candidates.bytes.from || bytes > bin->candidates.bytes.to)
         fill(comm, collective, bytes, bin);
-    choice->slot = hp_guard_next(&bin->guard, &choice->is_timed);
-    if (!(bin->candidates.offered & (1u << choice->slot)))
-        choice->slot = HP_SLOT_RULE;
+    return bin;
+}
+
+static hp_outcome_t take_slot(hp_choice_t *choice, unsigned slot)
+{
+    hp_bin_t *bin = choice->bin;
+
+    choice->slot = bin->candidates.offered & (1u << slot) ? slot : HP_SLOT_RULE;
     const hp_candidate_t *candidate = &bin->candidates.slot[choice->slot];
     bin->calls[choice->slot]++;
     choice->algorithm = candidate->algorithm;
     choice->setting = &candidate->setting;
     return candidate->reason;
+}
+
+hp_outcome_t hp_select(hp_comm_t *comm, hp_collective_t collective, uint64_t bytes, hp_choice_t *choice)
+{
+    *choice = (hp_choice_t){.bin = find_bin(comm, collective, bytes)};
+    if (!choice->bin)
+        return HP_OUTCOME_FAILED;
+    return take_slot(choice, hp_guard_next(&choice->bin->guard, &choice->is_timed));
+}
+
+hp_outcome_t hp_select_untimed(hp_comm_t *comm, hp_collective_t collective, uint64_t bytes,
+                               hp_choice_t *choice)
+{
+    *choice = (hp_choice_t){.bin = find_bin(comm, collective, bytes)};
+    if (!choice->bin)
+        return HP_OUTCOME_FAILED;
+    return take_slot(choice, hp_guard_verdict(&choice->bin->guard));
 }
 
 void hp_select_each(const hp_comm_t *comm, hp_bin_fn_t tell, void *context)

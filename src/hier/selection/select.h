@@ -100,6 +100,10 @@ typedef struct {
 /* Counts the call. HP_OUTCOME_TAKEN with *choice, or why not; *choice has a bin then too, or NULL. */
 hp_outcome_t hp_select(hp_comm_t *comm, hp_collective_t collective, uint64_t bytes, hp_choice_t *choice);
 
+/* The same for a call that cannot be timed: it runs as the guard has settled, and as the rules say before it has. */
+hp_outcome_t hp_select_untimed(hp_comm_t *comm, hp_collective_t collective, uint64_t bytes,
+                               hp_choice_t *choice);
+
 /* Before a communicator is set up nothing is known of its nodes. May the call be taken, on whatever nodes its
  * ranks are? HP_OUTCOME_TAKEN (maybe), _HINT, _ONE_NODE or _RULE. one_node: all ranks of the job share a
  * node. knobs: with hints. */

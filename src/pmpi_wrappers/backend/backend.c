@@ -12,9 +12,12 @@
 #include "pmpi_wrappers/backend/comm_state.h"
 #include "pmpi_wrappers/backend/handshake.h"
 #include "pmpi_wrappers/backend/hints.h"
+#include "pmpi_wrappers/backend/host_request.h"
 #include "pmpi_wrappers/backend/job.h"
 #include "pmpi_wrappers/backend/job_selection.h"
 #include "pmpi_wrappers/backend/job_trace.h"
+#include "pmpi_wrappers/backend/nonblocking.h"
+#include "pmpi_wrappers/backend/progress.h"
 #include "pmpi_wrappers/backend/tasks.h"
 
 hp_function_t hp_mpi_calls[HP_MPI_CALL_COUNT];
@@ -26,8 +29,10 @@ static int after_init(void)
         hp_warn("the MPI gives no attribute key: the library is off for this run");
         hp_job.active = false;
     }
-    if (hp_job.active)
+    if (hp_job.active) {
+        hp_progress_init();
         hp_job_trace_start();
+    }
     return hp_job.active;
 }
 
@@ -62,6 +67,7 @@ static void before_finalize(void)
     if (hp_job.knobs.stats && hp_job.rank == 0)
         hp_stats_print(stderr, (unsigned)hp_job.rank);
     hp_comm_state_fini();
+    hp_host_request_close();
     if (hp_job.explains)
         explain();
     hp_job_selection_finish();
@@ -129,7 +135,14 @@ static const hp_backend_t backend = {
                 [HP_WRAPPED_Reduce] = (hp_function_t)hp_mpi_reduce,
                 [HP_WRAPPED_Allreduce] = (hp_function_t)hp_mpi_allreduce,
                 [HP_WRAPPED_Barrier] = (hp_function_t)hp_mpi_barrier,
+                [HP_WRAPPED_Ibcast] = (hp_function_t)hp_mpi_ibcast,
+                [HP_WRAPPED_Ireduce] = (hp_function_t)hp_mpi_ireduce,
+                [HP_WRAPPED_Iallreduce] = (hp_function_t)hp_mpi_iallreduce,
+                [HP_WRAPPED_Ibarrier] = (hp_function_t)hp_mpi_ibarrier,
 #if HP_HAS_LARGE_COUNT
+                [HP_WRAPPED_Ibcast_c] = (hp_function_t)hp_mpi_ibcast_c,
+                [HP_WRAPPED_Ireduce_c] = (hp_function_t)hp_mpi_ireduce_c,
+                [HP_WRAPPED_Iallreduce_c] = (hp_function_t)hp_mpi_iallreduce_c,
                 [HP_WRAPPED_Bcast_c] = (hp_function_t)hp_mpi_bcast_c,
                 [HP_WRAPPED_Reduce_c] = (hp_function_t)hp_mpi_reduce_c,
                 [HP_WRAPPED_Allreduce_c] = (hp_function_t)hp_mpi_allreduce_c,
@@ -147,9 +160,9 @@ static const hp_backend_t backend = {
 };
 
 __attribute__((visibility("default"))) const hp_backend_t *
-hanpmpi_backend_open(const hp_function_t *mpi_calls);
+hanpmpi_backend_open(const hp_function_t *mpi_calls, hp_find_fn_t find);
 __attribute__((visibility("default"))) const hp_backend_t *
-hanpmpi_backend_open(const hp_function_t *mpi_calls)
+hanpmpi_backend_open(const hp_function_t *mpi_calls, hp_find_fn_t find)
 {
     static const char *const names[] = {
 #define HP_MPI_CALL(name) #name,
@@ -165,5 +178,6 @@ hanpmpi_backend_open(const hp_function_t *mpi_calls)
         }
     }
     memcpy(hp_mpi_calls, mpi_calls, sizeof hp_mpi_calls);
+    hp_host_request_open(find);
     return &backend;
 }

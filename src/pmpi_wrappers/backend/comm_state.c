@@ -9,6 +9,7 @@
 #include "pmpi_wrappers/backend/machine.h"
 #include "pmpi_wrappers/backend/node_setup.h"
 #include "pmpi_wrappers/backend/probe.h"
+#include "pmpi_wrappers/backend/progress.h"
 
 /* Lookup: a direct-mapped table in front of the attribute. An entry that belongs to another communicator
  * costs one MPI_Comm_get_attr, nothing more. */
@@ -54,6 +55,7 @@ static void keep_explanation(const hp_comm_state_t *state)
 
 static void release(hp_comm_state_t *state)
 {
+    hp_progress_leave(state);
     keep_explanation(state);
     hp_comm_destroy(state->comm);
     state->comm = NULL;
@@ -137,6 +139,9 @@ static hp_comm_state_t *create(MPI_Comm comm)
     state->hinted = NULL;
     state->private_comm = MPI_COMM_NULL;
     state->comm = NULL;
+    atomic_store_explicit(&state->busy, false, memory_order_relaxed);
+    atomic_store_explicit(&state->nonblocking, 0, memory_order_relaxed);
+    state->is_active = false;
     hp_transport_mpi_init(&state->transport, MPI_COMM_NULL, rank);
     const int code = P(Comm_set_attr)(comm, attribute_key, state);
 
@@ -197,13 +202,21 @@ hp_comm_state_t *hp_comm_state_find(MPI_Comm comm)
     return state;
 }
 
-int hp_comm_state_report(hp_comm_state_t *state, MPI_Comm comm, hp_status_t status)
+int hp_comm_state_code(hp_comm_state_t *state, hp_status_t status)
 {
     int code = status == HP_ERR_NO_MEM ? MPI_ERR_NO_MEM : MPI_ERR_OTHER;
 
-    if (status == HP_ERR_TRANSPORT)
+    if (status == HP_OK)
+        return MPI_SUCCESS;
+    if (status == HP_ERR_TRANSPORT && state->transport.mpi_error != MPI_SUCCESS)
         code = state->transport.mpi_error;
     state->transport.mpi_error = MPI_SUCCESS;
+    return code;
+}
+
+int hp_comm_state_report(hp_comm_state_t *state, MPI_Comm comm, hp_status_t status)
+{
+    const int code = hp_comm_state_code(state, status);
     P(Comm_call_errhandler)(comm, code);
     return code;
 }
@@ -405,8 +418,10 @@ static int set_up_together(hp_comm_state_t *state, MPI_Comm comm, bool *ready)
             made = made &&
                    hp_comm_create((uint32_t)state->rank, (uint32_t)size, needs.table,
                                   hp_comm_state_knobs(state), &state->transport.base, &state->comm) == HP_OK;
-            if (made)
+            if (made) {
                 state->comm->job_knobs = &hp_job.knobs;
+                state->comm->owner = state;
+            }
             code = agree(comm, made, ready);
             if (*ready)
                 code =

@@ -4,11 +4,13 @@
  * set up (table of localities, private duplicate) inside a later collective that may be taken, on all ranks
  * together. It goes when the communicator does, through an attribute's delete callback, or at MPI_Finalize
  * (PITFALLS 20, 21). Threads: find may be called from any thread; set_up by one thread a communicator (MPI's
- * rule for collectives). The memory of a state is never returned to the heap but used for the next one, so
+ * rule for collectives). Whoever starts or moves on collectives of a communicator has locked it: a thread of the
+ * program, one that the MPI below lets move things on, the helper thread. The memory of a state is never returned to the heap but used for the next one, so
  * that a racing lookup of another communicator reads valid memory. Ownership: this file owns all states. */
 #ifndef HP_PMPI_WRAPPERS_BACKEND_COMM_STATE_H
 #define HP_PMPI_WRAPPERS_BACKEND_COMM_STATE_H
 
+#include <sched.h>
 #include <stdatomic.h>
 #include "hier/collective.h"
 #include "hier/comm.h"
@@ -26,6 +28,10 @@ typedef struct hp_comm_state {
     MPI_Comm private_comm;
     hp_transport_mpi_t transport;
     hp_comm_t *comm;
+    _Atomic bool busy;            /* somebody uses comm and transport */
+    _Atomic uint32_t nonblocking; /* collectives in execution, */
+    bool is_active;               /* may have non-blocking collectives in execution: progress.h */
+    struct hp_comm_state *next_active;
     struct hp_comm_state *next, *previous; /* all states in use; next: the unused ones */
 } hp_comm_state_t;
 
@@ -55,7 +61,9 @@ int hp_comm_state_may_communicate(hp_comm_state_t *state, MPI_Comm comm, bool *m
  * handler has run then. */
 int hp_comm_state_set_up(hp_comm_state_t *state, MPI_Comm comm);
 
-/* What went wrong on the engine, to the error handler of the program's communicator. Returns the MPI's code. */
+/* What went wrong on the engine, as a code of the MPI. */
+int hp_comm_state_code(hp_comm_state_t *state, hp_status_t status);
+/* The same, to the error handler of the program's communicator. Returns the MPI's code. */
 int hp_comm_state_report(hp_comm_state_t *state, MPI_Comm comm, hp_status_t status);
 
 /* The knobs that hold on this communicator. */
@@ -63,6 +71,20 @@ const hp_knobs_t *hp_comm_state_knobs(const hp_comm_state_t *state);
 
 /* Replaces the knobs of a communicator (hints); NULL returns it to the job's. */
 hp_status_t hp_comm_state_set_hints(hp_comm_state_t *state, const hp_knobs_t *knobs);
+
+static inline bool hp_comm_state_try_lock(hp_comm_state_t *state)
+{
+    return !atomic_exchange_explicit(&state->busy, true, memory_order_acquire);
+}
+static inline void hp_comm_state_lock(hp_comm_state_t *state)
+{
+    while (!hp_comm_state_try_lock(state)) /* for the microseconds of somebody's poll */
+        sched_yield();
+}
+static inline void hp_comm_state_unlock(hp_comm_state_t *state)
+{
+    atomic_store_explicit(&state->busy, false, memory_order_release);
+}
 
 void hp_comm_state_resources(hanpmpi_resources_t *out);
 

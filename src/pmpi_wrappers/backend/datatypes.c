@@ -432,3 +432,9 @@ bool hp_reduction_describe(MPI_Op op, MPI_Datatype datatype, const hp_type_t *ty
     *commutative = answer != 0;
     return true;
 }
+
+bool hp_op_is_predefined(MPI_Op op)
+{
+    hp_op_t kernel_op;
+    return op != MPI_OP_NULL && accepted_classes(op, &kernel_op) != 0;
+}

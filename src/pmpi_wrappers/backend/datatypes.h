@@ -44,4 +44,7 @@ int hp_datatype_pack(bool pack, void *buffer, int64_t count, const hp_type_t *ty
 bool hp_reduction_describe(MPI_Op op, MPI_Datatype datatype, const hp_type_t *type, bool *commutative,
                            hp_kernel_fn_t *kernel);
 
+/* Is the operation one of the MPI's own, which nobody can free? */
+bool hp_op_is_predefined(MPI_Op op);
+
 #endif

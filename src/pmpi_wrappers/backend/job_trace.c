@@ -167,27 +167,30 @@ void hp_job_trace_start(void)
 
 /* ---- calls ---- */
 
-hp_trace_call_t *hp_job_trace_begin(const hp_comm_state_t *state, const hp_call_t *call,
-                                    const hp_algorithm_t *algorithm, const hp_setting_t *setting)
+void hp_job_trace_begin(hp_comm_t *comm, hp_execution_t *execution, const hp_call_t *call,
+                        const hp_setting_t *setting)
 {
+    const hp_comm_state_t *state = comm->owner;
     hp_trace_call_t *out = hp_trace_begin_call(hp_job_trace);
 
     out->bytes = call->count * call->type.bytes;
     out->segment_bytes = setting->segment_bytes;
     out->comm = state->id;
-    out->sequence = state->comm->sequence;
+    out->sequence = comm->sequence;
     out->root = call->root;
     out->rank = (uint32_t)state->rank;
     out->size = (uint32_t)state->size;
     snprintf(out->collective, sizeof out->collective, "%s", hp_collective_name(call->collective));
-    snprintf(out->algorithm, sizeof out->algorithm, "%s", algorithm->name);
+    snprintf(out->algorithm, sizeof out->algorithm, "%s", execution->algorithm->name);
     out->start_ns = hp_trace_now(hp_job_trace);
-    return out;
+    execution->traced = out;
+    hp_request_record(execution->request, hp_job_trace, out);
 }
 
-void hp_job_trace_end(hp_trace_call_t *call)
+void hp_job_trace_end(hp_execution_t *execution)
 {
-    call->end_ns = hp_trace_now(hp_job_trace);
+    if (execution->traced)
+        execution->traced->end_ns = hp_trace_now(hp_job_trace);
 }
 
 /* ---- finish ---- */

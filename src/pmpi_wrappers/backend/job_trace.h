@@ -11,7 +11,7 @@
 #define HP_PMPI_WRAPPERS_BACKEND_JOB_TRACE_H
 
 #include "event_engine/trace.h"
-#include "hier/collectives/algorithm.h"
+#include "hier/execution.h"
 #include "pmpi_wrappers/backend/comm_state.h"
 
 /* What calls are recorded in; NULL: nothing is to be recorded. */
@@ -21,9 +21,10 @@ extern hp_trace_t *hp_job_trace;
 void hp_job_trace_start(void);
 void hp_job_trace_finish(void);
 
-/* Around a call that is taken. */
-hp_trace_call_t *hp_job_trace_begin(const hp_comm_state_t *state, const hp_call_t *call,
-                                    const hp_algorithm_t *algorithm, const hp_setting_t *setting);
-void hp_job_trace_end(hp_trace_call_t *call);
+/* For execution->on_start: records the call from here on, in execution->traced; comm->owner is its state. */
+void hp_job_trace_begin(hp_comm_t *comm, hp_execution_t *execution, const hp_call_t *call,
+                        const hp_setting_t *setting);
+/* When it is done. */
+void hp_job_trace_end(hp_execution_t *execution);
 
 #endif

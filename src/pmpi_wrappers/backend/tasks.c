@@ -6,6 +6,7 @@
 #include "pmpi_wrappers/backend/comm_state.h"
 #include "pmpi_wrappers/backend/datatypes.h"
 #include "pmpi_wrappers/backend/job.h"
+#include "pmpi_wrappers/backend/progress.h"
 
 /* The communicator's state, set up. NULL: it cannot be. The same on all ranks. */
 static hp_comm_state_t *ready_state(MPI_Comm comm)
@@ -89,15 +90,16 @@ int hp_tasks_run(const void *handle, const char *collective, const void *send, v
     hp_comm_state_t *state = ready_state(comm);
     if (!state || !select_han(state->comm, &call, &setting))
         return -1;
+    hp_comm_state_lock(state);
+    hp_progress_finish(state); /* what is still in execution uses the same memory */
     state->comm->sequence++;
     hp_request_record(state->comm->request, NULL, NULL); /* calls of the program are recorded, not these */
     hp_status_t status = hp_lockstep_prepare(&lockstep, state->comm, &call, &setting, iterations_max);
-    if (status == HP_ERR_ARG)
-        return -1;
-    *iterations = (unsigned)lockstep.iterations;
+    *iterations = status == HP_ERR_ARG ? 0 : (unsigned)lockstep.iterations;
     if (status == HP_OK)
         status = run_iterations(state->comm, &lockstep, iteration_us);
-    if (status != HP_OK)
+    hp_comm_state_unlock(state);
+    if (status != HP_OK && status != HP_ERR_ARG)
         hp_comm_state_report(state, comm,
                              status); /* an error of the program's communicator, as in a collective */
     return status == HP_OK ? 0 : -1;

@@ -63,6 +63,11 @@ static const char *const wrapped_names[HP_WRAPPED_COUNT] = {
 
 /* ---- MPI_Init and MPI_Finalize ---- */
 
+static hp_function_t find(const char *symbol)
+{
+    return hp_host_mpi_function(&host, symbol);
+}
+
 static void start_backend(void)
 {
     hp_function_t calls[HP_MPI_CALL_COUNT] = {
@@ -72,7 +77,7 @@ static void start_backend(void)
     };
     if (hp_front.backend || !hp_start_is_enabled())
         return;
-    const hp_backend_t *found = hp_start_open_backend(&host, calls);
+    const hp_backend_t *found = hp_start_open_backend(&host, calls, find);
     if (!found)
         return;
     for (unsigned i = 0; i < HP_WRAPPED_COUNT; i++) {
@@ -141,6 +146,24 @@ static int small_Allreduce_c(PARAMETERS_6)
     return PMPI_Allreduce(a, b, c, d, e, f);
 }
 
+static int small_Ibcast_c(PARAMETERS_6)
+{
+    check_fits("MPI_Ibcast_c", b);
+    return PMPI_Ibcast(a, b, c, d, e, f);
+}
+
+static int small_Ireduce_c(PARAMETERS_8)
+{
+    check_fits("MPI_Ireduce_c", c);
+    return PMPI_Ireduce(a, b, c, d, e, f, g, h);
+}
+
+static int small_Iallreduce_c(PARAMETERS_7)
+{
+    check_fits("MPI_Iallreduce_c", c);
+    return PMPI_Iallreduce(a, b, c, d, e, f, g);
+}
+
 static void replace_missing(hp_wrapped_t which, hp_function_t replacement)
 {
     if (!pmpi_targets[which])
@@ -168,6 +191,9 @@ static void bootstrap(void)
         replace_missing(HP_WRAPPED_Bcast_c, (hp_function_t)small_Bcast_c);
         replace_missing(HP_WRAPPED_Reduce_c, (hp_function_t)small_Reduce_c);
         replace_missing(HP_WRAPPED_Allreduce_c, (hp_function_t)small_Allreduce_c);
+        replace_missing(HP_WRAPPED_Ibcast_c, (hp_function_t)small_Ibcast_c);
+        replace_missing(HP_WRAPPED_Ireduce_c, (hp_function_t)small_Ireduce_c);
+        replace_missing(HP_WRAPPED_Iallreduce_c, (hp_function_t)small_Iallreduce_c);
         pmpi_targets[HP_WRAPPED_Init] = (hp_function_t)front_Init;
         pmpi_targets[HP_WRAPPED_Init_thread] = (hp_function_t)front_Init_thread;
         pmpi_targets[HP_WRAPPED_Finalize] = (hp_function_t)front_Finalize;

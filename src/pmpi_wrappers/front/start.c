@@ -87,7 +87,8 @@ static void warn_no_backend(const hp_host_mpi_t *host, const char *directory, co
         host->abi ? host->abi : "an unknown ABI", host->path, directory, installed, reason);
 }
 
-const hp_backend_t *hp_start_open_backend(const hp_host_mpi_t *host, const hp_function_t *mpi_calls)
+const hp_backend_t *hp_start_open_backend(const hp_host_mpi_t *host, const hp_function_t *mpi_calls,
+                                          hp_find_fn_t find)
 {
     char directory[PATH_MAX], file[PATH_MAX + 64];
 
@@ -108,7 +109,7 @@ const hp_backend_t *hp_start_open_backend(const hp_host_mpi_t *host, const hp_fu
     }
     hp_backend_open_fn_t open_backend =
         (hp_backend_open_fn_t)(uintptr_t)dlsym(handle, HP_BACKEND_OPEN_SYMBOL);
-    const hp_backend_t *backend = open_backend ? open_backend(mpi_calls) : NULL;
+    const hp_backend_t *backend = open_backend ? open_backend(mpi_calls, find) : NULL;
     if (!backend || strcmp(backend->version, HANPMPI_VERSION) != 0) {
         warn_no_backend(host, directory, "the one found does not fit: install the library again");
         return NULL;

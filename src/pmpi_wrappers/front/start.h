@@ -11,7 +11,8 @@ bool hp_start_is_enabled(void);
 
 /* Loads the backend for the host's ABI from hanpmpi/ beside this library. NULL after one warning that names
  * what was detected and what is installed. */
-const hp_backend_t *hp_start_open_backend(const hp_host_mpi_t *host, const hp_function_t *mpi_calls);
+const hp_backend_t *hp_start_open_backend(const hp_host_mpi_t *host, const hp_function_t *mpi_calls,
+                                          hp_find_fn_t find);
 
 /* Did an MPI launcher start this process as a rank? */
 bool hp_start_is_rank(void);

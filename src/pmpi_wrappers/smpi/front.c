@@ -7,7 +7,7 @@
  * Threads: a rank is a coroutine; all ranks share one thread. Ownership: static. */
 #include "pmpi_wrappers/front/exports.h"
 
-const hp_backend_t *hanpmpi_backend_open(const hp_function_t *mpi_calls);
+const hp_backend_t *hanpmpi_backend_open(const hp_function_t *mpi_calls, hp_find_fn_t find);
 
 #define HP_MPI_CALL(name)           __attribute__((weak)) void PMPI_##name(void);
 #define HP_WRAPPED(name, arguments) HP_MPI_CALL(name)
@@ -34,6 +34,13 @@ static hp_function_t targets[HP_WRAPPED_COUNT] = {
 #include "pmpi_wrappers/wrapped.def"
 #undef HP_WRAPPED
 
+/* SMPI has nothing beside the standard that we use. */
+static hp_function_t find(const char *symbol)
+{
+    (void)symbol;
+    return NULL;
+}
+
 static void start_backend(void)
 {
     static const hp_function_t calls[HP_MPI_CALL_COUNT] = {
@@ -41,7 +48,7 @@ static void start_backend(void)
 #include "pmpi_wrappers/mpi_calls.def"
 #undef HP_MPI_CALL
     };
-    const hp_backend_t *backend = hanpmpi_backend_open(calls);
+    const hp_backend_t *backend = hanpmpi_backend_open(calls, find);
     if (!backend)
         return;
     for (unsigned i = 0; i < HP_WRAPPED_COUNT; i++)

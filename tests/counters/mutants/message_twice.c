@@ -32,7 +32,7 @@ hp_task_t *__wrap_hp_tree_emit_down(hp_segment_t *segment, const hp_tree_lanes_t
                                     size_t count, hp_task_t *before)
 {
     hp_task_t *recv = __real_hp_tree_emit_down(segment, lanes, address, count, before);
-    if (armed && lanes->parent < 0 && lanes->neighbors->child_count)
+    if (armed && lanes->parent < 0 && lanes->child_count)
         hp_emit_after(hp_emit_send(segment, lanes->children[0], hp_at(address), count), before);
     armed = false;
     return recv;

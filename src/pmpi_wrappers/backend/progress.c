@@ -1,0 +1,92 @@
+#include "pmpi_wrappers/backend/progress.h"
+
+#include <pthread.h>
+#include "hier/execution.h"
+
+_Atomic uint32_t hp_in_flight;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the list, and is held during a poll */
+static hp_comm_state_t *active;
+
+bool hp_progress_poll(void)
+{
+    bool moved = false;
+
+    if (!hp_progress_is_due() || pthread_mutex_trylock(&lock) != 0)
+        return false;
+    for (hp_comm_state_t **place = &active; *place;) {
+        hp_comm_state_t *state = *place;
+        if (!atomic_load_explicit(&state->nonblocking, memory_order_relaxed)) {
+            *place = state->next_active;
+            state->is_active = false;
+            continue;
+        }
+        if (hp_comm_state_try_lock(state)) {
+            moved |= hp_executions_progress(state->comm);
+            hp_comm_state_unlock(state);
+        }
+        place = &state->next_active;
+    }
+    pthread_mutex_unlock(&lock);
+    return moved;
+}
+
+void hp_progress_begin(hp_comm_state_t *state)
+{
+    pthread_mutex_lock(&lock);
+    atomic_fetch_add_explicit(&state->nonblocking, 1, memory_order_relaxed);
+    if (!state->is_active) {
+        state->is_active = true;
+        state->next_active = active;
+        active = state;
+    }
+    pthread_mutex_unlock(&lock);
+    atomic_fetch_add_explicit(&hp_in_flight, 1, memory_order_relaxed);
+}
+
+void hp_progress_end(hp_comm_state_t *state)
+{
+    atomic_fetch_sub_explicit(&state->nonblocking, 1, memory_order_relaxed);
+    atomic_fetch_sub_explicit(&hp_in_flight, 1, memory_order_relaxed);
+}
+
+void hp_progress_finish(hp_comm_state_t *state)
+{
+    hp_comm_wait_t wait = {0};
+
+    while (hp_executions_any(state->comm)) {
+        if (hp_executions_progress(state->comm) || hp_progress_poll())
+            hp_comm_busy(&wait);
+        else
+            hp_comm_idle(state->comm, &wait, NULL);
+    }
+}
+
+void hp_progress_leave(hp_comm_state_t *state)
+{
+    if (!state->comm)
+        return;
+    hp_comm_state_lock(state);
+    hp_progress_finish(state);
+    hp_comm_state_unlock(state);
+    pthread_mutex_lock(&lock);
+    hp_comm_state_t **place = &active;
+    while (*place && *place != state)
+        place = &(*place)->next_active;
+    if (*place)
+        *place = state->next_active;
+    state->is_active = false;
+    pthread_mutex_unlock(&lock);
+}
+
+/* For who waits for a blocking collective. */
+static bool elsewhere(hp_comm_t *comm)
+{
+    (void)comm;
+    return hp_progress_poll();
+}
+
+void hp_progress_init(void)
+{
+    hp_execution_elsewhere = elsewhere;
+}

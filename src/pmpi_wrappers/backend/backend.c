@@ -22,6 +22,14 @@
 
 hp_function_t hp_mpi_calls[HP_MPI_CALL_COUNT];
 
+/* A program without blocking collectives would never have its communicator set up. */
+static void set_world_up(void)
+{
+    hp_comm_state_t *state = hp_comm_state_find(MPI_COMM_WORLD);
+    if (state && state->always == HP_OUTCOME_TAKEN)
+        hp_comm_state_set_up(state, MPI_COMM_WORLD);
+}
+
 static int after_init(void)
 {
     hp_job_start();
@@ -32,6 +40,8 @@ static int after_init(void)
     if (hp_job.active) {
         hp_progress_init();
         hp_job_trace_start();
+        if (hp_job.knobs.setup_calls == 0 && hp_job.size > 1)
+            set_world_up();
     }
     return hp_job.active;
 }

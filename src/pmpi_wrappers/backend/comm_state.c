@@ -55,7 +55,7 @@ static void keep_explanation(const hp_comm_state_t *state)
 
 static void release(hp_comm_state_t *state)
 {
-    hp_progress_leave(state);
+    hp_progress_leave(state); /* long done where the program itself frees the communicator */
     keep_explanation(state);
     hp_comm_destroy(state->comm);
     state->comm = NULL;
@@ -109,6 +109,7 @@ void hp_comm_state_fini(void)
         oldest = oldest->next;
     while (oldest) {
         hp_comm_state_t *newer = oldest->previous;
+        hp_progress_leave(oldest);
         P(Comm_delete_attr)(HP_UNHANDLE(MPI_Comm, oldest->key), attribute_key);
         oldest = newer;
     }
@@ -141,7 +142,7 @@ static hp_comm_state_t *create(MPI_Comm comm)
     state->comm = NULL;
     atomic_store_explicit(&state->busy, false, memory_order_relaxed);
     atomic_store_explicit(&state->nonblocking, 0, memory_order_relaxed);
-    state->is_active = false;
+    atomic_store_explicit(&state->is_active, false, memory_order_relaxed);
     hp_transport_mpi_init(&state->transport, MPI_COMM_NULL, rank);
     const int code = P(Comm_set_attr)(comm, attribute_key, state);
 
@@ -168,12 +169,15 @@ void hp_comm_state_forget(const MPI_Comm *comm)
         return;
     const hp_handle_t key = HP_HANDLE(*comm);
     pthread_mutex_lock(&lock);
-    const hp_comm_state_t *state = states;
+    hp_comm_state_t *state = states;
     while (state && state->key != key)
         state = state->next;
     pthread_mutex_unlock(&lock);
-    if (state)
+    if (state) {
+        /* Not in the callback: the MPI may hold a lock there that others need who hold ours. */
+        hp_progress_leave(state);
         P(Comm_delete_attr)(*comm, attribute_key);
+    }
     dying = key;
 }
 
@@ -237,8 +241,12 @@ hp_status_t hp_comm_state_set_hints(hp_comm_state_t *state, const hp_knobs_t *kn
         state->hinted = NULL;
     }
     keep_explanation(state);
-    if (state->comm)
+    if (state->comm) { /* what is queued was decided by the old ones, on all ranks */
+        hp_comm_state_lock(state);
+        hp_progress_finish(state);
         hp_comm_set_knobs(state->comm, hp_comm_state_knobs(state));
+        hp_comm_state_unlock(state);
+    }
     return HP_OK;
 }
 

@@ -30,7 +30,7 @@ typedef struct hp_comm_state {
     hp_comm_t *comm;
     _Atomic bool busy;            /* somebody uses comm and transport */
     _Atomic uint32_t nonblocking; /* collectives in execution, */
-    bool is_active;               /* may have non-blocking collectives in execution: progress.h */
+    _Atomic bool is_active;       /* may have non-blocking collectives in execution: progress.h */
     struct hp_comm_state *next_active;
     struct hp_comm_state *next, *previous; /* all states in use; next: the unused ones */
 } hp_comm_state_t;

@@ -64,7 +64,7 @@ void hp_progress_finish(hp_comm_state_t *state)
 
 void hp_progress_leave(hp_comm_state_t *state)
 {
-    if (!state->comm)
+    if (!state->comm || !atomic_load_explicit(&state->is_active, memory_order_relaxed))
         return;
     hp_comm_state_lock(state);
     hp_progress_finish(state);

@@ -3,8 +3,9 @@
  *
  * The parts: options (what is asked for) · job (ranks, nodes, the communicators of both sides) · values (data
  * and what must come out of it) · collectives (the table of what can be measured) · arrival (patterns) ·
- * measure (one case, both sides in turns) · limits (what the machine can do) · output (table, CSV, JSON).
- * measure and what is below it know nothing of options and output, so that other programs can use them. */
+ * calls (a case's calls, one by one) · times (of all ranks) · repeat (how often) · measure (one case, both sides in
+ * turns) · limits (what the machine can do) · output (table, CSV, JSON). measure and what is below it know nothing of
+ * options and output, so that other programs can use them. */
 #include <string.h>
 #include <unistd.h>
 

@@ -85,6 +85,35 @@ def against_size(document, directory, name, title, caption):
     return finish(figure, with_most, directory, name, title, caption)
 
 
+def overlap(documents, directory, name, title, caption):
+    """documents: {title: JSON of hanpmpi_bench --overlap}, a panel each; overlap by the formula of IMB."""
+    figure, axes = plt.subplots((len(documents) + 1) // 2, 2, figsize=(12, 3.4 * ((len(documents) + 1) // 2) + 1), squeeze=False)
+    panels = axes.flatten()
+    for plot, (where, document) in zip(panels, documents.items()):
+        cases = [(row, number) for _, rows in columns(document["rows"]) for row in rows for number in range(len(row["overlap"]["host"]["with_tests"]))]
+        names = [f"I{row['collective']}\n{bytes_text(row['bytes'])}\n{row['overlap']['host']['with_tests'][number]['tests']} tests" for row, number in cases]
+        for shift, side, color, label in ((-0.2, "library", OURS, "hanpmpi"), (0.2, "host", HOST, "MPI's own")):
+            if side not in cases[0][0]["overlap"]:
+                continue
+            found = [row["overlap"][side]["with_tests"][number] for row, number in cases]
+            # The median of the repetitions' overlaps need not be the overlap of the medians, which the bar shows.
+            low = [min(one["repetitions_imb"]["q1"], one["overlap_imb"]) for one in found]
+            high = [max(one["repetitions_imb"]["q3"], one["overlap_imb"]) for one in found]
+            places = [place + shift for place in range(len(cases))]
+            plot.bar(places, [one["overlap_imb"] for one in found], 0.38, color=color, label=label)
+            plot.vlines(places, low, high, color=BOUND, linewidth=1)
+        plot.set_title(where, fontsize=10)
+        plot.set_xticks(range(len(cases)))
+        plot.set_xticklabels(names, fontsize=7)
+        plot.set_ylim(0, 105)
+        plot.set_ylabel("overlap (%)")
+        plot.grid(alpha=0.25, axis="y")
+    for plot in panels[len(documents):]:
+        plot.set_visible(False)
+    with_most = max(panels, key=lambda plot: len(plot.get_legend_handles_labels()[1]))
+    return finish(figure, with_most, directory, name, title, caption)
+
+
 def simulated_against_size(cells, directory, name, title, caption):
     """cells: {collective: {bytes: {"ours": us, "taken": bool, "selectors": {name: us}, "best": us or None}}}"""
     names = [collective for collective in TITLES if collective in cells]

@@ -142,6 +142,57 @@ def section_forced(directory):
             "| collective | size | library | own choice | best forced | ratio |", "|---|---|---|---|---|---|", *rows, ""]
 
 
+def overlap_lines(document):
+    """A line for each collective, size and number of tests."""
+    for collective, rows in columns(document["rows"]):
+        for row in rows:
+            names = [name for name in ("library", "host") if name in row["overlap"]]
+            for number, with_tests in enumerate(row["overlap"]["host"]["with_tests"]):
+                cells = {name: " | " * 3 for name in ("library", "host")}
+                for name in names:
+                    side = row["overlap"][name]
+                    now = side["with_tests"][number]
+                    quartiles = now["repetitions_imb"]
+                    cells[name] = (f"{row[name]['t_max_us']['median']:,.0f} | {side['t_pure_us']['median']:,.0f} ({side['pure_by_blocking']:.2f}) | "
+                                   f"{now['t_both_us']['median']:,.0f} | {now['overlap_imb']:.0f} ({quartiles['q1']:.0f} to {quartiles['q3']:.0f}), "
+                                   f"{now['overlap_osu']:.0f}")
+                ratio, taken = "", ""
+                if "library" in names:
+                    ours = row["overlap"]["library"]["with_tests"][number]
+                    ratio = f"{with_tests['t_both_us']['median'] / ours['t_both_us']['median']:.2f}"
+                    share = row["overlap"]["taken"]
+                    taken = "yes" if share == 1 else f"{100 * share:.0f}%" if share else f"no: {row['overlap']['passed_because']}"
+                yield (f"| I{TITLES[collective].lower()} | {bytes_text(row['bytes'])} | {with_tests['tests']} | {cells['library']} | {cells['host']} "
+                       f"| {ratio} | {taken} |")
+
+
+OVERLAP_TITLES = {"calls": "progress in MPI calls", "thread": "HANPMPI_PROGRESS=thread", "alone": "the MPI without the library"}
+
+
+def section_overlap(directory):
+    lines, shown = [], {}
+    for name in sorted(os.listdir(directory)):
+        document = load(directory, name[:-5]) if name.startswith("nonblocking_") and name.endswith(".json") else None
+        if not document:
+            continue
+        title = f"{len(document['nodes'])} hosts, {OVERLAP_TITLES[name[:-5].rsplit('_', 1)[1]]}"
+        shown[title] = document
+        lines += [f"### {title[0].upper() + title[1:]}", "", setup_of(document), "", command_of(document), "",
+                  "| collective | size | tests | library: blocking | pure (by blocking) | both | overlap: IMB (quartiles), OSU "
+                  "| MPI's own: blocking | pure (by blocking) | both | overlap | ratio of both | taken |", "|---|---|---|" + "---|" * 10,
+                  *overlap_lines(document), ""]
+    if not lines:
+        return []
+    document = next(iter(shown.values()))
+    caption = (f"Measured: virtual hosts at 1 Gbit/s with one rank each; {mpi_of(document)}; {machine_of(document)}; {document['ended'][:10]}. "
+               "Bars: of the medians; lines: quartiles. Step overlap of tests/bench/reproduce.")
+    path = pictures.overlap(shown, directory, "nonblocking_overlap", "Overlap of non-blocking collectives with a computation of their own length", caption)
+    return ["## Overlap with computation", "", "blocking: MPI_Bcast; pure: MPI_Ibcast, MPI_Wait; both: MPI_Ibcast, a computation as long as pure with so many calls of "
+            "MPI_Test, MPI_Wait. Overlap in percent, by IMB-NBC and by the OSU benchmarks (`man hanpmpi_bench`). The MPI's own calls are in the same "
+            "process: what makes the MPI go on for the library does so for them, while it has something to do.", "",
+            *picture(path, "overlap of non-blocking collectives"), *lines]
+
+
 def section_node(directory):
     lines = []
     for mpi in ("openmpi", "mpich"):
@@ -314,7 +365,7 @@ def section_tuning(directory):
     return lines
 
 
-SECTIONS = [section_cluster, section_never_slower, section_tuning, section_layouts, section_arrival, section_forced, section_node, section_simulated, section_noise]
+SECTIONS = [section_cluster, section_never_slower, section_tuning, section_layouts, section_arrival, section_forced, section_overlap, section_node, section_simulated, section_noise]
 
 
 def write(directory, text):

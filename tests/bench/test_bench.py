@@ -56,9 +56,12 @@ class Bench:
         check(document["ranks"] == ranks == sum(node["ranks"] for node in document["nodes"]), document["nodes"])
         check(document["command"][1:len(options) + 1] == options, document["command"])
         check((document["library"] is not None) == library, document["library"])
-        check(len(re.findall(r"^ +\d", done.stdout, re.M)) == len(document["rows"]), done.stdout)
+        lines = sum(len(row["overlap"]["host"]["with_tests"]) if "overlap" in row else 1 for row in document["rows"])
+        check(len(re.findall(r"^ +\d", done.stdout, re.M)) == lines, done.stdout)
         for row in document["rows"]:
             check_row(row, ranks, library)
+            if "overlap" in row:
+                check_overlap(row, library)
         return document
 
 
@@ -83,6 +86,43 @@ def check_row(row, ranks, library):
         pairs = [h / l for h, l in zip(row["host"]["raw_t_max_us"], row["library"]["raw_t_max_us"])]
         check(near(statistics.median(pairs), row["pair_ratios"]["median"]), row["pair_ratios"])
         check((row["taken"] == 1) == (row["passed_because"] is None), row["taken"], row["passed_because"])
+
+
+def check_quantiles(q, raw):
+    check(0 <= q["min"] <= q["q1"] <= q["median"] <= q["q3"] <= q["max"] and near(statistics.median(raw), q["median"]), q, raw)
+
+
+def imb(pure, compute, both):
+    return min(100, max(0, 100 * (pure + compute - both) / min(pure, compute)))
+
+
+def osu(pure, compute, both):
+    return min(100, max(0, 100 * (1 - (both - compute) / pure)))
+
+
+def check_overlap(row, library):
+    """What holds of any times: the formulas are of the medians, the spreads of the repetitions."""
+    overlap = row["overlap"]
+    check(("library" in overlap) == ("taken" in overlap) == ("pure_ratio" in overlap) == library, overlap.keys())
+    for name in ("host", "library") if library else ("host",):
+        side = overlap[name]
+        pure, compute = side["t_pure_us"]["median"], side["t_compute_us"]["median"]
+        check_quantiles(side["t_pure_us"], side["raw_t_pure_us"])
+        check_quantiles(side["t_compute_us"], side["raw_t_compute_us"])
+        check(near(side["pure_by_blocking"], pure / row[name]["t_max_us"]["median"]), side["pure_by_blocking"])
+        check(side["t_compute_us"]["min"] > 0, side["t_compute_us"])
+        for with_tests in side["with_tests"]:
+            raw = list(zip(side["raw_t_pure_us"], side["raw_t_compute_us"], with_tests["raw_t_both_us"]))
+            check(len(raw) == row["repetitions"] == len(with_tests["raw_t_both_us"]), "repetitions")
+            check_quantiles(with_tests["t_both_us"], with_tests["raw_t_both_us"])
+            for key, formula in (("imb", imb), ("osu", osu)):
+                # A hundredth of a percent: times are written with nine digits.
+                check(abs(with_tests["overlap_" + key] - formula(pure, compute, with_tests["t_both_us"]["median"])) < 0.01, key, with_tests)
+                check(abs(with_tests["repetitions_" + key]["median"] - statistics.median(formula(*times) for times in raw)) < 0.01, key, with_tests)
+    if library:
+        host, ours = overlap["host"]["t_pure_us"]["median"], overlap["library"]["t_pure_us"]["median"]
+        check(near(overlap["pure_ratio"], host / ours), overlap["pure_ratio"])
+        check(0 <= overlap["taken"] <= 1 and (overlap["taken"] == 1) == (overlap["passed_because"] is None), overlap["taken"], overlap["passed_because"])
 
 
 def host_only(bench):
@@ -163,13 +203,17 @@ def types(bench):
 
 def bad_options(bench):
     cases = [(2, ["--root", "2"], "0 to 1"), (0, ["--bytes", "9"], "multiples of the 8 bytes"),
-             (0, ["--bytes", "8", "--buffers", "cold", "--cold-bytes", "900000G"], "take smaller sizes")]
+             (0, ["--bytes", "8", "--buffers", "cold", "--cold-bytes", "900000G"], "take smaller sizes"),
+             (0, ["--tests", "0,5"], "give --overlap too"), (0, ["--overlap", "--tests", "0,-1"], "--tests -1: accepted is a list of at most 8"),
+             (0, ["--overlap", "--arrival", "none,late"], "--arrival none only")]
     if bench.args.all_bad_options:
         cases += [(0, words, said) for words, said in (
             (["--root", "1"], "0 to 0"), (["--collective", "scatter"], "bcast, reduce, allreduce"), (["--op", "band"], "MPI_SUM"),
             (["--datatype", "real"], "MPI_DOUBLE"), (["--buffers", "hot"], "warm, cold"), (["--repeat", "0"], "1 to"),
             (["--seconds", "-1"], "0.001"), (["--hint", "key=1"], "KEY=VALUE"), (["--hint", "hanpmpi"], "KEY=VALUE"), (["--skew", "x"], "0.001"), (["--arrival", "early"], "ascending"),
             (["--json", "-", "--csv", "-"], "--json -"), (["--raw"], "--json FILE"), (["--bytes", ""], "--bytes"), (["word"], "options only"),
+            (["--compute", "2"], "give --overlap too"), (["--overlap", "--compute", "0"], "0.01 to 100"), (["--overlap", "--tests", ","], "at least one"),
+            (["--overlap", "--tests", "1,2,3,4,5,6,7,8,9"], "at most 8"), (["--overlap", "--tests", "x"], "0 to"), (["--overlap", "--arrival", "late"], "--arrival none only"),
             (["--warmup", "x"], "1 to"), (["--factor", "1"], "1.01"), (["--seed", "-1"], "--seed"), (["--cold-bytes", "0"], "--cold-bytes"),
             (["--bytes", "8:4"], "MIN <= MAX"), (["--nothing"], "--nothing"), (["--json", "/no/such/folder/x"], "/no/such/folder/x"))]
     for ranks, options, said in cases:
@@ -192,6 +236,49 @@ def wrong_result(bench):
         check(done.returncode != 0, "a wrong result went unnoticed", done.stdout)
         check(re.search(r"wrong result: bcast of 4096 bytes of MPI_DOUBLE on rank 1, .*, %s: element 256 " % side, done.stderr),
               side, done.returncode, done.stderr)
+
+
+def nonblocking(bench):
+    """--overlap: every collective and buffer, with the library and without; table, JSON and CSV tell the same."""
+    options = ["--overlap", "--bytes", "0,20000", "--tests", "0,1,100", "--compute", "1.5", "--root", "rotate", "--warmup", "3", "--repeat", "4"]
+    for library in (False, True):
+        document = bench.document(3, options, library)
+        check([row["collective"] for row in document["rows"]] == [name for name in ("bcast", "reduce", "allreduce") for _ in range(2)] + ["barrier"], "rows")
+        for row in document["rows"]:
+            check(row["repetitions"] == 4 and row["overlap"]["compute_factor"] == 1.5, row)
+            check([one["tests"] for one in row["overlap"]["host"]["with_tests"]] == [0, 1, 100], row["overlap"])
+        check(("pure   both taken" in bench.table) == library and "computation of 1.5 times" in bench.table and "arrival" not in bench.table, bench.table)
+    bench.document(2, ["--overlap", "--bytes", "1K", "--buffers", "both", "--cold-bytes", "1M", "--datatype", "vector", "--op", "product"] + QUICK)
+    for library in (False, True):
+        done = bench.start(2, ["--overlap", "--bytes", "8,64", "--csv", "-", "--tests", "3,0"] + QUICK, [bench.args.library] if library else [],
+                           {"HANPMPI_TOPOLOGY": TOPOLOGY[2], "HANPMPI_CACHE": "off"} if library else {})
+        check(done.returncode == 0, done.stdout, done.stderr)
+        rows = list(csv.DictReader(io.StringIO(done.stdout), strict=True))
+        check([(row["bytes"], row["tests"]) for row in rows] == 3 * [("8", "3"), ("8", "0"), ("64", "3"), ("64", "0")] + [("0", "3"), ("0", "0")], done.stdout)
+        for row in rows:
+            check(None not in row and None not in row.values(), "fields and head differ", row)
+            check(("both_ratio" in row) == library and float(row["host_t_both_us"]) > 0, row)
+            check(0 <= float(row["host_overlap_imb"]) <= 100 and 0 <= float(row["host_overlap_osu"]) <= 100, row)
+
+
+def known_overlap(bench):
+    """An MPI_Ibcast that overlaps from the first MPI_Test on, under a clock that other processes cannot disturb (slow_start.c)."""
+    options = ["--overlap", "--collective", "bcast", "--bytes", "8", "--tests", "0,20", "--repeat", "7"]
+    settings = {"SLOW_START_US": "60000"}
+    with tempfile.TemporaryDirectory() as folder:
+        name = os.path.join(folder, "out.json")
+        done = bench.start(2, options + ["--json", name], [bench.args.slow_start], settings)
+        check(done.returncode == 0, done.stdout, done.stderr)
+        with open(name) as file:
+            side = json.load(file)["rows"][0]["overlap"]["host"]
+    check(side["t_pure_us"]["min"] >= 60000, side["t_pure_us"])
+    # 0 and 95 in theory; a processor's speed may change by some between the computation alone and the one with the transfer.
+    without, with_tests = side["with_tests"]
+    check(without["overlap_imb"] < 40 and without["overlap_osu"] < 40, "without tests", side)
+    check(with_tests["overlap_imb"] > 60 and with_tests["overlap_osu"] > 60, "with tests", side)
+    # Results of non-blocking calls are validated too: the blocking ones are right.
+    done = bench.start(2, options, [bench.args.slow_start], {**settings, "SLOW_START_CORRUPT": "1"})
+    check(done.returncode != 0 and re.search(r"wrong result: bcast of 8 bytes .* on rank 1, .*: element 0 ", done.stderr), done.stdout, done.stderr)
 
 
 def install(bench):
@@ -234,7 +321,7 @@ def man_page(bench):
 
 
 CASES = {"host_only": host_only, "taken": taken, "passed": passed, "arrival": arrival, "csv": csv_rows, "buffers": buffers,
-         "types": types, "bad_options": bad_options, "wrong_result": wrong_result, "install": install, "man_page": man_page}
+         "types": types, "bad_options": bad_options, "wrong_result": wrong_result, "nonblocking": nonblocking, "known_overlap": known_overlap, "install": install, "man_page": man_page}
 
 
 def main():
@@ -245,6 +332,7 @@ def main():
     parser.add_argument("--run", default="mpirun", help="the launcher and its options")
     parser.add_argument("--helper", default="", help="preloaded into every rank")
     parser.add_argument("--corrupt", help="corrupt.so of that MPI")
+    parser.add_argument("--slow-start", help="slow_start.so of that MPI")
     parser.add_argument("--build", help="build folder, for install")
     parser.add_argument("--launcher", action="append", default=[], metavar="MPI=LAUNCHER", help="for install")
     parser.add_argument("--all-bad-options", action="store_true", help="every bad option, not only some")

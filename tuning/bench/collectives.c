@@ -28,6 +28,15 @@ static int run_bcast(const bench_call_t *c)
     return MPI_Bcast(c->recv, (int)c->count, c->values->type->type, c->root, c->comm);
 }
 
+static int start_bcast(const bench_call_t *c, MPI_Request *request)
+{
+#if MPI_VERSION >= 4
+    if (c->count > INT_MAX)
+        return MPI_Ibcast_c(c->recv, (MPI_Count)c->count, c->values->type->type, c->root, c->comm, request);
+#endif
+    return MPI_Ibcast(c->recv, (int)c->count, c->values->type->type, c->root, c->comm, request);
+}
+
 static void poison(const bench_call_t *c)
 {
     memset(c->recv, BENCH_POISON, c->count * c->values->type->extent);
@@ -92,6 +101,17 @@ static int run_reduce(const bench_call_t *c)
     return MPI_Reduce(c->send, c->recv, (int)c->count, c->values->type->type, c->op->op, c->root, c->comm);
 }
 
+static int start_reduce(const bench_call_t *c, MPI_Request *request)
+{
+#if MPI_VERSION >= 4
+    if (c->count > INT_MAX)
+        return MPI_Ireduce_c(c->send, c->recv, (MPI_Count)c->count, c->values->type->type, c->op->op, c->root,
+                             c->comm, request);
+#endif
+    return MPI_Ireduce(c->send, c->recv, (int)c->count, c->values->type->type, c->op->op, c->root, c->comm,
+                       request);
+}
+
 static const char *validate_reduce(const bench_call_t *c, size_t *element)
 {
     if (c->rank == c->root) {
@@ -117,6 +137,17 @@ static int run_allreduce(const bench_call_t *c)
                                c->comm);
 #endif
     return MPI_Allreduce(c->send, c->recv, (int)c->count, c->values->type->type, c->op->op, c->comm);
+}
+
+static int start_allreduce(const bench_call_t *c, MPI_Request *request)
+{
+#if MPI_VERSION >= 4
+    if (c->count > INT_MAX)
+        return MPI_Iallreduce_c(c->send, c->recv, (MPI_Count)c->count, c->values->type->type, c->op->op,
+                                c->comm, request);
+#endif
+    return MPI_Iallreduce(c->send, c->recv, (int)c->count, c->values->type->type, c->op->op, c->comm,
+                          request);
 }
 
 static const char *validate_allreduce(const bench_call_t *c, size_t *element)
@@ -148,6 +179,11 @@ static int run_barrier(const bench_call_t *c)
     return MPI_Barrier(c->comm);
 }
 
+static int start_barrier(const bench_call_t *c, MPI_Request *request)
+{
+    return MPI_Ibarrier(c->comm, request);
+}
+
 static void fill_nothing(const bench_call_t *c)
 {
     (void)c;
@@ -168,14 +204,14 @@ static double no_bytes(double bytes, int count)
 }
 
 static const bench_collective_t collectives[] = {
-    {"bcast", HANPMPI_HINT_BCAST, "tree", true, false, false, run_bcast, fill_bcast, validate_bcast, message,
-     copies_to_the_others, one},
-    {"reduce", HANPMPI_HINT_REDUCE, "tree", true, true, false, run_reduce, fill_reduction, validate_reduce,
-     message, contributions_and_result, one},
-    {"allreduce", HANPMPI_HINT_ALLREDUCE, "tree", false, true, false, run_allreduce, fill_reduction,
-     validate_allreduce, shares_twice, contributions_and_results, ring_twice},
-    {"barrier", HANPMPI_HINT_BARRIER, "han", false, false, true, run_barrier, fill_nothing, validate_nothing,
-     no_bytes, no_bytes, one},
+    {"bcast", HANPMPI_HINT_BCAST, "tree", true, false, false, run_bcast, start_bcast, fill_bcast,
+     validate_bcast, message, copies_to_the_others, one},
+    {"reduce", HANPMPI_HINT_REDUCE, "tree", true, true, false, run_reduce, start_reduce, fill_reduction,
+     validate_reduce, message, contributions_and_result, one},
+    {"allreduce", HANPMPI_HINT_ALLREDUCE, "tree", false, true, false, run_allreduce, start_allreduce,
+     fill_reduction, validate_allreduce, shares_twice, contributions_and_results, ring_twice},
+    {"barrier", HANPMPI_HINT_BARRIER, "han", false, false, true, run_barrier, start_barrier, fill_nothing,
+     validate_nothing, no_bytes, no_bytes, one},
 };
 
 enum { COLLECTIVE_COUNT = sizeof collectives / sizeof *collectives };

@@ -3,8 +3,10 @@
  *
  * The parts: options (what is asked for) · job (ranks, nodes, the communicators of both sides) · values (data
  * and what must come out of it) · collectives (the table of what can be measured) · arrival (patterns) ·
- * measure (one case, both sides in turns) · limits (what the machine can do) · output (table, CSV, JSON).
- * measure and what is below it know nothing of options and output, so that other programs can use them. */
+ * calls (a case's calls, one by one) · times (of all ranks) · repeat (how often) · measure (one case, both sides in
+ * turns) · compute, nonblocking, nonblocking_overlap (the same with a computation meanwhile) · limits (what the machine can do) · output (table, CSV, JSON). measure and what is below it know nothing of
+ * options and output, so that other programs can use them. */
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -18,6 +20,7 @@ typedef struct {
     bench_options_t options;
     bench_machine_t machine;
     bench_limits_t limits;
+    bench_compute_t compute;         /* --overlap */
     bench_output_t output;           /* rank 0 */
     size_t region_bytes;             /* of a cold buffer of one rank */
     int row, rows;                   /* progress */
@@ -93,9 +96,10 @@ static void show_progress(bench_t *bench, const bench_case_t *what)
 {
     bench->row++;
     if (bench->job.rank == 0 && isatty(STDERR_FILENO))
-        fprintf(stderr, "\r\033[K[%d/%d] %s %zu bytes, %s, arrival %s\r", bench->row, bench->rows,
+        fprintf(stderr, "\r\033[K[%d/%d] %s %zu bytes, %s, %s%s\r", bench->row, bench->rows,
                 what->collective->name, what->bytes, what->cold ? "cold" : "warm",
-                bench_arrival_name(what->arrival));
+                bench->options.overlap ? "overlap" : "arrival ",
+                bench->options.overlap ? "" : bench_arrival_name(what->arrival));
 }
 
 static void hide_progress(const bench_t *bench)
@@ -106,22 +110,27 @@ static void hide_progress(const bench_t *bench)
 
 static void measure_row(bench_t *bench, const bench_case_t *what, int size_index)
 {
+    const bench_options_t *options = &bench->options;
     double *copy = &bench->copy[what->cold][size_index];
-    bench_result_t result;
+    bench_nonblocking_result_t result = {0};
 
     show_progress(bench, what);
     if (*copy <= 0)
         *copy = bench_copy_bandwidth(&bench->job, what->bytes, what->cold ? what->region_bytes : 0);
-    bench_measure(&bench->job, what, &result);
+    if (options->overlap)
+        bench_nonblocking_measure(&bench->job, what, &options->plan, &bench->compute, &result);
+    else
+        bench_measure(&bench->job, what, &result.blocking);
     hide_progress(bench);
     if (bench->job.rank == 0)
         bench_output_row(&bench->output,
                          &(bench_row_t){.what = what,
-                                        .result = &result,
+                                        .result = &result.blocking,
+                                        .nonblocking = options->overlap ? &result : NULL,
                                         .bound = bench_bound(&bench->job, &bench->limits, what->collective,
                                                              what->bytes, *copy),
                                         .copy_bytes_per_second = *copy});
-    bench_result_fini(&result);
+    bench_nonblocking_fini(&result);
 }
 
 static void measure_sizes(bench_t *bench, const bench_collective_t *collective, bool cold,
@@ -171,6 +180,8 @@ static int run(bench_t *bench, char **argv)
     if (!fits_memory(bench))
         return EXIT_BAD_OPTION;
     bench_limits_measure(&bench->job, &bench->limits);
+    if (options->overlap)
+        bench_compute_init(&bench->compute);
     bench->rows = count_rows(options);
     bench->output = (bench_output_t){.job = &bench->job,
                                      .options = options,
@@ -188,12 +199,23 @@ static int run(bench_t *bench, char **argv)
     return agree(&bench->job, bench->job.rank != 0 || bench_output_end(&bench->output)) ? 0 : EXIT_WRONG;
 }
 
+/* The library's helper thread needs an MPI that several threads may call, and only a program can ask for that. */
+static void start_mpi(int *argc, char ***argv)
+{
+    const char *progress = getenv("HANPMPI_PROGRESS");
+    int level = MPI_THREAD_SINGLE;
+
+    if (progress && strcmp(progress, "thread") == 0)
+        level = MPI_THREAD_MULTIPLE;
+    MPI_Init_thread(argc, argv, level, &level);
+}
+
 int main(int argc, char **argv)
 {
     static bench_t bench;
     int rank, size, status = 0;
 
-    MPI_Init(&argc, &argv);
+    start_mpi(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     bench_types_init();

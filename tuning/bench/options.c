@@ -8,117 +8,7 @@
 #include "command_line.h"
 #include "measure.h"
 #include "numbers.h"
-
-enum {
-    KEY_FACTOR = BENCH_KEY_OWN,
-    KEY_WARMUP,
-    KEY_COLD_BYTES,
-    KEY_SKEW,
-    KEY_SEED,
-    KEY_FORCE,
-    KEY_SYNC,
-    KEY_RAW,
-    KEY_JSON,
-    KEY_CSV
-};
-
-static const struct argp_option descriptions[] = {
-    {0, 0, 0, 0, "What is measured:", 1},
-    {"collective", 'c', "LIST", 0, "of %s (default: all)", 1},
-    {"bytes", 'b', "LIST|MIN:MAX", 0,
-     "message sizes in bytes; suffixes K, M, G (2^10, 2^20, 2^30). A range goes up by --factor (default "
-     "8:4M)",
-     1},
-    {"factor", KEY_FACTOR, "F", 0, "from one size of a range to the next (default 2)", 1},
-    {"datatype", 'd', "NAME", 0,
-     "of %s, the last one a derived type with holes; also in lower case and without MPI_ (default "
-     "MPI_DOUBLE)",
-     1},
-    {"op", 'o', "NAME", 0,
-     "of %s, the last one a user-defined operation on vector that is not commutative (default: the first one "
-     "that is "
-     "defined on the datatype)",
-     1},
-    {"root", 'R', "RANK|rotate", 0,
-     "root of bcast and reduce; rotate: another one each repetition (default 0)", 1},
-    {"buffers", 'B', "WHICH", 0,
-     "warm: the same buffers each time, filled just before; cold: another part each time of regions larger "
-     "than the "
-     "last-level cache; both (default warm)",
-     1},
-    {"cold-bytes", KEY_COLD_BYTES, "BYTES", 0,
-     "what the cold regions of the ranks of a node have together (default: twice the last-level cache)", 1},
-    {"arrival", 'a', "LIST", 0,
-     "how the ranks arrive: none (all at once), ascending (rank r of p after r/(p-1) of the skew), late (one "
-     "rank after "
-     "the skew, another one each time), random (uniform). Default none",
-     1},
-    {"skew", KEY_SKEW, "LIST", 0,
-     "first to last arrival, as multiples of the host's own median time of the same case (default 0.5,1)", 1},
-    {"seed", KEY_SEED, "N", 0, "of late and random (default 1)", 1},
-    {0, 0, 0, 0, "The library's side:", 2},
-    {"hint", 'H', "KEY=VALUE", 0,
-     "info key for the library's communicator (hanpmpi.h); may be given several times", 2},
-    {"force", KEY_FORCE, 0, 0, "take every call that can be taken, whatever the rules say", 2},
-    {"sync", KEY_SYNC, "WHOSE", 0,
-     "whose barrier separates repetitions, of both sides: host, or library (with more ranks than cores and "
-     "an MPI that "
-     "spins, the host's own barrier is most of what is measured). Default host",
-     2},
-    {0, 0, 0, 0, "How long:", 3},
-    {"seconds", 's', "S", 0,
-     "time for the repetitions of one row (default 1); at least 10 repetitions are made, and rounds to warm "
-     "up come "
-     "before",
-     3},
-    {"repeat", 'n', "N", 0, "exactly N repetitions instead", 3},
-    {"warmup", KEY_WARMUP, "N", 0,
-     "repetitions of one round to warm up (default 5); rounds follow until times are stable", 3},
-    {0, 0, 0, 0, "Output:", 4},
-    {"json", KEY_JSON, "FILE", 0,
-     "everything, with machine, versions, settings and all quartiles; - is standard output", 4},
-    {"raw", KEY_RAW, 0, 0, "the time of every repetition, in the JSON file", 4},
-    {"csv", KEY_CSV, "FILE", 0, "the rows of the table; - is standard output", 4},
-    {"help", BENCH_KEY_HELP, 0, 0, "this", 4},
-    {"version", BENCH_KEY_VERSION, 0, 0, "version of hanpmpi_bench", 4},
-    {0},
-};
-
-static const char before_options[] =
-    "Measures MPI collectives: the library against the host MPI's own, interleaved inside one run. Without "
-    "the library "
-    "it measures the host MPI alone.\n\n"
-    "  LD_PRELOAD=libhanpmpi.so mpirun -np 16 hanpmpi_bench --collective bcast";
-
-/* clang-format off */
-static const char after_options[] =
-    "Columns. Times are microseconds, medians over the repetitions.\n"
-    "  bytes, reps   message size, repetitions\n"
-    "  t_min, t_avg, t_max\n"
-    "                fastest rank, mean of the ranks, slowest rank. t_max is what a\n"
-    "                collective costs. With an arrival pattern: from the last\n"
-    "                rank's arrival; a rank that was done by then counts as 0\n"
-    "  first         from the first rank's arrival to the last rank's end (with\n"
-    "                arrival patterns)\n"
-    "  skew          from the first rank's arrival to the last one's, as asked for\n"
-    "  ratio         t_max of the host by t_max of the library: above 1 the library\n"
-    "                is faster\n"
-    "  q1, q3        quartiles of that ratio over the repetitions\n"
-    "  taken         share of the library side's calls that it ran; when it is not\n"
-    "                100%, why it passed calls through: the ratio then shows the\n"
-    "                host against itself\n"
-    "  busbw         bus bandwidth as NCCL-tests define it, MB/s (10^6 bytes): bytes\n"
-    "                by t_max, times 2(p-1)/p for allreduce\n"
-    "  bound         microseconds that no algorithm can beat, measured in the same\n"
-    "                run: the largest of ceil(log2 p) message latencies, the bytes\n"
-    "                that must pass a node's link by its bandwidth, the bytes that\n"
-    "                must be read and written on a node by its copy bandwidth\n"
-    "  reached       bound by t_max. Calls of a few microseconds may show more than\n"
-    "                1: ranks leave the barrier that starts them up to a message\n"
-    "                latency apart\n\n"
-    "Every result is validated, every element; a wrong one ends the run with exit\n"
-    "code 1. Bad options: exit code 2.";
-/* clang-format on */
+#include "options_text.h"
 
 typedef struct {
     bench_options_t *options;
@@ -127,6 +17,7 @@ typedef struct {
     double factor;
     int size;
     bool done, force;
+    const char *overlap_only; /* an option that was given and needs --overlap */
 } reader_t;
 
 static error_t read_collectives(reader_t *reader, const char *argument, struct argp_state *state)
@@ -174,6 +65,23 @@ static error_t read_skews(reader_t *reader, const char *argument, struct argp_st
             return BAD(state, "--skew %s: accepted is a list of at most %d multiples from 0.001 to 1000",
                        word, BENCH_SKEWS_MAX);
     return 0;
+}
+
+static error_t read_tests(reader_t *reader, const char *argument, struct argp_state *state)
+{
+    bench_nonblocking_plan_t *plan = &reader->options->plan;
+    char *list = strdupa(argument), *rest; /* strtok_r writes into it, and the command line is reported */
+    long long tests;
+
+    plan->test_count = 0;
+    for (char *word = strtok_r(list, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
+        if (plan->test_count == BENCH_TESTS_MAX || !bench_read_whole(word, 0, BENCH_TESTS_MOST, &tests))
+            return BAD(state, "--tests %s: accepted is a list of at most %d numbers from 0 to %d", word,
+                       BENCH_TESTS_MAX, BENCH_TESTS_MOST);
+        plan->tests[plan->test_count++] = (int)tests;
+    }
+    reader->overlap_only = "--tests";
+    return plan->test_count ? 0 : BAD(state, "--tests needs at least one number");
 }
 
 static error_t add_size(reader_t *reader, size_t bytes, struct argp_state *state)
@@ -289,6 +197,10 @@ static error_t finish(reader_t *reader, struct argp_state *state)
                    bench_op_names(options->type));
     if (options->json && options->csv && strcmp(options->json, "-") == 0 && strcmp(options->csv, "-") == 0)
         return BAD(state, "--json - and --csv -: only one of them can have the standard output");
+    if (reader->overlap_only && !options->overlap)
+        return BAD(state, "%s: is for non-blocking collectives: give --overlap too", reader->overlap_only);
+    if (options->overlap && (options->arrival_count > 1 || options->arrivals[0] != BENCH_ARRIVAL_NONE))
+        return BAD(state, "--overlap: accepted with it is --arrival none only");
     if (options->raw && !options->json)
         return BAD(state, "--raw: is for the JSON file: give --json FILE too");
     /* Behind --force, a hint that was given wins: an info object keeps the last value. */
@@ -388,6 +300,16 @@ static error_t read_option(int key, char *argument, struct argp_state *state)
             return BAD(state, "--warmup %s: accepted are 1 to 1000", argument);
         options->warmup = (int)whole;
         return 0;
+    case KEY_OVERLAP:
+        options->overlap = true;
+        return 0;
+    case KEY_TESTS:
+        return read_tests(reader, argument, state);
+    case KEY_COMPUTE:
+        reader->overlap_only = "--compute";
+        return bench_read_real(argument, 0.01, 100, &options->plan.compute_factor)
+                   ? 0
+                   : BAD(state, "--compute %s: accepted are 0.01 to 100", argument);
     case KEY_RAW:
         options->raw = true;
         return 0;
@@ -407,10 +329,10 @@ static error_t read_option(int key, char *argument, struct argp_state *state)
 bench_options_result_t bench_options_read(bench_options_t *options, int argc, char **argv, int size,
                                           bool speak)
 {
-    static char doc[sizeof before_options + sizeof after_options];
-    snprintf(doc, sizeof doc, "%s\v%s", before_options, after_options);
-    const struct argp argp = {
-        .options = descriptions, .parser = read_option, .doc = doc, .help_filter = complete_description};
+    const struct argp argp = {.options = bench_option_descriptions,
+                              .parser = read_option,
+                              .doc = bench_options_doc,
+                              .help_filter = complete_description};
     reader_t reader = {.options = options, .bytes = "8:4M", .factor = 2, .size = size};
 
     *options = (bench_options_t){.repeat = 0,
@@ -422,7 +344,8 @@ bench_options_result_t bench_options_read(bench_options_t *options, int argc, ch
                                  .arrival_count = 1,
                                  .skews = {0.5, 1},
                                  .skew_count = 2,
-                                 .type = bench_type_find("MPI_DOUBLE")};
+                                 .type = bench_type_find("MPI_DOUBLE"),
+                                 .plan = {.tests = {0, 20}, .test_count = 2, .compute_factor = 1}};
     while (bench_collective(options->collective_count)) {
         options->collectives[options->collective_count] = bench_collective(options->collective_count);
         options->collective_count++;

@@ -6,6 +6,7 @@
 
 #include "arrival.h"
 #include "collectives.h"
+#include "nonblocking.h"
 
 enum { BENCH_SIZES_MAX = 128, BENCH_HINTS_MAX = 32, BENCH_SKEWS_MAX = 8, BENCH_COLLECTIVES_MAX = 32 };
 
@@ -30,6 +31,8 @@ typedef struct {
     char *hints[BENCH_HINTS_MAX];
     int hint_count;
     bool raw;
+    bool overlap; /* non-blocking collectives with a computation */
+    bench_nonblocking_plan_t plan;
     const char *json, *csv; /* file names; "-": standard output; NULL: none */
 } bench_options_t;
 

@@ -8,15 +8,19 @@ double bench_bus_bandwidth(const bench_row_t *row, const bench_job_t *job, bench
            row->what->collective->bus_factor(job->size);
 }
 
-const char *bench_taken_text(const bench_result_t *result)
+const char *bench_taken_text(double taken, const char *reason)
 {
     static char text[64];
-    const double percent = 100 * result->taken;
-    if (!result->reason)
+    const double percent = 100 * taken;
+    if (!reason)
         return "100%";
-    snprintf(text, sizeof text, percent > 0 && percent < 1 ? "%.1f%% %s" : "%.0f%% %s", percent,
-             result->reason);
+    snprintf(text, sizeof text, percent > 0 && percent < 1 ? "%.1f%% %s" : "%.0f%% %s", percent, reason);
     return text;
+}
+
+const char *bench_side_name(bench_side_t side)
+{
+    return side == BENCH_LIBRARY ? "library" : "host";
 }
 
 static bool opens(const char *name, FILE **file)
@@ -71,12 +75,11 @@ static void print_head(const bench_output_t *output)
     fflush(table);
 }
 
-static void print_section(bench_output_t *output, const bench_row_t *row)
+bool bench_table_section(bench_output_t *output, const bench_row_t *row)
 {
     const bench_case_t *what = row->what;
     const bool patterned = what->arrival != BENCH_ARRIVAL_NONE;
     char section[sizeof output->section], root[32] = "", skew[64] = "";
-    FILE *table = output->table;
 
     if (what->collective->has_root && what->root == BENCH_ROTATE)
         snprintf(root, sizeof root, ", root rotates");
@@ -84,15 +87,28 @@ static void print_section(bench_output_t *output, const bench_row_t *row)
         snprintf(root, sizeof root, ", root %d", what->root);
     if (patterned)
         snprintf(skew, sizeof skew, ", skew %g times the host's median", what->skew);
-    snprintf(section, sizeof section, "# %s, %s%s%s%s, buffers %s, arrival %s%s", what->collective->name,
-             what->type->name, what->collective->reduces ? ", " : "",
-             what->collective->reduces ? what->op->name : "", root, what->cold ? "cold" : "warm",
-             bench_arrival_name(what->arrival), skew);
+    const int length =
+        snprintf(section, sizeof section, "# %s, %s%s%s%s, buffers %s, ", what->collective->name,
+                 what->type->name, what->collective->reduces ? ", " : "",
+                 what->collective->reduces ? what->op->name : "", root, what->cold ? "cold" : "warm");
+    if (row->nonblocking)
+        snprintf(section + length, sizeof section - (size_t)length,
+                 "overlap with a computation of %g times its time", output->options->plan.compute_factor);
+    else
+        snprintf(section + length, sizeof section - (size_t)length, "arrival %s%s",
+                 bench_arrival_name(what->arrival), skew);
     if (strcmp(section, output->section) == 0)
-        return;
+        return false;
     strcpy(output->section, section);
+    fprintf(output->table, "#\n%s\n", section);
+    return true;
+}
+
+static void print_columns(const bench_output_t *output, bool patterned)
+{
     const bool both = output->job->side_count == BENCH_SIDES;
-    fprintf(table, "#\n%s\n", section);
+    FILE *table = output->table;
+
     fprintf(table, "# %-8s %6s", "", "");
     if (patterned)
         fprintf(table, " %10s", "");
@@ -124,7 +140,8 @@ static void print_row(bench_output_t *output, const bench_row_t *row)
     const bool patterned = row->what->arrival != BENCH_ARRIVAL_NONE;
     FILE *table = output->table;
 
-    print_section(output, row);
+    if (bench_table_section(output, row))
+        print_columns(output, patterned);
     fprintf(table, "%10zu %6d", row->what->bytes, result->repetitions);
     if (patterned)
         fprintf(table, " %10.2f", result->skew_us);
@@ -137,7 +154,7 @@ static void print_row(bench_output_t *output, const bench_row_t *row)
     fprintf(table, " |");
     if (sides == BENCH_SIDES)
         fprintf(table, " %6.2f %6.2f %6.2f %-16s |", result->ratio, result->pair_ratios.q1,
-                result->pair_ratios.q3, bench_taken_text(result));
+                result->pair_ratios.q3, bench_taken_text(result->taken, result->reason));
     for (int side = sides - 1; side >= 0; side--)
         fprintf(table, " %10.2f", bench_bus_bandwidth(row, output->job, (bench_side_t)side));
     fprintf(table, "%s | %10.2f", sides == 1 ? "           " : "", row->bound.us);
@@ -149,41 +166,45 @@ static void print_row(bench_output_t *output, const bench_row_t *row)
 
 /* ---- CSV ---- */
 
-static void csv_quantiles_head(FILE *csv, const char *side, const char *name)
+void bench_csv_quantiles_head(FILE *csv, bench_side_t side, const char *name)
 {
-    fprintf(csv, ",%s_%s_q1_us,%s_%s_us,%s_%s_q3_us", side, name, side, name, side, name);
+    const char *of = bench_side_name(side);
+    fprintf(csv, ",%s_%s_q1_us,%s_%s_us,%s_%s_q3_us", of, name, of, name, of, name);
 }
 
-static const char *const side_names[] = {[BENCH_HOST] = "host", [BENCH_LIBRARY] = "library"};
+void bench_csv_case_head(FILE *csv)
+{
+    fprintf(csv, "collective,datatype,op,root,buffers,arrival,skew,skew_us,bytes,repetitions,warmup_"
+                 "repetitions,stable");
+}
 
 static void csv_head(const bench_output_t *output)
 {
     FILE *csv = output->csv;
 
-    fprintf(csv, "collective,datatype,op,root,buffers,arrival,skew,skew_us,bytes,repetitions,warmup_"
-                 "repetitions,stable");
-    for (int side = output->job->side_count - 1; side >= 0; side--) {
-        csv_quantiles_head(csv, side_names[side], "t_min");
-        csv_quantiles_head(csv, side_names[side], "t_avg");
-        csv_quantiles_head(csv, side_names[side], "t_max");
-        csv_quantiles_head(csv, side_names[side], "from_first");
-        fprintf(csv, ",%s_busbw_mbps,%s_reached", side_names[side], side_names[side]);
+    bench_csv_case_head(csv);
+    for (int s = output->job->side_count - 1; s >= 0; s--) {
+        const bench_side_t side = (bench_side_t)s;
+        bench_csv_quantiles_head(csv, side, "t_min");
+        bench_csv_quantiles_head(csv, side, "t_avg");
+        bench_csv_quantiles_head(csv, side, "t_max");
+        bench_csv_quantiles_head(csv, side, "from_first");
+        fprintf(csv, ",%s_busbw_mbps,%s_reached", bench_side_name(side), bench_side_name(side));
     }
     if (output->job->side_count == BENCH_SIDES)
         fprintf(csv, ",ratio,ratio_q1,ratio_q3,taken,passed_because");
     fprintf(csv, ",bound_us\n");
 }
 
-static void csv_quantiles(FILE *csv, const bench_quantiles_t *q)
+void bench_csv_quantiles(FILE *csv, const bench_quantiles_t *q)
 {
     fprintf(csv, ",%.3f,%.3f,%.3f", q->q1, q->median, q->q3);
 }
 
-static void csv_row(const bench_output_t *output, const bench_row_t *row)
+void bench_csv_case(FILE *csv, const bench_row_t *row)
 {
     const bench_case_t *what = row->what;
     const bench_result_t *result = row->result;
-    FILE *csv = output->csv;
     char root[16] = "";
 
     if (what->collective->has_root)
@@ -192,12 +213,20 @@ static void csv_row(const bench_output_t *output, const bench_row_t *row)
             what->collective->reduces ? what->op->name : "", root, what->cold ? "cold" : "warm",
             bench_arrival_name(what->arrival), what->arrival == BENCH_ARRIVAL_NONE ? 0 : what->skew,
             result->skew_us, what->bytes, result->repetitions, result->warmup_repetitions, result->stable);
+}
+
+static void csv_row(const bench_output_t *output, const bench_row_t *row)
+{
+    const bench_result_t *result = row->result;
+    FILE *csv = output->csv;
+
+    bench_csv_case(csv, row);
     for (int side = output->job->side_count - 1; side >= 0; side--) {
         const bench_side_result_t *times = &result->side[side];
-        csv_quantiles(csv, &times->min);
-        csv_quantiles(csv, &times->avg);
-        csv_quantiles(csv, &times->max);
-        csv_quantiles(csv, &times->from_first);
+        bench_csv_quantiles(csv, &times->min);
+        bench_csv_quantiles(csv, &times->avg);
+        bench_csv_quantiles(csv, &times->max);
+        bench_csv_quantiles(csv, &times->from_first);
         fprintf(csv, ",%.3f,%.4f", bench_bus_bandwidth(row, output->job, (bench_side_t)side),
                 row->bound.us / times->max.median);
     }
@@ -221,7 +250,9 @@ bool bench_output_begin(bench_output_t *output)
     output->rows = json_array();
     if (output->table)
         print_head(output);
-    if (output->csv)
+    if (output->csv && options->overlap)
+        bench_overlap_csv_head(output);
+    else if (output->csv)
         csv_head(output);
     return true;
 }
@@ -229,9 +260,9 @@ bool bench_output_begin(bench_output_t *output)
 void bench_output_row(bench_output_t *output, const bench_row_t *row)
 {
     if (output->table)
-        print_row(output, row);
+        (row->nonblocking ? bench_overlap_table : print_row)(output, row);
     if (output->csv)
-        csv_row(output, row);
+        (row->nonblocking ? bench_overlap_csv : csv_row)(output, row);
     if (output->json)
         json_array_append_new(output->rows, bench_json_row(output, row));
 }

@@ -5,26 +5,31 @@
 
 extern char **environ;
 
-static json_t *quantiles(const bench_quantiles_t *q)
+json_t *bench_json_quantiles(const bench_quantiles_t *q)
 {
     return json_pack("{s:f, s:f, s:f, s:f, s:f, s:[f, f]}", "min", q->min, "q1", q->q1, "median", q->median,
                      "q3", q->q3, "max", q->max, "median_95", q->low95, q->high95);
+}
+
+json_t *bench_json_times(const double *times_us, int count)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < count; i++)
+        json_array_append_new(list, json_real(times_us[i]));
+    return list;
 }
 
 static json_t *side(const bench_output_t *output, const bench_row_t *row, bench_side_t which)
 {
     const bench_side_result_t *times = &row->result->side[which];
     json_t *object =
-        json_pack("{s:o, s:o, s:o, s:o, s:f, s:f}", "t_min_us", quantiles(&times->min), "t_avg_us",
-                  quantiles(&times->avg), "t_max_us", quantiles(&times->max), "from_first_us",
-                  quantiles(&times->from_first), "busbw_mbps", bench_bus_bandwidth(row, output->job, which),
-                  "reached", row->bound.us / times->max.median);
-    if (output->options->raw) {
-        json_t *raw = json_array();
-        for (int i = 0; i < row->result->repetitions; i++)
-            json_array_append_new(raw, json_real(times->times_us[i]));
-        json_object_set_new(object, "raw_t_max_us", raw);
-    }
+        json_pack("{s:o, s:o, s:o, s:o, s:f, s:f}", "t_min_us", bench_json_quantiles(&times->min), "t_avg_us",
+                  bench_json_quantiles(&times->avg), "t_max_us", bench_json_quantiles(&times->max),
+                  "from_first_us", bench_json_quantiles(&times->from_first), "busbw_mbps",
+                  bench_bus_bandwidth(row, output->job, which), "reached", row->bound.us / times->max.median);
+    if (output->options->raw)
+        json_object_set_new(object, "raw_t_max_us",
+                            bench_json_times(times->times_us, row->result->repetitions));
     return object;
 }
 
@@ -53,11 +58,13 @@ json_t *bench_json_row(const bench_output_t *output, const bench_row_t *row)
     if (output->job->side_count == BENCH_SIDES) {
         json_object_set_new(object, "library", side(output, row, BENCH_LIBRARY));
         json_object_set_new(object, "ratio", json_real(result->ratio));
-        json_object_set_new(object, "pair_ratios", quantiles(&result->pair_ratios));
+        json_object_set_new(object, "pair_ratios", bench_json_quantiles(&result->pair_ratios));
         json_object_set_new(object, "taken", json_real(result->taken));
         json_object_set_new(object, "passed_because",
                             result->reason ? json_string(result->reason) : json_null());
     }
+    if (row->nonblocking)
+        bench_overlap_json(output, row, object);
     return object;
 }
 

@@ -32,10 +32,9 @@ static struct {
     long scale, edges, reach, chunks, searches;
 } options = {.scale = 16, .edges = 8, .reach = 12, .chunks = 8, .searches = 2};
 
-/* The part of a chunk that this rank owns: words of the bitmap, first to end; its vertices have consecutive
- * local numbers from first_local. */
+/* The part of a chunk that this rank owns: words of the bitmap. */
 typedef struct {
-    long first, end, first_local;
+    long first, end;
 } part_t;
 
 typedef struct {
@@ -97,7 +96,6 @@ static void bfs_make(bfs_t *b, const example_t *e)
         part_t *part = &b->parts[chunk];
         part->first = first + example_first_of(count, e->size, e->rank);
         part->end = first + example_first_of(count, e->size, e->rank + 1);
-        part->first_local = b->local_count;
         for (long word = part->first; word < part->end; word++, b->local_count += WORD_BITS)
             b->local_words[word] = b->local_count;
     }
@@ -124,35 +122,37 @@ static void bfs_free(bfs_t *b)
     free(b->next);
 }
 
-/* Which of this rank's vertices of a chunk are new in this level; returns their number. */
+/* Which of this rank's vertices of a chunk are new in this level: only their bits stay. Returns their number. */
 static long mark_new(bfs_t *b, long chunk, int level)
 {
     const part_t *part = &b->parts[chunk];
     long count = 0;
     for (long word = part->first; word < part->end; word++) {
         int *levels = b->levels + b->local_words[word];
+        uint64_t new = 0;
         for (uint64_t bits = b->found[word]; bits; bits &= bits - 1) {
             const int bit = __builtin_ctzll(bits);
             if (levels[bit] == UNREACHED) {
                 levels[bit] = level;
+                new |= bits & -bits;
                 count++;
             }
         }
+        b->found[word] = new;
     }
     return count;
 }
 
 /* Sets the bits of the neighbours of what is new in a chunk. */
-static void expand(bfs_t *b, long chunk, int level, example_progress_t *progress)
+static void expand(bfs_t *b, long chunk, example_progress_t *progress)
 {
     const part_t *part = &b->parts[chunk];
     for (long word = part->first; word < part->end; word++) {
-        const long first = b->local_words[word];
-        for (long i = first; b->found[word] && i < first + WORD_BITS; i++) {
-            if (b->levels[i] != level)
-                continue;
-            for (long edge = i * options.edges; edge < (i + 1) * options.edges; edge++)
-                b->next[b->neighbours[edge] / WORD_BITS] |= UINT64_C(1) << b->neighbours[edge] % WORD_BITS;
+        for (uint64_t bits = b->found[word]; bits; bits &= bits - 1) {
+            const int *neighbours =
+                b->neighbours + (b->local_words[word] + __builtin_ctzll(bits)) * options.edges;
+            for (long edge = 0; edge < options.edges; edge++)
+                b->next[neighbours[edge] / WORD_BITS] |= UINT64_C(1) << neighbours[edge] % WORD_BITS;
             b->expanded += (uint64_t)options.edges;
         }
         example_step(progress);
@@ -194,7 +194,7 @@ static int search_blocking(example_t *e, bfs_t *b, long root)
         if (new == 0)
             return level;
         for (long chunk = 0; chunk < options.chunks; chunk++)
-            expand(b, chunk, level, &none);
+            expand(b, chunk, &none);
     }
 }
 
@@ -221,7 +221,7 @@ static int search_nonblocking(example_t *e, bfs_t *b, long root)
             new += mark_new(b, chunk, level);
             if (chunk == options.chunks - 1)
                 TIMED(e, MPI_Iallreduce(MPI_IN_PLACE, &new, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD, end));
-            expand(b, chunk, level, &progress);
+            expand(b, chunk, &progress);
         }
         TIMED(e, MPI_Wait(end, MPI_STATUS_IGNORE));
         if (new == 0) {

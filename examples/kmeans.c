@@ -26,7 +26,7 @@
 
 static struct {
     long points, dims, clusters, batch, iterations, chunks;
-} options = {.points = 20000, .dims = 256, .clusters = 512, .batch = 0, .iterations = 10, .chunks = 8};
+} options = {.points = 8000, .dims = 256, .clusters = 512, .batch = 0, .iterations = 10, .chunks = 8};
 
 /* Points first ... first + count, and the centroids, which are the same on all ranks. Arrays of dims x clusters
  * hold the clusters of one dimension side by side: a chunk of the dimensions is one piece of memory. */

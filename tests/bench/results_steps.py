@@ -9,6 +9,8 @@ import shutil
 import subprocess
 import sys
 
+import results_examples
+
 VCLUSTER = "tests/cluster/vcluster"
 COLLECTIVES = ["bcast", "reduce", "allreduce"]
 # What Open MPI 4.1's coll/tuned can be told to use, besides its own choice (0): ompi_info --param coll tuned --level 9.
@@ -290,3 +292,17 @@ def never_slower(run):
                     row["taken_again"] = guard_rows(again)[0]["taken"]
             with open(run.json(name), "w") as file:
                 json.dump({"layout": layout, "mpi": document["mpi"], "ended": document["ended"], "machine": document["machine"], "rows": rows}, file, indent=1)
+
+
+@step
+def examples(run):
+    """The programs of examples/: blocking and non-blocking, the library and the MPI's own, in turns."""
+    folder = os.path.abspath(os.path.join(run.build, "examples", "openmpi"))
+    if not os.path.exists(os.path.join(folder, "kmeans")):
+        raise Skipped(f"{folder} has no programs: needs mpicc.openmpi")
+    if subprocess.run([VCLUSTER, "check"], stdout=subprocess.DEVNULL).returncode:
+        raise Skipped("no virtual cluster here: it needs root and iproute2")
+    try:
+        results_examples.measure(run.library, folder, run.json(results_examples.NAME), 15 if run.full else 4)
+    except (results_examples.Wrong, subprocess.TimeoutExpired) as problem:
+        raise Failed(str(problem)) from problem

@@ -8,6 +8,7 @@ import os
 import re
 import sys
 
+import results_examples
 import results_pictures as pictures
 from results_pictures import TITLES, bytes_text, columns
 
@@ -365,7 +366,11 @@ def section_tuning(directory):
     return lines
 
 
-SECTIONS = [section_cluster, section_never_slower, section_tuning, section_layouts, section_arrival, section_forced, section_overlap, section_node, section_simulated, section_noise]
+def section_examples(directory):
+    return results_examples.section(directory, machine_of)
+
+
+SECTIONS = [section_cluster, section_never_slower, section_overlap, section_examples, section_tuning, section_layouts, section_arrival, section_forced, section_node, section_simulated, section_noise]
 
 
 def write(directory, text):

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""RESULTS.md is what `reproduce --render` makes of the figures in docs/results today. Argument: a folder to work in."""
+"""RESULTS.md and the table in examples/README.md are what `reproduce --render` makes of the figures in docs/results today. Argument: a folder to work in."""
 import os
 import shutil
 import subprocess
@@ -15,10 +15,16 @@ def main():
         print("skipped: needs python3-matplotlib")
         return 77
     work = os.path.abspath(sys.argv[1])
-    figures, text = os.path.join(work, "results"), os.path.join(work, "RESULTS.md")
+    figures, text, readme = os.path.join(work, "results"), os.path.join(work, "RESULTS.md"), os.path.join(work, "README.md")
     shutil.rmtree(figures, ignore_errors=True)
     shutil.copytree(os.path.join(ROOT, "docs", "results"), figures)
-    subprocess.run([sys.executable, os.path.join(ROOT, "tests", "bench", "reproduce"), "--render", "--output", figures, "--text", text], check=True)
+    shutil.copy(os.path.join(ROOT, "examples", "README.md"), readme)
+    subprocess.run([sys.executable, os.path.join(ROOT, "tests", "bench", "reproduce"), "--render", "--output", figures, "--text", text,
+                    "--readme", readme], check=True)
+    with open(readme) as made, open(os.path.join(ROOT, "examples", "README.md")) as kept:
+        if made.read() != kept.read():
+            print("the table in examples/README.md is not what the figures say; write it: tests/bench/reproduce --render")
+            return 1
     with open(text) as made, open(os.path.join(ROOT, "RESULTS.md")) as kept:
         made, kept = made.read().replace(os.path.relpath(figures, ROOT), "docs/results"), kept.read()
     if made != kept:

@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+"""Tests of a program of examples/: both forms find the right result, the same one, on any number of ranks, with and without the library.
+
+usage: test_examples.py --library libhanpmpi.so --run "mpirun words" [--helper LIBRARY] PROGRAM
+
+The program's own check compares with another computation; here the checksums must agree too, and the figures with each other. No test
+looks at how fast something was.
+"""
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+
+RANKS = (1, 2, 3, 4, 7)
+FEWER_RANKS = (1, 4, 7)  # of all but the first sizes
+# Without --check, it must say so. Odd sizes: shares, chunks and panels of different lengths, and some that are empty.
+OPTIONS = {
+    "kmeans": (["--points", "700", "--dims", "37", "--clusters", "29", "--iterations", "5", "--chunks", "5"],
+               ["--points", "500", "--dims", "5", "--clusters", "6", "--batch", "45", "--iterations", "6", "--chunks", "100"]),
+    "apsp": (["--vertices", "90"], ["--vertices", "500", "--pivots", "41", "--panel", "4"], ["--vertices", "30", "--pivots", "5"]),
+    "bfs": (["--scale", "12", "--reach", "8", "--edges", "5", "--chunks", "7"], ["--scale", "8", "--reach", "8", "--edges", "1", "--searches", "3"]),
+}
+# Mini-batches are drawn rank by rank.
+DEPENDS_ON_RANKS = {("kmeans", 1)}
+COLLECTIVE = {"kmeans": "allreduce", "apsp": "bcast", "bfs": "allreduce"}
+FORMS = ((), ("--nonblocking",), ("--nonblocking", "--tests", "13"), ("--nonblocking", "--thread-multiple"))
+TAKEN = {"HANPMPI_SETUP_CALLS": "1", "HANPMPI_GUARD": "0", "HANPMPI_CACHE": "off", "HANPMPI_STATS": "1", "HANPMPI_BCAST": "han",
+         "HANPMPI_ALLREDUCE": "han"}
+
+
+def check(condition, *what):
+    if not condition:
+        sys.exit(" ".join(["FAILED:"] + [str(word) for word in what]))
+
+
+def run(arguments, ranks, options, library=False):
+    env = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", **(TAKEN if library else {})}
+    preload = [name for name in (arguments.library if library else "", arguments.helper) if name]
+    if preload:
+        env["LD_PRELOAD"] = ":".join(preload)
+    return subprocess.run([*arguments.run.split(), "-np", str(ranks), arguments.program, *options], env=env, text=True,
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=100)
+
+
+def taken(done, collective):
+    """How many calls the library ran, of its table."""
+    return sum(int(words[0]) for words in re.findall(rf"^  {collective} .* B +(\d+) ", re.sub(r"[KMG]iB", "B", done.stderr), re.M))
+
+
+def one(arguments, name, ranks, options, library):
+    """Runs it; returns the document it prints, after a look at what must hold."""
+    done = run(arguments, ranks, [*options, "--check", "--json"], library)
+    what = f"{ranks} ranks, {'library, ' if library else ''}{' '.join(options)}"
+    check(done.returncode == 0, what, "exit code", done.returncode, done.stdout, done.stderr)
+    lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
+    check(len(lines) == 1, what, done.stdout)
+    document = json.loads(lines[0])
+    check(document["checked"] is True, what, document)
+    check(document["program"] == name and document["ranks"] == ranks, what, document)
+    check(document["form"] == ("nonblocking" if "--nonblocking" in options else "blocking"), what, document)
+    parts = document["compute_seconds"] + document["communication_seconds"]
+    check(0 <= parts <= document["total_seconds"] + 1e-4, what, document)
+    check(document["communication_seconds"] <= document["communication_slowest_seconds"] + 1e-6, what, document)
+    if library and ranks > 1 and "--nonblocking" not in options:
+        check(taken(done, COLLECTIVE[name]) > 0, what, "the library took nothing:", done.stderr)
+    return document
+
+
+def results(arguments, name):
+    for number, sizes in enumerate(OPTIONS[name]):
+        checksums = {}
+        for ranks in FEWER_RANKS if number else RANKS:
+            for library in (False, True):
+                for form in FORMS if number == 0 and ranks in (3, 4) else FORMS[:2]:
+                    document = one(arguments, name, ranks, [*sizes, *form], library)
+                    checksums.setdefault(ranks if (name, number) in DEPENDS_ON_RANKS else 0, set()).add(document["checksum"])
+        check(all(len(found) == 1 for found in checksums.values()), name, sizes, checksums)
+        other = one(arguments, name, 2, [*sizes, "--seed", "2"], False)["checksum"]
+        check(all(other not in found for found in checksums.values()), name, sizes, "another seed, the same result")
+
+
+def command_line(arguments, name):
+    done = run(arguments, 2, ["--help"])
+    check(done.returncode == 0 and done.stdout.count("usage:") == 1, done.returncode, done.stdout)
+    for option in ("--nonblocking", "--check", "--json", "--tests", "--seed", "--warm-up"):
+        check(option in done.stdout, option, done.stdout)
+    for options, word in ((["--seed", "x"], "--seed"), (["--tests", "-1"], "--tests"), (["--nonsense"], "--nonsense"), (["5"], "5")):
+        done = run(arguments, 2, options)
+        check(done.returncode == 2 and f"{name}: {word}" in done.stderr, options, done.returncode, done.stdout, done.stderr)
+    done = run(arguments, 2, [*OPTIONS[name][0], "--nonblocking"])
+    lines = [line for line in done.stdout.splitlines() if line.strip()]
+    check(done.returncode == 0 and len(lines) == 1 and lines[0].startswith(f"{name}, nonblocking, 2 ranks: ")
+          and "not checked" in lines[0], done.returncode, done.stdout, done.stderr)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--library", required=True)
+    parser.add_argument("--run", required=True)
+    parser.add_argument("--helper", default="")
+    parser.add_argument("program")
+    arguments = parser.parse_args()
+    name = os.path.basename(arguments.program)
+    command_line(arguments, name)
+    results(arguments, name)
+    print("passed")
+
+
+if __name__ == "__main__":
+    main()

@@ -149,13 +149,13 @@ def overlap_lines(document):
         for row in rows:
             names = [name for name in ("library", "host") if name in row["overlap"]]
             for number, with_tests in enumerate(row["overlap"]["host"]["with_tests"]):
-                cells = {name: " | " * 3 for name in ("library", "host")}
+                cells = {name: " | " * 4 for name in ("library", "host")}
                 for name in names:
                     side = row["overlap"][name]
                     now = side["with_tests"][number]
                     quartiles = now["repetitions_imb"]
                     cells[name] = (f"{row[name]['t_max_us']['median']:,.0f} | {side['t_pure_us']['median']:,.0f} ({side['pure_by_blocking']:.2f}) | "
-                                   f"{now['t_both_us']['median']:,.0f} | {now['overlap_imb']:.0f} ({quartiles['q1']:.0f} to {quartiles['q3']:.0f}), "
+                                   f"{side['t_compute_us']['median']:,.0f} | {now['t_both_us']['median']:,.0f} | {now['overlap_imb']:.0f} ({quartiles['q1']:.0f} to {quartiles['q3']:.0f}), "
                                    f"{now['overlap_osu']:.0f}")
                 ratio, taken = "", ""
                 if "library" in names:
@@ -179,8 +179,8 @@ def section_overlap(directory):
         title = f"{len(document['nodes'])} hosts, {OVERLAP_TITLES[name[:-5].rsplit('_', 1)[1]]}"
         shown[title] = document
         lines += [f"### {title[0].upper() + title[1:]}", "", setup_of(document), "", command_of(document), "",
-                  "| collective | size | tests | library: blocking | pure (by blocking) | both | overlap: IMB (quartiles), OSU "
-                  "| MPI's own: blocking | pure (by blocking) | both | overlap | ratio of both | taken |", "|---|---|---|" + "---|" * 10,
+                  "| collective | size | tests | library: blocking | pure (by blocking) | computation | both | overlap: IMB (quartiles), OSU "
+                  "| MPI's own: blocking | pure (by blocking) | computation | both | overlap | ratio of both | taken |", "|---|---|---|" + "---|" * 12,
                   *overlap_lines(document), ""]
     if not lines:
         return []

@@ -116,7 +116,8 @@ static void warm_up_round(void *context, int repetitions, double *medians_us)
 }
 
 /* Sets the products of each side's computation, so that the slowest rank takes as long as asked for. Ranks that share
- * cores take longer than their speed says; a second look corrects that. */
+ * cores take longer than their speed says, in every try; a second look corrects that. What else runs on the machine
+ * makes some of the tries longer, so the shortest one counts. */
 static void choose_products(batch_t *batch, const double *medians_us)
 {
     const bench_job_t *job = batch->runner.job;
@@ -125,7 +126,7 @@ static void choose_products(batch_t *batch, const double *medians_us)
     for (int side = 0; side < job->side_count; side++) {
         const double wanted_us = batch->plan->compute_factor * medians_us[side * COMPUTE + PURE];
         bench_times_t *times = &batch->times[side][COMPUTE];
-        double median_us = 0;
+        double shortest_us = 0;
 
         batch->products[side] = bench_compute_products(batch->compute, wanted_us);
         bench_times_extend(times, tries);
@@ -133,11 +134,12 @@ static void choose_products(batch_t *batch, const double *medians_us)
             one_call(batch, COMPUTE, side, i);
         bench_summary_t all = bench_times_summarise(job, times, tries);
         if (job->rank == 0)
-            median_us = bench_quantiles(all.max, tries).median;
+            shortest_us = bench_quantiles(all.max, tries).min;
         bench_summary_fini(&all);
-        BENCH_MPI(MPI_Bcast(&median_us, 1, MPI_DOUBLE, 0, job->sync));
-        if (median_us > wanted_us)
-            batch->products[side] = bench_compute_products(batch->compute, wanted_us * wanted_us / median_us);
+        BENCH_MPI(MPI_Bcast(&shortest_us, 1, MPI_DOUBLE, 0, job->sync));
+        if (shortest_us > wanted_us)
+            batch->products[side] =
+                bench_compute_products(batch->compute, wanted_us * wanted_us / shortest_us);
     }
 }
 

@@ -1,226 +1,12 @@
 #include "sim/job.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include "hier/collectives/lockstep.h"
+#include "hier/execution.h"
 #include "hier/selection/rule.h"
-
-enum { GUARD_BYTES = 64 };
-
-/* A user's buffer: raw is what was allocated, before is what was in it. */
-typedef struct {
-    char *raw, *before, *address;
-    size_t raw_bytes;
-} buffer_t;
-
-typedef struct {
-    const collective_t *collective;
-    hp_type_t type;
-    buffer_t *send, *recv; /* one a rank; raw is NULL where a rank has none */
-    char *expected;        /* packed */
-    uint32_t entered;      /* ranks */
-} exchange_t;
-
-/* The memory of one node. Mapped, not allocated: most of it is never touched. */
-typedef struct {
-    void *base;
-    size_t bytes;
-} node_t;
-
-struct job {
-    sim_t *sim;
-    uint32_t rank_count;
-    hp_comm_t **comms;
-    hp_setting_t
-        setting; /* of which N, M and the window hold for all collectives: the network watches them */
-    exchange_t *exchanges;
-    uint32_t exchange_count;
-    uint32_t *current;        /* per rank: the exchange it is at */
-    hp_lockstep_t *locksteps; /* per rank: where it is in it, when it is one of those */
-    node_t *nodes;            /* by the node's lowest rank */
-    uint64_t result;
-    char problem[320];
-};
-
-__attribute__((format(printf, 2, 3))) static void report(job_t *job, const char *format, ...)
-{
-    va_list args;
-    if (job->problem[0])
-        return;
-    va_start(args, format);
-    vsnprintf(job->problem, sizeof job->problem, format, args);
-    va_end(args);
-}
-
-/* ---- buffers ---- */
-
-static void buffer_init(buffer_t *buffer, const collective_t *collective, const hp_type_t *type,
-                        sim_random_t *random)
-{
-    const size_t span = type->true_extent + (collective->count - 1) * type->extent;
-    buffer->raw_bytes = span + 2 * GUARD_BYTES;
-    buffer->raw = sim_alloc(1, buffer->raw_bytes);
-    buffer->before = sim_alloc(1, buffer->raw_bytes);
-    buffer->address = buffer->raw + GUARD_BYTES - type->true_lb;
-    for (size_t i = 0; i < buffer->raw_bytes; i += sizeof(uint64_t)) {
-        const uint64_t word = sim_random_next(random);
-        const size_t left = buffer->raw_bytes - i;
-        memcpy(buffer->raw + i, &word, left < sizeof word ? left : sizeof word);
-    }
-}
-
-static void buffer_fini(buffer_t *buffer)
-{
-    free(buffer->raw);
-    free(buffer->before);
-}
-
-/* Contributions that suit the operation; otherwise the random bytes stay. */
-static void buffer_fill(buffer_t *buffer, const collective_t *collective, const hp_type_t *type,
-                        sim_random_t *random)
-{
-    for (size_t i = 0; i < collective->count; i++)
-        for (uint32_t w = 0; w < elements_words(type); w++) {
-            uint64_t word = sim_random_next(random);
-            double number = collective->inexact ? (double)(word >> 20) / (double)(1 + (word & 0xfffff))
-                                                : (double)(word % 1000);
-            if (collective->op == ELEMENTS_SUM_DOUBLE)
-                memcpy(&word, &number, sizeof word);
-            else if (collective->op == ELEMENTS_AFFINE && w == 0)
-                word |= 1; /* an even factor would lose bits at every step */
-            memcpy(buffer->address + elements_place(type, i, w), &word, sizeof word);
-        }
-}
-
-static bool buffer_is_untouched(const buffer_t *buffer)
-{
-    return memcmp(buffer->raw, buffer->before, buffer->raw_bytes) == 0;
-}
-
-/* Compares gaps and guards: the data is made the same in both. */
-static bool buffer_gaps_are_untouched(buffer_t *buffer, size_t count, const hp_type_t *type)
-{
-    char *zeros = sim_alloc(count, type->bytes);
-    char *data = sim_alloc(count, type->bytes);
-    elements_pack(data, buffer->address, count, type);
-    elements_unpack(buffer->address, zeros, count, type);
-    elements_unpack(buffer->before + (buffer->address - buffer->raw), zeros, count, type);
-    const bool same = buffer_is_untouched(buffer);
-    elements_unpack(buffer->address, data, count, type);
-    free(data);
-    free(zeros);
-    return same;
-}
-
-/* ---- one collective ---- */
-
-static bool has_result(const collective_t *collective, uint32_t rank)
-{
-    const hp_collective_t id = collective->algorithm->collective;
-    return id == HP_BCAST || id == HP_ALLREDUCE || (id == HP_REDUCE && rank == collective->root);
-}
-
-static bool has_contribution(const collective_t *collective)
-{
-    const hp_collective_t id = collective->algorithm->collective;
-    return id == HP_REDUCE || id == HP_ALLREDUCE;
-}
-
-/* The operation applied in rank order. */
-static void expect(exchange_t *x, uint32_t rank_count)
-{
-    const collective_t *c = x->collective;
-    const size_t bytes = c->count * x->type.bytes;
-    x->expected = sim_alloc(1, bytes);
-    if (c->algorithm->collective == HP_BARRIER)
-        return;
-    if (c->algorithm->collective == HP_BCAST) {
-        elements_pack(x->expected, x->recv[c->root].address, c->count, &x->type);
-        return;
-    }
-    const hp_type_t packed = elements_type(elements_words(&x->type) == 1 ? ELEMENTS_ONE : ELEMENTS_PAIR);
-    char *next = sim_alloc(1, bytes);
-    for (uint32_t rank = 0; rank < rank_count; rank++) {
-        const buffer_t *own = x->send[rank].raw ? &x->send[rank] : &x->recv[rank];
-        elements_pack(next, own->address, c->count, &x->type);
-        if (rank)
-            elements_reduce(x->expected, next, c->count, &packed, c->op);
-        memcpy(x->expected, next, bytes);
-    }
-    free(next);
-}
-
-static void exchange_init(exchange_t *x, const collective_t *c, uint32_t rank_count)
-{
-    sim_random_t random = {c->data_seed};
-    const bool reduces = has_contribution(c);
-    *x = (exchange_t){.collective = c,
-                      .type = elements_type(c->kind),
-                      .send = sim_alloc(rank_count, sizeof(buffer_t)),
-                      .recv = sim_alloc(rank_count, sizeof(buffer_t))};
-    for (uint32_t rank = 0; rank < rank_count; rank++) {
-        const bool in_place = c->in_place && has_result(c, rank);
-        if (has_result(c, rank) || c->lockstep)
-            buffer_init(&x->recv[rank], c, &x->type, &random);
-        if (reduces && !in_place)
-            buffer_init(&x->send[rank], c, &x->type, &random);
-        sim_random_t data = {sim_random_mix(c->data_seed) + rank}; /* the same in place or not */
-        if (reduces)
-            buffer_fill(in_place ? &x->recv[rank] : &x->send[rank], c, &x->type, &data);
-    }
-    for (uint32_t rank = 0; rank < rank_count; rank++) {
-        if (x->recv[rank].raw)
-            memcpy(x->recv[rank].before, x->recv[rank].raw, x->recv[rank].raw_bytes);
-        if (x->send[rank].raw)
-            memcpy(x->send[rank].before, x->send[rank].raw, x->send[rank].raw_bytes);
-    }
-    expect(x, rank_count);
-}
-
-static void exchange_fini(exchange_t *x, uint32_t rank_count)
-{
-    for (uint32_t rank = 0; rank < rank_count; rank++) {
-        buffer_fini(&x->send[rank]);
-        buffer_fini(&x->recv[rank]);
-    }
-    free(x->send);
-    free(x->recv);
-    free(x->expected);
-}
-
-static uint64_t hash(const char *data, size_t bytes)
-{
-    uint64_t h = 0xcbf29ce484222325u; /* FNV-1a */
-    for (size_t i = 0; i < bytes; i++)
-        h = (h ^ (uint8_t)data[i]) * 0x100000001b3u;
-    return h;
-}
-
-static void check_rank(job_t *job, exchange_t *x, uint32_t rank, char *result)
-{
-    const collective_t *c = x->collective;
-    const size_t bytes = c->count * x->type.bytes;
-
-    if (x->send[rank].raw && !buffer_is_untouched(&x->send[rank]))
-        report(job, "rank %u: the send buffer was written", rank);
-    if (!has_result(c, rank))
-        return;
-    elements_pack(result, x->recv[rank].address, c->count, &x->type);
-    if (c->inexact && rank == (c->algorithm->collective == HP_REDUCE ? c->root : 0))
-        memcpy(x->expected, result, bytes);
-    if (memcmp(result, x->expected, bytes) != 0) {
-        size_t at = 0;
-        while (result[at] == x->expected[at])
-            at++;
-        report(job, "rank %u: wrong result from element %zu on", rank, at / x->type.bytes);
-    }
-    if (!buffer_gaps_are_untouched(&x->recv[rank], c->count, &x->type))
-        report(job, "rank %u: a gap or a guard of the result was written", rank);
-    job->result = hash(result, bytes);
-}
+#include "sim/job_state.h"
 
 /* ---- the program of the ranks ---- */
 
@@ -242,8 +28,7 @@ uint64_t job_sets(void)
     return sets;
 }
 
-/* What the rank has just done may be what others of its node wait for. */
-static void tell_node(job_t *job, uint32_t rank, uint64_t sets_before)
+void job_tell_node(job_t *job, uint32_t rank, uint64_t sets_before)
 {
     if (sets != sets_before)
         sim_wake_node(job->sim, rank);
@@ -254,8 +39,17 @@ static void check_left(job_t *job, uint32_t rank)
     const exchange_t *x = &job->exchanges[job->current[rank]];
     if (hp_request_done(job->comms[rank]->request) && x->collective->algorithm->collective == HP_BARRIER &&
         x->entered < job->rank_count)
-        report(job, "rank %u left a barrier that %u of %u ranks had entered", rank, x->entered,
-               job->rank_count);
+        problem_report(&job->problem, "rank %u left a barrier that %u of %u ranks had entered", rank,
+                       x->entered, job->rank_count);
+}
+
+hp_setting_t job_setting(const job_t *job, const collective_t *c)
+{
+    hp_setting_t setting = c->setting;
+    setting.sends_per_child = job->setting.sends_per_child;
+    setting.recvs_per_parent = job->setting.recvs_per_parent;
+    setting.window_segments = job->setting.window_segments;
+    return setting;
 }
 
 static hp_status_t start_lockstep(job_t *job, uint32_t rank, const hp_call_t *call,
@@ -279,26 +73,15 @@ static hp_status_t start_current(job_t *job, uint32_t rank)
 {
     exchange_t *x = &job->exchanges[job->current[rank]];
     const collective_t *c = x->collective;
-    const bool in_place = c->in_place && has_result(c, rank);
-    const hp_call_t call = {.collective = c->algorithm->collective,
-                            .send = in_place ? x->recv[rank].address : x->send[rank].address,
-                            .recv = x->recv[rank].address,
-                            .count = c->count,
-                            .type = x->type,
-                            .op = c->op,
-                            .commutative = c->commutative,
-                            .root = c->root};
-    hp_setting_t setting = c->setting;
-    setting.sends_per_child = job->setting.sends_per_child;
-    setting.recvs_per_parent = job->setting.recvs_per_parent;
-    setting.window_segments = job->setting.window_segments;
+    const hp_call_t call = exchange_call(x, rank);
+    const hp_setting_t setting = job_setting(job, c);
     job->comms[rank]->sequence++;
     x->entered++;
     const uint64_t sets_before = sets;
-    sim_expect_empty(job->sim, rank, c->algorithm->collective == HP_BARRIER);
+    sim_expect(job->sim, rank, c->algorithm->collective == HP_BARRIER ? SIM_NOTHING : SIM_SOMETHING);
     const hp_status_t status = c->lockstep ? start_lockstep(job, rank, &call, &setting)
                                            : c->algorithm->start(job->comms[rank], &call, &setting);
-    tell_node(job, rank, sets_before);
+    job_tell_node(job, rank, sets_before);
     if (status == HP_OK)
         check_left(job, rank);
     return status;
@@ -333,7 +116,7 @@ static hp_status_t engine_progress(void *context, uint32_t rank, bool *moved)
     } else {
         status = hp_request_progress(request, moved);
     }
-    tell_node(job, rank, sets_before);
+    job_tell_node(job, rank, sets_before);
     if (status == HP_OK)
         check_left(job, rank);
     *moved = *moved || hp_request_done(request);
@@ -342,65 +125,101 @@ static hp_status_t engine_progress(void *context, uint32_t rank, bool *moved)
 
 static const sim_program_t engine = {engine_start, engine_progress, engine_done};
 
+void job_begin(job_t *job, const collective_t *collectives, uint32_t count)
+{
+    job->problem.text[0] = '\0';
+    job->exchanges = sim_alloc(count, sizeof *job->exchanges);
+    job->exchange_count = count;
+    for (uint32_t i = 0; i < count; i++)
+        exchange_init(&job->exchanges[i], &collectives[i], job->rank_count);
+}
+
+static void fini_exchanges(job_t *job)
+{
+    for (uint32_t i = 0; i < job->exchange_count; i++)
+        exchange_fini(&job->exchanges[i], job->rank_count);
+    if (job->exchange_count)
+        free(job->exchanges);
+    job->exchange_count = 0;
+}
+
 static void check_rest(job_t *job)
 {
     for (uint32_t rank = 0; rank < job->rank_count; rank++) {
-        if (job->comms[rank]->pool.live)
-            report(job, "rank %u: %u scratch buffers are left", rank, job->comms[rank]->pool.live);
-        if (hp_request_counters(job->comms[rank]->request)->in_flight)
-            report(job, "rank %u: done with operations in flight", rank);
+        const hp_comm_t *comm = job->comms[rank];
+        const char *held = job_holds(job, rank);
+        if (held)
+            problem_report(&job->problem, "rank %u: done with %s", rank, held);
+        if (hp_request_counters(comm->request)->in_flight)
+            problem_report(&job->problem, "rank %u: done with operations in flight", rank);
     }
     if (sim_left_over(job->sim))
-        report(job, "%llu operations are left over", (unsigned long long)sim_left_over(job->sim));
+        problem_report(&job->problem, "%llu operations are left over",
+                       (unsigned long long)sim_left_over(job->sim));
+}
+
+void job_collect(job_t *job, const sim_outcome_t *outcomes)
+{
+    for (uint32_t rank = 0; rank < job->rank_count; rank++)
+        if (outcomes[rank].status != HP_OK)
+            problem_report(&job->problem, "rank %u: %s", rank, hp_status_text(outcomes[rank].status));
+    if (sim_problem(job->sim))
+        problem_report(&job->problem, "%s", sim_problem(job->sim));
+    if (job->problem.text[0])
+        return;
+    for (uint32_t i = 0; i < job->exchange_count; i++)
+        for (uint32_t rank = 0; rank < job->rank_count; rank++) {
+            exchange_t *x = &job->exchanges[i];
+            const uint64_t result = exchange_check(x, rank, &job->problem);
+            if (exchange_has_result(x, rank))
+                job->result = result;
+        }
+    check_rest(job);
+}
+
+bool job_finish(job_t *job)
+{
+    if (job->problem.text[0])
+        return false;
+    fini_exchanges(job);
+    return true;
 }
 
 bool job_run(job_t *job, const collective_t *collectives, uint32_t count, sim_outcome_t *outcomes)
 {
     sim_outcome_t *own = sim_alloc(job->rank_count, sizeof *own);
-    size_t most_bytes = 0;
 
-    job->problem[0] = '\0';
-    job->exchanges = sim_alloc(count, sizeof *job->exchanges);
-    job->exchange_count = count;
+    job_begin(job, collectives, count);
     memset(job->current, 0, job->rank_count * sizeof *job->current);
-    for (uint32_t i = 0; i < count; i++) {
-        exchange_init(&job->exchanges[i], &collectives[i], job->rank_count);
-        if (collectives[i].count * job->exchanges[i].type.bytes > most_bytes)
-            most_bytes = collectives[i].count * job->exchanges[i].type.bytes;
-    }
     if (!sim_run(job->sim, &engine, job, own)) {
         for (uint32_t rank = 0; rank < job->rank_count; rank++)
             if (!own[rank].finished)
-                report(job, "deadlock: rank %u waits in collective %u of %u", rank, job->current[rank] + 1,
-                       count);
+                problem_report(&job->problem, "deadlock: rank %u waits in collective %u of %u", rank,
+                               job->current[rank] + 1, count);
     }
-    for (uint32_t rank = 0; rank < job->rank_count; rank++)
-        if (own[rank].status != HP_OK)
-            report(job, "rank %u: %s", rank, hp_status_text(own[rank].status));
-    if (sim_problem(job->sim))
-        report(job, "%s", sim_problem(job->sim));
-    if (!job->problem[0]) {
-        char *result = sim_alloc(1, most_bytes);
-        for (uint32_t i = 0; i < count; i++)
-            for (uint32_t rank = 0; rank < job->rank_count; rank++)
-                check_rank(job, &job->exchanges[i], rank, result);
-        free(result);
-        check_rest(job);
-    }
+    job_collect(job, own);
     if (outcomes)
         memcpy(outcomes, own, job->rank_count * sizeof *own);
     free(own);
-    if (job->problem[0])
-        return false;
-    for (uint32_t i = 0; i < count; i++)
-        exchange_fini(&job->exchanges[i], job->rank_count);
-    free(job->exchanges);
-    job->exchange_count = 0;
-    return true;
+    return job_finish(job);
 }
 
-/* Whatever the rank waits for in the memory of its node comes; what it then reads there is rubbish. */
-static void release_from_waits(hp_comm_t *comm, void *rubbish)
+const char *job_holds(const job_t *job, uint32_t rank)
+{
+    const hp_comm_t *comm = job->comms[rank];
+    const hp_executions_t *all = comm->executions;
+
+    if (comm->pool.live)
+        return "scratch buffers";
+    if (all->running || all->queued || all->running_count || all->queued_end != &all->queued)
+        return "collectives in execution";
+    for (const hp_execution_t *idle = all->idle; idle; idle = idle->next)
+        if (!hp_request_done(idle->request) || hp_request_counters(idle->request)->in_flight)
+            return "an execution that is not idle";
+    return NULL;
+}
+
+void job_release_from_waits(hp_comm_t *comm, void *rubbish)
 {
     const hp_node_memory_t *memory = &comm->node_memory;
     const uint64_t beyond = UINT64_MAX / 2;
@@ -417,29 +236,37 @@ static void release_from_waits(hp_comm_t *comm, void *rubbish)
     }
 }
 
+/* A collective that job_run has begun. */
+static void abandon_request(job_t *job, uint32_t rank, void *rubbish)
+{
+    hp_request_t *request = job->comms[rank]->request;
+
+    if (hp_request_done(request))
+        return;
+    job_release_from_waits(job->comms[rank], rubbish);
+    sim_fail_call(job->sim, rank, SIM_POLL, 0);
+    for (bool moved = true; moved && !hp_request_done(request);)
+        hp_request_progress(request, &moved);
+    sim_fail_call(job->sim, rank, SIM_POLL, UINT32_MAX); /* there may have been no poll */
+}
+
 void job_abandon(job_t *job)
 {
     enum { RUBBISH_BYTES = 1 << 20 };
     void *rubbish = sim_alloc(1, RUBBISH_BYTES);
+    uint32_t sequence = 0;
 
     for (uint32_t rank = 0; rank < job->rank_count; rank++) {
-        hp_request_t *request = job->comms[rank]->request;
-        if (hp_request_done(request))
-            continue;
-        release_from_waits(job->comms[rank], rubbish);
-        sim_fail_call(job->sim, rank, SIM_POLL, 0);
-        for (bool moved = true; moved && !hp_request_done(request);)
-            hp_request_progress(request, &moved);
-        sim_fail_call(job->sim, rank, SIM_POLL, UINT32_MAX); /* there may have been no poll */
+        job_abandon_executions(job, rank, rubbish);
+        abandon_request(job, rank, rubbish);
+        if (job->comms[rank]->sequence > sequence)
+            sequence = job->comms[rank]->sequence;
     }
     free(rubbish);
-    for (uint32_t i = 0; i < job->exchange_count; i++)
-        exchange_fini(&job->exchanges[i], job->rank_count);
-    if (job->exchange_count)
-        free(job->exchanges);
-    job->exchange_count = 0;
+    fini_exchanges(job);
     for (uint32_t rank = 0; rank < job->rank_count; rank++) {
         hp_comm_t *comm = job->comms[rank];
+        comm->sequence = sequence; /* some have called more than others */
         if (job->nodes[rank].base)
             madvise(job->nodes[rank].base, job->nodes[rank].bytes, MADV_DONTNEED); /* zeroes it */
         if (comm->has_node_memory)
@@ -556,7 +383,7 @@ hp_comm_t *job_comm(job_t *job, uint32_t rank)
 
 const char *job_problem(const job_t *job)
 {
-    return job->problem;
+    return job->problem.text;
 }
 
 uint64_t job_result(const job_t *job)

@@ -1,34 +1,17 @@
 /* job: the ranks of one communicator in the simulated world, and collectives on it whose results are checked.
  *
  * Every rank has its own hp_comm_t, made by hp_comm_create, and runs the library's own algorithms. Ranks of a
- * node share memory where the knobs shared_memory and read_peers say so. Buffers lie between guards; gaps,
- * guards and send buffers must come out as they went in. From a barrier nobody may come back before all have
- * entered it. Threads: single-threaded.
+ * node share memory where the knobs shared_memory and read_peers say so. From a barrier nobody may come back
+ * before all have entered it. Threads: single-threaded.
  * Ownership: job_create allocates, job_destroy frees; case and table are borrowed. */
 #ifndef HP_TESTS_SIM_JOB_H
 #define HP_TESTS_SIM_JOB_H
 
-#include "hier/collectives/algorithm.h"
-#include "sim/elements.h"
+#include "sim/exchange.h"
 #include "sim/sim_random.h"
 #include "sim/transport_sim.h"
 
 typedef struct job job_t;
-
-/* One collective. */
-typedef struct {
-    const hp_algorithm_t *algorithm;
-    hp_setting_t setting; /* N, M and the window are the job's */
-    elements_t kind;
-    elements_op_t op;
-    bool commutative; /* what the library is told; AFFINE: false */
-    bool in_place;
-    bool lockstep; /* by lockstep.h: han, not in place */
-    bool inexact;  /* doubles whose sum depends on the order; results are then compared between ranks only */
-    uint32_t root;
-    size_t count;
-    uint64_t data_seed;
-} collective_t;
 
 /* The settings that nobody changed. */
 hp_knobs_t job_knobs(void);
@@ -47,9 +30,34 @@ hp_comm_t *job_comm(job_t *job, uint32_t rank);
  * True when all ranks finished and everything is right; else job_problem tells. outcomes: one a rank or
  * NULL. */
 bool job_run(job_t *job, const collective_t *collectives, uint32_t count, sim_outcome_t *outcomes);
+
+/* Many collectives at a time (execution.h): each rank calls them in their order, at random times, and between the calls
+ * looks, computes, or waits for any of them. */
+typedef struct {
+    uint32_t most_in_flight; /* a rank calls no other one with so many not done */
+    uint64_t pause_ns;       /* a rank computes so long at most, and does not look */
+    bool waits_at_the_end;   /* and nowhere else */
+    uint64_t seed;           /* of what the ranks do */
+} inflight_t;
+/* As job_run. A rank on which something failed calls nothing more, and finishes what it has: then what it was told is
+ * done is checked all the same. */
+bool job_run_inflight(job_t *job, const collective_t *collectives, uint32_t count, const inflight_t *how,
+                      sim_outcome_t *outcomes);
+/* What was seen in the last such run, on any rank. */
+typedef struct {
+    uint32_t running, in_flight; /* at a time, at most */
+    uint32_t queued;             /* that could not start at once */
+    uint32_t failed;             /* ended with an error */
+    bool sound;                  /* nothing was wrong, but for these */
+} inflight_seen_t;
+const inflight_seen_t *job_inflight_seen(const job_t *job);
+
 const char *job_problem(const job_t *job);
 /* A number that stands for the bits of the last run's last result: at the root, or everywhere. */
 uint64_t job_result(const job_t *job);
+
+/* What the rank holds although nothing is in execution, in words; NULL: nothing. */
+const char *job_holds(const job_t *job, uint32_t rank);
 
 /* How often the ranks of all jobs have set a counter or a flag in the memory of their node. */
 uint64_t job_sets(void);

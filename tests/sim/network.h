@@ -73,7 +73,7 @@ typedef struct {
     operation_t **completed; /* since the last poll */
     uint32_t completed_count, completed_capacity;
     bool started, wake_pending;
-    bool empty; /* its messages carry nothing */
+    sim_carried_t carried; /* by its messages */
     uint64_t delay_from_ns, delay_to_ns;
     uint64_t calls[SIM_CALL_COUNT], fails_at[SIM_CALL_COUNT];
     sim_outcome_t outcome;

@@ -122,6 +122,21 @@ collective_t random_collective(sim_random_t *random, const hp_algorithm_t *algor
     return c;
 }
 
+collective_t random_in_flight(sim_random_t *random, uint32_t rank_count, size_t most)
+{
+    const hp_algorithm_t *algorithm = any_algorithm(below(random, any_algorithm_count()));
+    collective_t c = random_collective(random, algorithm, rank_count, most);
+
+    c.root = below(random, random_roots(algorithm, rank_count));
+    c.lockstep = false;
+    c.blocking = below(random, 8) == 0;
+    if (below(random, 8)) /* what uses the MPI below runs alone */
+        for (unsigned level = 0; level < HP_LEVEL_COUNT; level++)
+            if (c.setting.modules.module[level] == HP_MODULE_NATIVE)
+                c.setting.modules.module[level] = HP_MODULE_P2P;
+    return c;
+}
+
 uint32_t random_roots(const hp_algorithm_t *algorithm, uint32_t rank_count)
 {
     return algorithm->collective == HP_BCAST || algorithm->collective == HP_REDUCE ? rank_count : 1;

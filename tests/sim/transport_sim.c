@@ -24,8 +24,8 @@ static bool call_fails(rank_t *rank, sim_call_t call)
 static void check_message(const rank_t *rank, const char *call, size_t count, uint32_t peer, uint32_t tag)
 {
     enum { TAG_MAX = 32767 }; /* what MPI guarantees */
-    if (peer >= rank->sim->config.rank_count || peer == rank->rank || (count == 0) != rank->empty ||
-        tag > TAG_MAX)
+    if (peer >= rank->sim->config.rank_count || peer == rank->rank || tag > TAG_MAX ||
+        (rank->carried != SIM_EITHER && (count == 0) != (rank->carried == SIM_NOTHING)))
         network_report(rank->sim, "rank %u: %s of %zu elements, peer %u, tag %u", rank->rank, call, count,
                        peer, tag);
 }
@@ -236,9 +236,14 @@ void sim_wake_node(sim_t *sim, uint32_t rank)
             network_wake(&sim->ranks[r], seen_ns + network_jitter(sim));
 }
 
-void sim_expect_empty(sim_t *sim, uint32_t rank, bool empty)
+void sim_expect(sim_t *sim, uint32_t rank, sim_carried_t carried)
 {
-    sim->ranks[rank].empty = empty;
+    sim->ranks[rank].carried = carried;
+}
+
+void sim_compute(sim_t *sim, uint32_t rank, uint64_t ns)
+{
+    network_wake(&sim->ranks[rank], sim->now_ns + ns);
 }
 
 uint64_t sim_now(const sim_t *sim)

@@ -55,9 +55,12 @@ hp_transport_t *sim_transport(sim_t *sim, uint32_t rank);
 /* The rank has written to memory that the ranks of its node share: those that wait look again, a latency of
  * the innermost level later. */
 void sim_wake_node(sim_t *sim, uint32_t rank);
-/* Do the messages that the rank posts from now on carry nothing (a barrier's)? Others must carry something.
- */
-void sim_expect_empty(sim_t *sim, uint32_t rank, bool empty);
+/* What the messages that the rank posts from now on must carry: a barrier's nothing. */
+typedef enum { SIM_SOMETHING, SIM_NOTHING, SIM_EITHER } sim_carried_t;
+void sim_expect(sim_t *sim, uint32_t rank, sim_carried_t carried);
+/* To be called in the rank's progress, which then must have moved nothing: the rank computes, and its progress is called
+ * again so much later. */
+void sim_compute(sim_t *sim, uint32_t rank, uint64_t ns);
 
 uint64_t sim_now(const sim_t *sim); /* the clock goes on from run to run */
 /* rank stands still from from_ns to to_ns by the clock. One delay a rank. */

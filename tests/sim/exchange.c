@@ -1,0 +1,220 @@
+#include "sim/exchange.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "sim/sim_random.h"
+#include "sim/transport_sim.h"
+
+enum { GUARD_BYTES = 64 };
+
+void problem_report(problem_t *problem, const char *format, ...)
+{
+    va_list args;
+    if (problem->text[0])
+        return;
+    va_start(args, format);
+    vsnprintf(problem->text, sizeof problem->text, format, args);
+    va_end(args);
+}
+
+/* ---- buffers ---- */
+
+static void buffer_init(buffer_t *buffer, const collective_t *collective, const hp_type_t *type,
+                        sim_random_t *random)
+{
+    const size_t span = type->true_extent + (collective->count - 1) * type->extent;
+    buffer->raw_bytes = span + 2 * GUARD_BYTES;
+    buffer->raw = sim_alloc(1, buffer->raw_bytes);
+    buffer->before = sim_alloc(1, buffer->raw_bytes);
+    buffer->address = buffer->raw + GUARD_BYTES - type->true_lb;
+    for (size_t i = 0; i < buffer->raw_bytes; i += sizeof(uint64_t)) {
+        const uint64_t word = sim_random_next(random);
+        const size_t left = buffer->raw_bytes - i;
+        memcpy(buffer->raw + i, &word, left < sizeof word ? left : sizeof word);
+    }
+}
+
+static void buffer_fini(buffer_t *buffer)
+{
+    free(buffer->raw);
+    free(buffer->before);
+}
+
+/* Contributions that suit the operation; otherwise the random bytes stay. */
+static void buffer_fill(buffer_t *buffer, const collective_t *collective, const hp_type_t *type,
+                        sim_random_t *random)
+{
+    for (size_t i = 0; i < collective->count; i++)
+        for (uint32_t w = 0; w < elements_words(type); w++) {
+            uint64_t word = sim_random_next(random);
+            double number = collective->inexact ? (double)(word >> 20) / (double)(1 + (word & 0xfffff))
+                                                : (double)(word % 1000);
+            if (collective->op == ELEMENTS_SUM_DOUBLE)
+                memcpy(&word, &number, sizeof word);
+            else if (collective->op == ELEMENTS_AFFINE && w == 0)
+                word |= 1; /* an even factor would lose bits at every step */
+            memcpy(buffer->address + elements_place(type, i, w), &word, sizeof word);
+        }
+}
+
+static bool buffer_is_untouched(const buffer_t *buffer)
+{
+    return memcmp(buffer->raw, buffer->before, buffer->raw_bytes) == 0;
+}
+
+/* Compares gaps and guards: the data is made the same in both. */
+static bool buffer_gaps_are_untouched(buffer_t *buffer, size_t count, const hp_type_t *type)
+{
+    char *zeros = sim_alloc(count, type->bytes);
+    char *data = sim_alloc(count, type->bytes);
+    elements_pack(data, buffer->address, count, type);
+    elements_unpack(buffer->address, zeros, count, type);
+    elements_unpack(buffer->before + (buffer->address - buffer->raw), zeros, count, type);
+    const bool same = buffer_is_untouched(buffer);
+    elements_unpack(buffer->address, data, count, type);
+    free(data);
+    free(zeros);
+    return same;
+}
+
+/* ---- one collective ---- */
+
+static bool has_result(const collective_t *collective, uint32_t rank)
+{
+    const hp_collective_t id = collective->algorithm->collective;
+    return id == HP_BCAST || id == HP_ALLREDUCE || (id == HP_REDUCE && rank == collective->root);
+}
+
+static bool has_contribution(const collective_t *collective)
+{
+    const hp_collective_t id = collective->algorithm->collective;
+    return id == HP_REDUCE || id == HP_ALLREDUCE;
+}
+
+/* The operation applied in rank order. */
+static void expect(exchange_t *x, uint32_t rank_count)
+{
+    const collective_t *c = x->collective;
+    const size_t bytes = c->count * x->type.bytes;
+    x->expected = sim_alloc(1, bytes);
+    if (c->algorithm->collective == HP_BARRIER)
+        return;
+    if (c->algorithm->collective == HP_BCAST) {
+        elements_pack(x->expected, x->recv[c->root].address, c->count, &x->type);
+        return;
+    }
+    const hp_type_t packed = elements_type(elements_words(&x->type) == 1 ? ELEMENTS_ONE : ELEMENTS_PAIR);
+    char *next = sim_alloc(1, bytes);
+    for (uint32_t rank = 0; rank < rank_count; rank++) {
+        const buffer_t *own = x->send[rank].raw ? &x->send[rank] : &x->recv[rank];
+        elements_pack(next, own->address, c->count, &x->type);
+        if (rank)
+            elements_reduce(x->expected, next, c->count, &packed, c->op);
+        memcpy(x->expected, next, bytes);
+    }
+    free(next);
+}
+
+void exchange_init(exchange_t *x, const collective_t *c, uint32_t rank_count)
+{
+    sim_random_t random = {c->data_seed};
+    const bool reduces = has_contribution(c);
+    *x = (exchange_t){.collective = c,
+                      .type = elements_type(c->kind),
+                      .send = sim_alloc(rank_count, sizeof(buffer_t)),
+                      .recv = sim_alloc(rank_count, sizeof(buffer_t))};
+    for (uint32_t rank = 0; rank < rank_count; rank++) {
+        const bool in_place = c->in_place && has_result(c, rank);
+        if (has_result(c, rank) || c->lockstep)
+            buffer_init(&x->recv[rank], c, &x->type, &random);
+        if (reduces && !in_place)
+            buffer_init(&x->send[rank], c, &x->type, &random);
+        sim_random_t data = {sim_random_mix(c->data_seed) + rank}; /* the same in place or not */
+        if (reduces)
+            buffer_fill(in_place ? &x->recv[rank] : &x->send[rank], c, &x->type, &data);
+    }
+    for (uint32_t rank = 0; rank < rank_count; rank++) {
+        if (x->recv[rank].raw)
+            memcpy(x->recv[rank].before, x->recv[rank].raw, x->recv[rank].raw_bytes);
+        if (x->send[rank].raw)
+            memcpy(x->send[rank].before, x->send[rank].raw, x->send[rank].raw_bytes);
+    }
+    expect(x, rank_count);
+}
+
+void exchange_fini(exchange_t *x, uint32_t rank_count)
+{
+    for (uint32_t rank = 0; rank < rank_count; rank++) {
+        buffer_fini(&x->send[rank]);
+        buffer_fini(&x->recv[rank]);
+    }
+    free(x->send);
+    free(x->recv);
+    free(x->expected);
+}
+
+static uint64_t hash(const char *data, size_t bytes)
+{
+    uint64_t h = 0xcbf29ce484222325u; /* FNV-1a */
+    for (size_t i = 0; i < bytes; i++)
+        h = (h ^ (uint8_t)data[i]) * 0x100000001b3u;
+    return h;
+}
+
+hp_call_t exchange_call(const exchange_t *x, uint32_t rank)
+{
+    const collective_t *c = x->collective;
+    const bool in_place = c->in_place && has_result(c, rank);
+
+    return (hp_call_t){.collective = c->algorithm->collective,
+                       .send = in_place ? x->recv[rank].address : x->send[rank].address,
+                       .recv = x->recv[rank].address,
+                       .count = c->count,
+                       .type = x->type,
+                       .op = c->op,
+                       .commutative = c->commutative,
+                       .root = c->root};
+}
+
+/* ---- afterwards ---- */
+
+bool exchange_has_result(const exchange_t *x, uint32_t rank)
+{
+    return has_result(x->collective, rank);
+}
+
+void exchange_check_frame(exchange_t *x, uint32_t rank, problem_t *problem)
+{
+    if (x->send[rank].raw && !buffer_is_untouched(&x->send[rank]))
+        problem_report(problem, "rank %u: the send buffer was written", rank);
+    if (has_result(x->collective, rank) &&
+        !buffer_gaps_are_untouched(&x->recv[rank], x->collective->count, &x->type))
+        problem_report(problem, "rank %u: a gap or a guard of the result was written", rank);
+}
+
+uint64_t exchange_check(exchange_t *x, uint32_t rank, problem_t *problem)
+{
+    const collective_t *c = x->collective;
+    const size_t bytes = c->count * x->type.bytes;
+
+    if (has_result(c, rank)) {
+        char *result = sim_alloc(1, bytes);
+        elements_pack(result, x->recv[rank].address, c->count, &x->type);
+        if (c->inexact && rank == (c->algorithm->collective == HP_REDUCE ? c->root : 0))
+            memcpy(x->expected, result, bytes);
+        const uint64_t bits = hash(result, bytes);
+        if (memcmp(result, x->expected, bytes) != 0) {
+            size_t at = 0;
+            while (result[at] == x->expected[at])
+                at++;
+            problem_report(problem, "rank %u: wrong result from element %zu on", rank, at / x->type.bytes);
+        }
+        free(result);
+        exchange_check_frame(x, rank, problem);
+        return bits;
+    }
+    exchange_check_frame(x, rank, problem);
+    return 0;
+}

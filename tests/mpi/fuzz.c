@@ -2,19 +2,25 @@
  *
  * usage: fuzz [--seed S] [--count N] [--seconds T] [--max-bytes B] [--stuck-seconds T] [--expect-taken]
  *             [--bcast LIST] [--reduce LIST] [--allreduce LIST] [--barrier LIST] [--modules LIST]
+ *             [--nonblocking PERCENT] [--persistent PERCENT] [--free-communicators] [--thread-multiple]
  *
+ * --nonblocking: of the cases, so many are sequences of collectives in flight; --persistent: of these
+ * collectives, so many are persistent (where mpi.h has them). --free-communicators: with collectives in flight,
+ * as is done without the option where the host survives it. --thread-multiple: the level that is asked for.
  * LIST: algorithms, or modules for each level ("rules": no hint), comma-separated, from which the hints of a
  * communicator are drawn; leaders, pieces and joins are drawn too. Without --seed the clock
  * gives one. The seed is printed first; a failure prints the case on every rank that sees it, and the command
  * that repeats it. */
 #include "fuzz.h"
 
+#include "host_bugs.h"
+
 #include <getopt.h>
 #include <signal.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { PAIRS = 12, RENEW_PAIR = 400, RENEW_MAP = 50, LOOK_AT_CLOCK = 64, TEXT_BYTES = 1024 };
+enum { PAIRS = 12, RENEW_PAIR = 400, RENEW_MAP = 50, LOOK_AT_CLOCK = 64, TEXT_BYTES = 32768 };
 
 static hp_fuzz_options_t options = {.count = 2000,
                                     .max_bytes = 256 << 10,
@@ -28,20 +34,24 @@ static const char *program;
 /* What the alarm prints. */
 static int64_t case_number;
 static hp_fuzz_case_t current;
+static bool in_sequence;
 
 static void parse(int argc, char **argv)
 {
     static const struct option known[] = {
-        {"seed", required_argument, NULL, 's'},      {"count", required_argument, NULL, 'n'},
-        {"seconds", required_argument, NULL, 't'},   {"max-bytes", required_argument, NULL, 'm'},
-        {"bcast", required_argument, NULL, 'b'},     {"reduce", required_argument, NULL, 'r'},
-        {"allreduce", required_argument, NULL, 'a'}, {"stuck-seconds", required_argument, NULL, 'w'},
-        {"barrier", required_argument, NULL, 'B'},   {"modules", required_argument, NULL, 'M'},
-        {"expect-taken", no_argument, NULL, 'e'},    {NULL, 0, NULL, 0}};
+        {"seed", required_argument, NULL, 's'},         {"count", required_argument, NULL, 'n'},
+        {"seconds", required_argument, NULL, 't'},      {"max-bytes", required_argument, NULL, 'm'},
+        {"bcast", required_argument, NULL, 'b'},        {"reduce", required_argument, NULL, 'r'},
+        {"allreduce", required_argument, NULL, 'a'},    {"stuck-seconds", required_argument, NULL, 'w'},
+        {"barrier", required_argument, NULL, 'B'},      {"modules", required_argument, NULL, 'M'},
+        {"expect-taken", no_argument, NULL, 'e'},       {"nonblocking", required_argument, NULL, 'i'},
+        {"persistent", required_argument, NULL, 'p'},   {"thread-multiple", no_argument, NULL, 'T'},
+        {"free-communicators", no_argument, NULL, 'f'}, {NULL, 0, NULL, 0}};
     struct timespec now;
 
     clock_gettime(CLOCK_REALTIME, &now);
     options.seed = hp_hash((uint64_t)now.tv_sec, (uint64_t)now.tv_nsec, 0) >> 32;
+    options.free_communicators = !hp_host_breaks_comm_free();
     program = argv[0];
     for (int letter; (letter = getopt_long(argc, argv, "", known, NULL)) != -1;) {
         switch (letter) {
@@ -75,6 +85,18 @@ static void parse(int argc, char **argv)
         case 'w':
             options.stuck_seconds = atoi(optarg);
             break;
+        case 'i':
+            options.nonblocking = atoi(optarg);
+            break;
+        case 'p':
+            options.persistent = HP_HAS_PERSISTENT ? atoi(optarg) : 0;
+            break;
+        case 'f':
+            options.free_communicators = true;
+            break;
+        case 'T':
+            options.thread_multiple = true;
+            break;
         case 'e':
             options.expect_taken = true;
             break;
@@ -87,20 +109,35 @@ static void parse(int argc, char **argv)
 /* The current case and how to come back to it. */
 static void describe(char *text, size_t text_bytes)
 {
-    char own[TEXT_BYTES];
-    snprintf(text, text_bytes,
-             "case %" PRId64 ": %s\n  repeat with: mpirun -np %d %s --seed %" PRIu64 " --count %" PRId64
-             " --max-bytes %" PRId64 " --bcast %s --reduce %s --allreduce %s --barrier %s --modules %s",
-             case_number, hp_fuzz_case_format(&current, own, sizeof own), hp_comm_size(MPI_COMM_WORLD),
-             program, options.seed, case_number + 1, options.max_bytes, options.algorithms[HP_FUZZ_BCAST],
-             options.algorithms[HP_FUZZ_REDUCE], options.algorithms[HP_FUZZ_ALLREDUCE],
-             options.algorithms[HP_FUZZ_BARRIER], options.modules);
+    size_t used = (size_t)snprintf(text, text_bytes, "case %" PRId64 ": ", case_number);
+
+    if (in_sequence) {
+        hp_fuzz_sequence_format(text + used, text_bytes - used);
+        used = strlen(text);
+    } else {
+        hp_fuzz_case_format(&current, text + used, text_bytes - used);
+        used = strlen(text);
+        used += (size_t)snprintf(text + used, text_bytes - used, "; communicator: %s",
+                                 current.pair ? current.pair->text : "none");
+    }
+    if (used < text_bytes)
+        snprintf(text + used, text_bytes - used,
+                 "\n  repeat with: mpirun -np %d %s --seed %" PRIu64 " --count %" PRId64
+                 " --max-bytes %" PRId64
+                 " --bcast %s --reduce %s --allreduce %s --barrier %s --modules %s --nonblocking %d "
+                 "--persistent %d%s%s",
+                 hp_comm_size(MPI_COMM_WORLD), program, options.seed, case_number + 1, options.max_bytes,
+                 options.algorithms[HP_FUZZ_BCAST], options.algorithms[HP_FUZZ_REDUCE],
+                 options.algorithms[HP_FUZZ_ALLREDUCE], options.algorithms[HP_FUZZ_BARRIER], options.modules,
+                 options.nonblocking, options.persistent,
+                 options.free_communicators ? " --free-communicators" : "",
+                 options.thread_multiple ? " --thread-multiple" : "");
 }
 
 /* Not async-signal-safe, and it does not matter: the job hangs and ends here. */
 static void report_stuck(int number)
 {
-    char text[2 * TEXT_BYTES];
+    static char text[TEXT_BYTES];
     (void)number;
     describe(text, sizeof text);
     fprintf(stderr, "rank %d is stuck in %s\n", hp_comm_rank(MPI_COMM_WORLD), text);
@@ -130,6 +167,32 @@ static bool time_is_up(MPI_Comm control, double start)
     return up;
 }
 
+/* A pair, half of the time used at once: a collective that does not block cannot set the library's side up. */
+static void create_pair(hp_pair_t *pair, hp_random_t *random)
+{
+    hp_pair_create(pair, random, &options);
+    if (options.nonblocking > 0 && hp_random_below(random, 2) && pair->library != MPI_COMM_NULL) {
+        int one = 1, sum = 0;
+        CHECK_MPI(MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, pair->library));
+        CHECK_EQUAL(sum, pair->size, "the sum of ones");
+    }
+}
+
+static bool run_case(hp_random_t *random, hp_pair_t *pairs, const hp_fuzz_maps_t *maps, char *difference,
+                     size_t difference_bytes)
+{
+    uint64_t number = (uint64_t)(case_number + 1) * HP_FUZZ_STEP_NUMBERS;
+
+    in_sequence = (int)hp_random_below(random, 100) < options.nonblocking;
+    if (in_sequence)
+        return hp_fuzz_sequence_run(random, pairs, PAIRS, maps, &options, number, difference,
+                                    difference_bytes);
+    const hp_pair_t *pair = &pairs[hp_random_below(random, PAIRS)];
+    hp_fuzz_case_draw(&current, random, pair, maps, &options);
+    current.number = number;
+    return hp_fuzz_case_run(&current, difference, difference_bytes);
+}
+
 static void run_cases(MPI_Comm control)
 {
     hp_random_t random = {options.seed};
@@ -139,23 +202,22 @@ static void run_cases(MPI_Comm control)
 
     hp_fuzz_maps_create(&maps, &random);
     for (int i = 0; i < PAIRS; i++)
-        hp_pair_create(&pairs[i], &random, &options);
+        create_pair(&pairs[i], &random);
     for (case_number = 0; case_number < options.count && !time_is_up(control, start); case_number++) {
-        char difference[512], text[2 * TEXT_BYTES];
+        char difference[512];
         alarm((unsigned)options.stuck_seconds);
         if (hp_random_below(&random, RENEW_PAIR) == 0) {
             hp_pair_t *pair = &pairs[hp_random_below(&random, PAIRS)];
             hp_pair_free(pair);
-            hp_pair_create(pair, &random, &options);
+            create_pair(pair, &random);
         }
         if (hp_random_below(&random, RENEW_MAP) == 0)
             hp_fuzz_maps_renew(&maps, &random);
-        const hp_pair_t *pair = &pairs[hp_random_below(&random, PAIRS)];
-        hp_fuzz_case_draw(&current, &random, pair, &maps, &options);
-        current.number = (uint64_t)case_number + 1;
-        if (!hp_fuzz_case_run(&current, difference, sizeof difference)) {
+        if (!run_case(&random, pairs, &maps, difference, sizeof difference)) {
+            static char text[TEXT_BYTES]; /* longer than a check's message may be */
             describe(text, sizeof text);
-            CHECK(false, "%s\n  %s", difference, text);
+            fprintf(stderr, "rank %d: %s\n", hp_comm_rank(MPI_COMM_WORLD), text);
+            CHECK(false, "%s", difference);
         }
         show_progress();
     }
@@ -201,8 +263,16 @@ int main(int argc, char **argv)
 {
     MPI_Comm control;
 
+    int level = MPI_THREAD_SINGLE;
     parse(argc, argv);
-    CHECK_MPI(MPI_Init(&argc, &argv));
+    if (options.thread_multiple)
+        CHECK_MPI(MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level));
+    else
+        CHECK_MPI(MPI_Init(&argc, &argv));
+    if (options.thread_multiple && level < MPI_THREAD_MULTIPLE) {
+        MPI_Finalize();
+        return HP_SKIP;
+    }
     control = hp_comm_dup_native(MPI_COMM_WORLD);
     CHECK_MPI(MPI_Bcast(&options.seed, 1, MPI_UINT64_T, 0, control));
     if (hp_comm_rank(control) == 0) {

@@ -6,12 +6,19 @@
  * After a barrier everybody must have entered it: each rank says so, before it calls, in memory that the
  * ranks of the machine share (MPI_Win_allocate_shared).
  *
- *   fuzz.c        options, the loop, progress, the summary
- *   fuzz_comms.c  pairs of communicators, and who has entered
- *   fuzz_case.c   one random collective: drawing, running, comparing
+ * A sequence is several collectives in flight at a time, on one or several pairs, completed in an order that
+ * every rank draws for itself, with blocking collectives and point-to-point messages between them.
+ *
+ *   fuzz.c           options, the loop, progress, the summary
+ *   fuzz_comms.c     pairs of communicators, and who has entered
+ *   fuzz_case.c      one random collective: drawing it, printing it
+ *   fuzz_run.c       running it in any of its forms, comparing
+ *   fuzz_sequence.c  many in flight: the steps and their order
+ *   fuzz_flight.c    what is in flight, and the functions that complete it
  *
  * All decisions come from one stream of random numbers, the same on all ranks. An object takes one number off
- * it and derives everything else from that, so that no rank can get ahead of another.
+ * it and derives everything else from that, so that no rank can get ahead of another. What a rank decides for
+ * itself comes from a stream made of such a number and its rank.
  *
  * Threads: one. */
 #ifndef HP_TESTS_MPI_FUZZ_H
@@ -34,6 +41,10 @@ typedef struct {
     int64_t max_bytes; /* of one message */
     int stuck_seconds; /* a collective that takes longer is called stuck */
     bool expect_taken;
+    int nonblocking;         /* of 100 cases, so many are sequences */
+    int persistent;          /* of 100 collectives in flight, so many are persistent */
+    bool free_communicators; /* with collectives in flight */
+    bool thread_multiple;
     const char *algorithms[HP_FUZZ_COLLECTIVES]; /* comma-separated: values of the hint */
     const char *modules;                         /* likewise: names, and "rules" for no hint */
 } hp_fuzz_options_t;
@@ -88,9 +99,74 @@ typedef struct {
 /* Draws a collective on pair; on a rank outside of the pair the case is empty. */
 void hp_fuzz_case_draw(hp_fuzz_case_t *test, hp_random_t *random, const hp_pair_t *pair,
                        const hp_fuzz_maps_t *maps, const hp_fuzz_options_t *options);
-/* Runs it both ways. Returns true, or false with the first difference in difference. */
+/* Runs it both ways, blocking. Returns true, or false with the first difference in difference. */
 bool hp_fuzz_case_run(const hp_fuzz_case_t *test, char *difference, size_t difference_bytes);
-/* The case as this rank sees it, in full. Returns buffer. */
+/* The case as this rank sees it, without its communicator. Returns buffer. */
 const char *hp_fuzz_case_format(const hp_fuzz_case_t *test, char *buffer, size_t buffer_bytes);
+
+typedef enum { HP_FUZZ_BLOCKING, HP_FUZZ_NONBLOCKING, HP_FUZZ_PERSISTENT } hp_fuzz_way_t;
+
+/* A case under way: its buffers on both sides, and its request. The way is that of the library's side; the
+ * host's side always blocks. free_early: of HP_FUZZ_NONBLOCKING, the derived datatype and the user-defined
+ * operation are freed as soon as the call is made. On a rank outside of the pair all of this does nothing.
+ *
+ * create, start, [complete,] check, free; persistent ones again from renew, start. complete says that the
+ * request was found completed; a blocking run says it itself. check runs the host's side, so it is collective
+ * over the pair and comes in the order of the starts. */
+typedef struct hp_fuzz_run hp_fuzz_run_t;
+
+hp_fuzz_run_t *hp_fuzz_run_create(const hp_fuzz_case_t *test, hp_fuzz_way_t way, bool free_early);
+MPI_Request *hp_fuzz_run_request(hp_fuzz_run_t *run);
+bool hp_fuzz_run_is_persistent(const hp_fuzz_run_t *run);
+void hp_fuzz_run_start(hp_fuzz_run_t *run);
+void hp_fuzz_run_complete(hp_fuzz_run_t *run);
+bool hp_fuzz_run_check(hp_fuzz_run_t *run, char *difference, size_t difference_bytes);
+/* Other values in the same buffers; numbers grow. */
+void hp_fuzz_run_renew(hp_fuzz_run_t *run, uint64_t number);
+void hp_fuzz_run_free(hp_fuzz_run_t *run);
+
+/* What one rank has in flight: requests of collectives and of messages. */
+enum { HP_FUZZ_MOST_IN_FLIGHT = 64 };
+
+typedef struct {
+    MPI_Request request;
+    hp_fuzz_run_t *run; /* NULL: a message */
+    unsigned char *message;
+    int bytes, peer, tag; /* peer: from whom; -1 for a message sent */
+    uint64_t salt;
+    bool pending;
+} hp_fuzz_slot_t;
+
+typedef struct {
+    hp_fuzz_slot_t slot[HP_FUZZ_MOST_IN_FLIGHT];
+    int count;          /* slots in use; completed ones stay until hp_fuzz_flight_clear */
+    const char *method; /* what is being called, for a report of a hang */
+} hp_fuzz_flight_t;
+
+/* A collective that has been started. */
+void hp_fuzz_flight_add_run(hp_fuzz_flight_t *flight, hp_fuzz_run_t *run);
+/* Isend to, or Irecv from, the peer; the message is drawn from the salt. */
+void hp_fuzz_flight_send(hp_fuzz_flight_t *flight, MPI_Comm comm, int to, int tag, int bytes, uint64_t salt);
+void hp_fuzz_flight_receive(hp_fuzz_flight_t *flight, MPI_Comm comm, int from, int tag, int bytes,
+                            uint64_t salt);
+/* Some of the pending ones, by a random member of MPI_Wait's and MPI_Test's family. to_completion: at least
+ * one will be complete; else this only looks. */
+void hp_fuzz_flight_poke(hp_fuzz_flight_t *flight, hp_random_t *own, bool to_completion);
+int hp_fuzz_flight_pending(const hp_fuzz_flight_t *flight);
+void hp_fuzz_flight_clear(hp_fuzz_flight_t *flight);
+
+/* The bytes of a message. */
+void hp_fuzz_message_fill(unsigned char *message, int bytes, uint64_t salt);
+void hp_fuzz_message_check(const unsigned char *message, int bytes, uint64_t salt);
+
+/* Draws and runs a sequence on some of the pairs; a pair whose communicator it frees is replaced. Collective
+ * over MPI_COMM_WORLD. number: of its first step; it takes HP_FUZZ_STEP_NUMBERS. Returns true, or false with
+ * the first difference. */
+enum { HP_FUZZ_STEP_NUMBERS = 256 };
+bool hp_fuzz_sequence_run(hp_random_t *random, hp_pair_t *pairs, int pair_count, const hp_fuzz_maps_t *maps,
+                          const hp_fuzz_options_t *options, uint64_t number, char *difference,
+                          size_t difference_bytes);
+/* The sequence that is running, as this rank sees it. Returns buffer. */
+const char *hp_fuzz_sequence_format(char *buffer, size_t buffer_bytes);
 
 #endif

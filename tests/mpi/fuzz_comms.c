@@ -177,9 +177,10 @@ void hp_pair_create(hp_pair_t *pair, hp_random_t *random, const hp_fuzz_options_
 
 void hp_pair_free(hp_pair_t *pair)
 {
-    if (pair->library == MPI_COMM_NULL)
+    if (pair->native == MPI_COMM_NULL)
         return;
-    CHECK_MPI(MPI_Comm_free(&pair->library));
+    if (pair->library != MPI_COMM_NULL) /* a sequence may have freed it */
+        CHECK_MPI(MPI_Comm_free(&pair->library));
     CHECK_MPI(MPI_Comm_free(&pair->native));
     free(pair->world_ranks);
 }

@@ -26,6 +26,21 @@ bool hp_host_breaks_allreduce(const hp_typemap_t *map)
     return !MPICH_4_0 && map->true_lb != 0;
 }
 
+bool hp_host_breaks_ireduce(const hp_typemap_t *map)
+{
+    return hp_host_breaks_allreduce(map);
+}
+
+bool hp_host_breaks_comm_free(void)
+{
+    return OPEN_MPI_ANY;
+}
+
+bool hp_host_breaks_persistent(void)
+{
+    return !OPEN_MPI_ANY;
+}
+
 bool hp_lib_forced(const char *collective)
 {
     char variable[64] = "HANPMPI_";

@@ -16,6 +16,18 @@ bool hp_host_breaks_reduce(const hp_typemap_t *map, int64_t count, int root, boo
  * and 5.0.11 (ring), MPICH 5.0.2, Intel MPI 2021.16. */
 bool hp_host_breaks_allreduce(const hp_typemap_t *map);
 
+/* The same in MPI_Ireduce of the same MPIs and, unlike in its MPI_Reduce, of Open MPI (libnbc). */
+bool hp_host_breaks_ireduce(const hp_typemap_t *map);
+
+/* Open MPI 4.1.4: MPI_Comm_free while a collective is in flight takes the communicator away from under it;
+ * libnbc then crashes. */
+bool hp_host_breaks_comm_free(void);
+
+/* MPICH 4.0.2 and 5.0.2, requests of persistent collectives: MPI_Testall reports an error (MPI_ERR_IN_STATUS, but none in
+ * any status) for one that has completed, and MPI_Testall, MPI_Testany and MPI_Testsome do not leave an inactive
+ * one aside. */
+bool hp_host_breaks_persistent(void);
+
 /* Whether the environment forces the library to take the collective ("reduce"): HANPMPI_REDUCE names an
  * algorithm. */
 bool hp_lib_forced(const char *collective);

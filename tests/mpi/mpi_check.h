@@ -22,6 +22,13 @@
 
 enum { HP_SKIP = 77 };
 
+/* Whether mpi.h has persistent collectives; those with large counts came in the same version of MPI. */
+#if MPI_VERSION >= 4
+#define HP_HAS_PERSISTENT 1
+#else
+#define HP_HAS_PERSISTENT 0
+#endif
+
 /* Prints one line with rank, place and message, and ends the job. */
 __attribute__((noreturn, format(printf, 4, 5))) void
 hp_check_fail(const char *file, int line, const char *condition, const char *format, ...);

@@ -21,10 +21,31 @@ USER_FUNCTION(user_product, HP_OPERATION_USER_PRODUCT)
 USER_FUNCTION(user_leftmost, HP_OPERATION_USER_LEFTMOST)
 #undef USER_FUNCTION
 
-static void make_user(hp_operation_t operation, MPI_User_function *function)
+static MPI_User_function *user_function(hp_operation_t operation)
+{
+    switch (operation) {
+    case HP_OPERATION_USER_XOR:
+        return user_xor;
+    case HP_OPERATION_USER_PRODUCT:
+        return user_product;
+    case HP_OPERATION_USER_LEFTMOST:
+        return user_leftmost;
+    default:
+        CHECK(false, "%s is not user-defined", infos[operation].name);
+    }
+}
+
+MPI_Op hp_operation_create(hp_operation_t operation)
+{
+    MPI_Op op;
+    CHECK_MPI(MPI_Op_create(user_function(operation), infos[operation].commutative, &op));
+    return op;
+}
+
+static void make_user(hp_operation_t operation)
 {
     infos[operation].user = true;
-    CHECK_MPI(MPI_Op_create(function, infos[operation].commutative, &infos[operation].op));
+    infos[operation].op = hp_operation_create(operation);
 }
 
 void hp_operations_init(void)
@@ -32,9 +53,9 @@ void hp_operations_init(void)
 #define X(id, mpi_op, ...) infos[HP_OPERATION_##id].op = mpi_op;
     HP_OPERATION_TABLE(X)
 #undef X
-    make_user(HP_OPERATION_USER_XOR, user_xor);
-    make_user(HP_OPERATION_USER_PRODUCT, user_product);
-    make_user(HP_OPERATION_USER_LEFTMOST, user_leftmost);
+    make_user(HP_OPERATION_USER_XOR);
+    make_user(HP_OPERATION_USER_PRODUCT);
+    make_user(HP_OPERATION_USER_LEFTMOST);
 }
 
 void hp_operations_fini(void)

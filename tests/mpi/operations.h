@@ -54,6 +54,8 @@ void hp_operations_init(void);
 void hp_operations_fini(void);
 
 const hp_operation_info_t *hp_operation_info(hp_operation_t operation);
+/* Another handle of a user-defined operation; the caller frees it. */
+MPI_Op hp_operation_create(hp_operation_t operation);
 bool hp_operation_applies(hp_operation_t operation, hp_basic_t basic);
 hp_closeness_t hp_operation_closeness(hp_operation_t operation, hp_basic_t basic);
 

@@ -1,32 +1,79 @@
 #include "typemap.h"
 
+#include <pthread.h>
+
 enum { MAX_BLOCKS = 16, MAX_REGISTERED = 256, GUARD_BYTES = 64, MAX_BASICS = 64, DEEPEST_COUNT = 1 << 30 };
 
 static hp_typemap_t *registry[MAX_REGISTERED];
+static pthread_mutex_t registry_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static void registry_add(hp_typemap_t *map)
 {
-    for (int i = 0; i < MAX_REGISTERED; i++)
-        if (!registry[i]) {
+    bool added = false;
+
+    pthread_mutex_lock(&registry_lock);
+    for (int i = 0; i < MAX_REGISTERED; i++) {
+        /* A handle that comes again belonged to a datatype that is gone at last (hp_typemap_free_type). */
+        bool stale = registry[i] && map->owned && registry[i]->type == map->type;
+        if (stale)
+            registry[i] = NULL;
+        if (!registry[i] && !added) {
             registry[i] = map;
-            return;
+            added = true;
         }
-    CHECK(false, "more than %d type maps", MAX_REGISTERED);
+    }
+    pthread_mutex_unlock(&registry_lock);
+    CHECK(added, "more than %d type maps", MAX_REGISTERED);
+}
+
+static void registry_remove(const hp_typemap_t *map)
+{
+    pthread_mutex_lock(&registry_lock);
+    for (int i = 0; i < MAX_REGISTERED; i++)
+        if (registry[i] == map)
+            registry[i] = NULL;
+    pthread_mutex_unlock(&registry_lock);
 }
 
 const hp_typemap_t *hp_typemap_find(MPI_Datatype type)
 {
-    for (int i = 0; i < MAX_REGISTERED; i++)
+    const hp_typemap_t *found = NULL;
+
+    pthread_mutex_lock(&registry_lock);
+    for (int i = 0; i < MAX_REGISTERED && !found; i++)
         if (registry[i] && registry[i]->type == type)
-            return registry[i];
-    CHECK(false, "a user-defined operation was called with a datatype that the program did not pass");
+            found = registry[i];
+    pthread_mutex_unlock(&registry_lock);
+    CHECK(found, "a user-defined operation was called with a datatype that the program did not pass");
+    return found;
+}
+
+hp_typemap_t *hp_typemap_dup(const hp_typemap_t *map)
+{
+    hp_typemap_t *copy = malloc(sizeof *copy);
+    size_t offsets_bytes = (size_t)map->basics * sizeof *map->offset;
+
+    CHECK(copy, "out of memory");
+    *copy = *map;
+    copy->owned = true;
+    copy->offset = malloc(offsets_bytes);
+    CHECK(copy->offset, "out of memory");
+    memcpy(copy->offset, map->offset, offsets_bytes);
+    CHECK_MPI(MPI_Type_dup(map->type, &copy->type));
+    registry_add(copy);
+    return copy;
+}
+
+void hp_typemap_free_type(hp_typemap_t *map)
+{
+    MPI_Datatype type = map->type;
+    CHECK_MPI(MPI_Type_free(&type));
+    map->owned = false;
 }
 
 void hp_typemap_free(hp_typemap_t *map)
 {
-    for (int i = 0; i < MAX_REGISTERED; i++)
-        if (registry[i] == map)
-            registry[i] = NULL;
+    registry_remove(map);
     if (map->owned)
         CHECK_MPI(MPI_Type_free(&map->type));
     free(map->offset);
@@ -359,6 +406,11 @@ void hp_buffer_init(hp_buffer_t *buffer, const hp_typemap_t *map, int64_t count)
     buffer->arena = malloc(buffer->arena_bytes);
     CHECK(buffer->arena, "out of memory for %zu bytes", buffer->arena_bytes);
     buffer->base = (char *)buffer->arena + GUARD_BYTES - low;
+    fill_pattern(buffer->arena, buffer->arena_bytes);
+}
+
+void hp_buffer_reset(hp_buffer_t *buffer)
+{
     fill_pattern(buffer->arena, buffer->arena_bytes);
 }
 

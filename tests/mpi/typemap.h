@@ -4,7 +4,8 @@
  * can be filled, compared and searched for stray writes without asking the MPI under test. A registry maps
  * handles back to type maps, for user-defined operations.
  *
- * Threads: create and free from one thread at a time; everything else from any. Ownership: a type map owns
+ * Threads: create and free from one thread at a time; everything else from any, also while another creates
+ * and frees: a reduction in flight may be at work on a thread of the library's. Ownership: a type map owns
  * its offsets and, unless it is a bare basic, its datatype. */
 #ifndef HP_TESTS_MPI_TYPEMAP_H
 #define HP_TESTS_MPI_TYPEMAP_H
@@ -35,6 +36,12 @@ hp_typemap_t *hp_typemap_create_nth(hp_basic_t basic, int i);
 /* A random datatype, up to two constructors deep, at most 64 basics; the same on every rank for the same
  * state. */
 hp_typemap_t *hp_typemap_create_random(hp_basic_t basic, hp_random_t *random);
+
+/* The same map with a datatype of its own (MPI_Type_dup). */
+hp_typemap_t *hp_typemap_dup(const hp_typemap_t *map);
+/* Frees the datatype of a map that owns it, as a program may while a call that was given it is in flight. The
+ * map goes on standing for the handle: operations in flight are still called with it. */
+void hp_typemap_free_type(hp_typemap_t *map);
 
 void hp_typemap_free(hp_typemap_t *map);
 
@@ -69,6 +76,8 @@ static inline char *hp_buffer_at(const hp_buffer_t *buffer, int64_t i)
 /* Fills every basic with the value of hp_hash(salt, comm_rank, i). */
 void hp_buffer_fill(hp_buffer_t *buffer, hp_operation_t operation, hp_values_t values, uint64_t salt,
                     int comm_rank);
+/* The pattern everywhere, as after hp_buffer_init. */
+void hp_buffer_reset(hp_buffer_t *buffer);
 /* Copies arena to arena; both were made for the same map and count. */
 void hp_buffer_copy(hp_buffer_t *to, const hp_buffer_t *from);
 /* The index of the first byte outside every basic that does not hold the pattern any more, -1 when there is

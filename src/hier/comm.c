@@ -192,14 +192,25 @@ uint32_t hp_comm_tag(const hp_comm_t *comm, uint32_t channel)
     return (comm->sequence % 4096) * 8 + channel;
 }
 
+/* A peer may itself wait for something that the program started before this collective and the MPI below moves
+ * on: a message, a collective that passed. So who waits without messages of its own lets the MPI work now and then,
+ * a tenth of the time at most. */
+static void nudge(hp_comm_t *comm, hp_comm_wait_t *wait, uint64_t now_ns)
+{
+    const uint64_t nudge_ns = 20000;
+
+    if (now_ns - wait->nudged_ns < nudge_ns || !comm->transport->ops->nudge)
+        return;
+    comm->transport->ops->nudge(comm->transport);
+    wait->nudged_ns = now_ns;
+}
+
 /* Waiting for flags of the node alone. A look costs a few ns, so more of them fit before the core is given
  * up. Whoever sets a flag wakes who sleeps for it, so a sleep costs a wake-up and no more; with more ranks
- * than cores it keeps this rank out of the way of those that others wait for. A peer may itself wait for a
- * message that the program sent before this collective: hence the nudges, a tenth of the time at most. */
+ * than cores it keeps this rank out of the way of those that others wait for. */
 static void idle_for_flags(hp_comm_t *comm, hp_comm_wait_t *wait, const hp_request_t *request)
 {
-    const uint64_t yields_ns = comm->crowded ? 10000 : comm->sleep_after_ns, nudge_ns = 20000,
-                   nap_ns = 200000;
+    const uint64_t yields_ns = comm->crowded ? 10000 : comm->sleep_after_ns, nap_ns = 200000;
 
     enum {
         LOOKS_MAX = 100000
@@ -214,10 +225,7 @@ static void idle_for_flags(hp_comm_t *comm, hp_comm_wait_t *wait, const hp_reque
     const uint64_t now = hp_clock_ns();
     if (wait->since_ns == 0)
         wait->since_ns = wait->nudged_ns = now;
-    if (now - wait->nudged_ns >= nudge_ns && comm->transport->ops->nudge) {
-        comm->transport->ops->nudge(comm->transport);
-        wait->nudged_ns = now;
-    }
+    nudge(comm, wait, now);
     if (now - wait->since_ns < yields_ns)
         sched_yield();
     else
@@ -230,10 +238,13 @@ void hp_comm_idle(hp_comm_t *comm, hp_comm_wait_t *wait, const hp_request_t *onl
                                      .sleep_after_ns = comm->sleep_after_ns,
                                      .sleep_ns = (uint64_t)comm->knobs.sleep_us * 1000};
 
-    if (only && hp_request_waits_for_flags(only))
+    if (only && hp_request_waits_for_flags(only)) {
         idle_for_flags(comm, wait, only);
-    else
-        hp_wait_idle(&wait->messages, &policy);
+        return;
+    }
+    if (!only)
+        nudge(comm, wait, hp_clock_ns());
+    hp_wait_idle(&wait->messages, &policy);
 }
 
 hp_status_t hp_comm_wait(hp_comm_t *comm)

@@ -95,7 +95,7 @@ void hp_comm_set_knobs(hp_comm_t *comm, const hp_knobs_t *knobs);
  * between two ranks. Fits the 32767 that MPI guarantees for tags. */
 uint32_t hp_comm_tag(const hp_comm_t *comm, uint32_t channel);
 
-/* Waits, when nothing moved: for the request, if only one is in execution, else NULL. */
+/* Waits, when nothing moved. only: the request, when it alone is in execution; else NULL. */
 typedef struct {
     hp_wait_t messages;
     uint64_t empty_polls, since_ns, nudged_ns; /* waiting for flags */

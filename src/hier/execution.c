@@ -86,11 +86,7 @@ static void set_done(hp_comm_t *comm, hp_execution_t *execution, hp_status_t sta
 /* Does it use nothing but messages? */
 static bool shares_nothing(const hp_comm_t *comm, const hp_setting_t *setting)
 {
-    bool native = false;
-
-    for (unsigned level = 0; level < HP_LEVEL_COUNT; level++)
-        native |= setting->modules.module[level] == HP_MODULE_NATIVE;
-    return !comm->shares_memory && !native;
+    return !comm->shares_memory && !hp_setting_uses(setting, HP_MODULE_NATIVE);
 }
 
 static bool may_start(const hp_comm_t *comm, bool alone)

@@ -28,6 +28,15 @@ struct hp_setting {
     uint32_t sends_per_child, recvs_per_parent, window_segments;
 };
 
+/* Does a level name the module? */
+static inline bool hp_setting_uses(const hp_setting_t *setting, hp_module_id_t module)
+{
+    for (unsigned level = 0; level < HP_LEVEL_COUNT; level++)
+        if (setting->modules.module[level] == module)
+            return true;
+    return false;
+}
+
 /* Operations in flight on a lane of that direction. */
 static inline uint32_t hp_setting_lane_limit(const hp_setting_t *setting, hp_direction_t direction)
 {

@@ -43,9 +43,13 @@ static hp_outcome_t decide_size(hp_ticket_t *ticket, MPI_Comm comm)
 /* Last of the decision, when nothing else can make the call pass: the selection counts it. */
 static hp_outcome_t choose(hp_ticket_t *ticket, MPI_Comm comm)
 {
-    const hp_outcome_t outcome = (ticket->nonblocking ? hp_select_untimed : hp_select)(
+    hp_outcome_t outcome = (ticket->nonblocking ? hp_select_untimed : hp_select)(
         ticket->state->comm, ticket->collective, ticket->bytes, &ticket->choice);
 
+    /* The first one on a level makes a communicator there, which waits for the other ranks. */
+    if (ticket->nonblocking && outcome == HP_OUTCOME_TAKEN &&
+        hp_setting_uses(ticket->choice.setting, HP_MODULE_NATIVE))
+        outcome = HP_OUTCOME_HINT;
     if (outcome == HP_OUTCOME_FAILED)
         P(Comm_call_errhandler)(comm, ticket->error = MPI_ERR_NO_MEM);
     if (ticket->choice.is_timed && !ticket->start_ns)

@@ -196,7 +196,7 @@ bool hp_executions_progress(hp_comm_t *comm)
     for (hp_execution_t **place = &all->running; *place;) {
         bool moved;
         const hp_status_t status = hp_request_progress((*place)->request, &moved);
-        any |= moved;
+        any |= moved || status != HP_OK; /* an error is news to those that were looked at before it */
         place = settle(comm, place, status);
     }
     return start_queued(comm) || any;

@@ -106,7 +106,7 @@ static bool fail_nth_call(const fixture_t *f, sim_call_t call, uint64_t nth, uin
 static void every_call_fails_once(void **state)
 {
     (void)state;
-    const seeds_t seeds = seeds_start("every_call_fails_once", 60);
+    const seeds_t seeds = seeds_start("every_call_fails_once", 30);
     uint32_t together = 0;
 
     for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; seed++) {
@@ -149,7 +149,7 @@ static bool fail_nth_allocation(const fixture_t *f, int64_t nth, uint32_t *refus
 static void every_allocation_fails_once(void **state)
 {
     (void)state;
-    const seeds_t seeds = seeds_start("every_allocation_fails_once", 30);
+    const seeds_t seeds = seeds_start("every_allocation_fails_once", 15);
     uint32_t refused = 0, begun = 0;
 
     for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; seed++) {

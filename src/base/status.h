@@ -12,7 +12,8 @@
     X(HP_ERR_TRANSPORT, "the MPI below reported an error")                                                   \
     X(HP_ERR_TOPOLOGY, "hwloc could not read the topology")                                                  \
     X(HP_ERR_NOT_FOUND, "not found")                                                                         \
-    X(HP_ERR_PEER, "the memory of another process on this node could not be read")
+    X(HP_ERR_PEER, "the memory of another process on this node could not be read")                           \
+    X(HP_ERR_EARLIER, "an earlier collective on this communicator failed")
 
 typedef enum {
 #define X(code, text) code,

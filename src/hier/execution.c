@@ -55,10 +55,12 @@ hp_execution_t *hp_execution_get(hp_comm_t *comm)
     hp_executions_t *all = comm->executions;
     hp_execution_t *execution = all->idle;
 
-    if (execution)
+    if (execution) {
         all->idle = execution->next;
-    else if (!(execution = create(comm)))
+    } else if (!(execution = create(comm))) {
+        all->missed_call = true; /* the next call would get this one's tags */
         return NULL;
+    }
     execution->on_start = NULL;
     execution->on_done = NULL;
     execution->owner = NULL;
@@ -105,8 +107,10 @@ static void start(hp_comm_t *comm, hp_execution_t *execution, const hp_call_t *c
     comm->arena = &execution->arena;
     if (execution->on_start)
         execution->on_start(comm, execution, call, setting);
-    const hp_status_t status = execution->algorithm->start(comm, call, setting);
+    const hp_status_t status =
+        alone && all->out_of_step ? HP_ERR_EARLIER : execution->algorithm->start(comm, call, setting);
     if (status != HP_OK || hp_request_done(execution->request)) {
+        all->out_of_step |= alone && status != HP_OK;
         set_done(comm, execution, status);
         return;
     }
@@ -129,6 +133,10 @@ void hp_execution_submit(hp_comm_t *comm, hp_execution_t *execution, const hp_al
     execution->number = ++all->submitted;
     execution->algorithm = algorithm;
     execution->call.collective = call->collective;
+    if (all->missed_call) {
+        set_done(comm, execution, HP_ERR_EARLIER);
+        return;
+    }
     if (!all->queued && may_start(comm, alone)) {
         start(comm, execution, call, setting, alone);
         return;
@@ -171,6 +179,7 @@ static hp_execution_t **settle(hp_comm_t *comm, hp_execution_t **place, hp_statu
         return &execution->next;
     *place = execution->next;
     all->running_count--;
+    all->out_of_step |= all->running_alone && status != HP_OK;
     set_done(comm, execution, status);
     return place;
 }
@@ -183,7 +192,7 @@ bool hp_executions_progress(hp_comm_t *comm)
     for (hp_execution_t **place = &all->running; *place;) {
         bool moved;
         const hp_status_t status = hp_request_progress((*place)->request, &moved);
-        any |= moved;
+        any |= moved || status != HP_OK; /* an error is news to those that were looked at before it */
         place = settle(comm, place, status);
     }
     return start_queued(comm) || any;

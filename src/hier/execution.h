@@ -9,6 +9,10 @@
  * comes behind it waits until it is done on this rank. Nobody waits for what was called later, so this cannot
  * deadlock: the oldest collective that is not finished on all ranks runs on all ranks that have called it.
  *
+ * One that fails takes those with it that cannot be right any more: what has messages in flight (request.h); what uses
+ * the memory of the node, or communicators of the MPI below, behind one that did; all calls behind one that could not
+ * be counted. They end with an error, here; the other ranks may wait for ever, as MPI lets them.
+ *
  * Threads: as comm.h: whoever calls here has the communicator to itself. Ownership: executions belong to their
  * communicator; one that was got must be put back when it is done. */
 #ifndef HP_HIER_EXECUTION_H
@@ -47,6 +51,8 @@ typedef struct hp_executions {
     uint32_t running_count;
     uint64_t submitted; /* so far */
     bool running_alone; /* what runs does, and is the only one */
+    bool missed_call;   /* one got no memory, so it has no number here, but elsewhere it does */
+    bool out_of_step;   /* one that ran alone failed: counters are not as other ranks expect them */
 } hp_executions_t;
 
 /* Executions of one communicator that run at the same time, at most. Each has memory for its tasks and scratch
@@ -56,7 +62,7 @@ enum { HP_RUNNING_MAX = 16 };
 hp_status_t hp_executions_init(hp_comm_t *comm);
 void hp_executions_fini(hp_comm_t *comm);
 
-/* NULL: out of memory. */
+/* NULL: out of memory; every later call on this communicator fails then. */
 hp_execution_t *hp_execution_get(hp_comm_t *comm);
 void hp_execution_put(hp_comm_t *comm, hp_execution_t *execution);
 

@@ -267,6 +267,7 @@ void job_abandon(job_t *job)
     for (uint32_t rank = 0; rank < job->rank_count; rank++) {
         hp_comm_t *comm = job->comms[rank];
         comm->sequence = sequence; /* some have called more than others */
+        comm->executions->missed_call = comm->executions->out_of_step = false;
         if (job->nodes[rank].base)
             madvise(job->nodes[rank].base, job->nodes[rank].bytes, MADV_DONTNEED); /* zeroes it */
         if (comm->has_node_memory)

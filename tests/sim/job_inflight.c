@@ -241,10 +241,24 @@ static player_t *make_players(job_t *job, uint32_t count, const inflight_t *how)
     return players;
 }
 
+/* Nobody waits for messages that were given up. */
+static void check_waits(job_t *job, uint32_t rank)
+{
+    const uint64_t posted = sim_left_over_of(job->sim, rank);
+    uint64_t awaited = 0;
+
+    for (const hp_execution_t *e = job->comms[rank]->executions->running; e; e = e->next)
+        awaited += hp_request_counters(e->request)->in_flight;
+    if (awaited != posted)
+        problem_report(&job->problem, "rank %u waits for %llu messages, %llu are in flight", rank,
+                       (unsigned long long)awaited, (unsigned long long)posted);
+}
+
 /* With an error somewhere: what is done without one is right, and nothing else was touched. */
 static void check_done(job_t *job, const player_t *players)
 {
-    for (uint32_t rank = 0; rank < job->rank_count; rank++)
+    for (uint32_t rank = 0; rank < job->rank_count; rank++) {
+        check_waits(job, rank);
         for (uint32_t i = 0; i < players[rank].called; i++) {
             const called_t *own = &players[rank].calls[i];
             if (own->done && own->status == HP_OK)
@@ -252,6 +266,7 @@ static void check_done(job_t *job, const player_t *players)
             else
                 exchange_check_frame(&job->exchanges[i], rank, &job->problem);
         }
+    }
 }
 
 static void say_who_waits(job_t *job, const player_t *player)

@@ -1,48 +1,9 @@
 /* test_sim_faults: the Nth call of the transport, or the Nth allocation, fails, for every N: the rank whose
  * call it was reports it, is done, holds nothing. Nothing leaks (the address sanitizer watches). The other
- * ranks may be left waiting, as they are when a process dies.
- *
- * Linked with --wrap for the allocator. The test double takes its memory by reallocarray, which is not
- * wrapped: only the code under test meets a failing allocator. PITFALLS 27. */
+ * ranks may be left waiting, as they are when a process dies. PITFALLS 27. */
+#include "sim/allocator.h"
 #include "sim/random_case.h"
 #include "sim/seeds.h"
-
-void *__real_malloc(size_t bytes);
-void *__real_calloc(size_t count, size_t bytes);
-void *__real_realloc(void *memory, size_t bytes);
-void *__real_aligned_alloc(size_t alignment, size_t bytes);
-void *__wrap_malloc(size_t bytes);
-void *__wrap_calloc(size_t count, size_t bytes);
-void *__wrap_realloc(void *memory, size_t bytes);
-void *__wrap_aligned_alloc(size_t alignment, size_t bytes);
-
-/* Allocations until the one that fails; negative: none does. */
-static int64_t allocations_left = -1;
-
-static bool allocation_fails(void)
-{
-    return allocations_left >= 0 && allocations_left-- == 0;
-}
-
-void *__wrap_malloc(size_t bytes)
-{
-    return allocation_fails() ? NULL : __real_malloc(bytes);
-}
-
-void *__wrap_calloc(size_t count, size_t bytes)
-{
-    return allocation_fails() ? NULL : __real_calloc(count, bytes);
-}
-
-void *__wrap_realloc(void *memory, size_t bytes)
-{
-    return allocation_fails() ? NULL : __real_realloc(memory, bytes);
-}
-
-void *__wrap_aligned_alloc(size_t alignment, size_t bytes)
-{
-    return allocation_fails() ? NULL : __real_aligned_alloc(alignment, bytes);
-}
 
 enum { RANKS = 6, MOST_ELEMENTS = 40, MOST_CALLS = 100000 };
 
@@ -137,10 +98,9 @@ static bool fail_nth_allocation(const fixture_t *f, uint64_t seed, int64_t nth)
     sim_outcome_t outcomes[RANKS];
     uint32_t failed = 0;
     job_t *job = job_create(&f->world, &f->knobs);
-    allocations_left = nth;
+    allocator_fail(nth);
     const bool worked = job_run(job, &f->c, 1, outcomes);
-    const bool reached = allocations_left < 0;
-    allocations_left = -1;
+    const bool reached = allocator_has_failed();
     if (reached) {
         for (uint32_t rank = 0; rank < RANKS; rank++)
             if (outcomes[rank].status == HP_ERR_NO_MEM) {
@@ -184,11 +144,10 @@ static void creating_without_memory(void **state)
         job_t *job = NULL;
         int64_t nth = 0;
         for (bool created = false; !created; nth++) {
-            allocations_left = nth;
+            allocator_fail(nth);
             created = job_try_create(&f.world, &f.knobs, &job);
-            if (!created && allocations_left >= 0)
+            if (!allocator_has_failed() && !created)
                 seeds_fail(seed, "creating failed without a reason");
-            allocations_left = -1;
         }
         assert_true(nth > RANKS);
         job_destroy(job);

@@ -277,6 +277,14 @@ uint64_t sim_left_over(const sim_t *sim)
     return sim->operations;
 }
 
+uint64_t sim_left_over_of(const sim_t *sim, uint32_t rank)
+{
+    uint64_t count = 0;
+    for (const operation_t *operation = sim->ranks[rank].live; operation; operation = operation->live_next)
+        count++;
+    return count;
+}
+
 const sim_counters_t *sim_counters(const sim_t *sim)
 {
     return &sim->counters;

@@ -92,6 +92,7 @@ bool sim_run(sim_t *sim, const sim_program_t *program, void *context, sim_outcom
 const char *sim_problem(const sim_t *sim);
 /* Sends and receives that were posted and neither completed nor cancelled. */
 uint64_t sim_left_over(const sim_t *sim);
+uint64_t sim_left_over_of(const sim_t *sim, uint32_t rank);
 
 typedef struct {
     uint64_t messages[HP_LEVEL_COUNT]; /* by the level of the link */

@@ -248,6 +248,32 @@ static void drift_reopens_the_question(void **state)
     assert_int_equal(call(job), HP_SLOT_NATIVE);
 }
 
+/* Calls that nobody can time: the rules' slot before there is an answer, then the answer, the old one too while the
+ * question is open again. */
+static void the_verdict_so_far(void **state)
+{
+    (void)state;
+    job_t *job = job_start(TWO, 20, 10, 0);
+    unsigned open = 0;
+    for (; job->guard[0].open; open++) {
+        assert_int_equal(hp_guard_verdict(&job->guard[0]), HP_SLOT_RULE);
+        call(job);
+    }
+    assert_in_range(open, 1, SETTLED_AFTER);
+    assert_int_equal(hp_guard_verdict(&job->guard[0]), HP_SLOT_NATIVE);
+    job->us[HP_SLOT_NATIVE] = 80;
+    for (unsigned i = 0; i < CALLS_MAX && !job->guard[0].open; i++) {
+        assert_int_equal(hp_guard_verdict(&job->guard[0]), HP_SLOT_NATIVE);
+        call(job);
+    }
+    for (open = 0; job->guard[0].open; open++) {
+        assert_int_equal(hp_guard_verdict(&job->guard[0]), HP_SLOT_NATIVE);
+        call(job);
+    }
+    assert_in_range(open, 1, SETTLED_AFTER);
+    assert_int_equal(hp_guard_verdict(&job->guard[0]), HP_SLOT_RULE);
+}
+
 /* Timed calls and messages of its own grow with the logarithm of the calls. */
 static void looks_become_rare(void **state)
 {
@@ -270,6 +296,7 @@ int main(void)
         cmocka_unit_test(who_waits_counts_too),
         cmocka_unit_test(cold_calls_do_not_count),
         cmocka_unit_test(drift_reopens_the_question),
+        cmocka_unit_test(the_verdict_so_far),
         cmocka_unit_test(looks_become_rare),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -93,6 +93,34 @@ static void nothing_overlaps(void **state)
     }
 }
 
+static void counters_tell_their_owner(void **state)
+{
+    (void)state;
+    check_random_t random = check_random_start("counters_tell_their_owner");
+    const pid_t pids[MEMBERS_MAX] = {0};
+
+    for (unsigned run = 0; run < 100; run++) {
+        const hp_node_shape_t shape = random_shape(&random);
+        hp_node_memory_t memory;
+        assert_int_equal(hp_node_memory_init(&memory, &shape, 0, pids, -1, (void *)(uintptr_t)0x10000000),
+                         HP_OK);
+        for (uint32_t member = 0; member < shape.members; member++) {
+            assert_int_equal(hp_node_owner(&memory, hp_node_done(&memory, member)), member);
+            for (unsigned way = 0; way < HP_WAY_COUNT; way++) {
+                for (uint32_t level = 0; level < shape.levels; level++)
+                    assert_int_equal(
+                        hp_node_owner(&memory, hp_node_counter(&memory, member, level, (hp_way_t)way)),
+                        member);
+                for (uint64_t cell = 0; cell < HP_CELLS; cell++)
+                    assert_int_equal(
+                        hp_node_owner(&memory, &hp_node_cell(&memory, member, (hp_way_t)way, cell)->flag),
+                        member);
+            }
+        }
+        hp_node_memory_fini(&memory);
+    }
+}
+
 static void rings_come_around(void **state)
 {
     (void)state;
@@ -401,6 +429,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_overlaps),
+        cmocka_unit_test(counters_tell_their_owner),
         cmocka_unit_test(rings_come_around),
         cmocka_unit_test(two_processes_share),
         cmocka_unit_test(what_cannot_be_opened),

@@ -1068,6 +1068,105 @@ static void what_happens_is_recorded(void **state)
     hp_trace_fini(&trace);
 }
 
+/* ---- what holds it up ---- */
+
+typedef struct {
+    hp_pending_t all[OPERATIONS_MAX];
+    uint32_t count;
+} pending_t;
+
+static void note_pending(void *context, const hp_pending_t *pending)
+{
+    pending_t *seen = context;
+    seen->all[seen->count++] = *pending;
+}
+
+static const pending_t *pending_of(const fixture_t *f)
+{
+    static pending_t seen;
+    seen.count = 0;
+    hp_request_pending(f->request, note_pending, &seen);
+    return &seen;
+}
+
+static void what_holds_it_up_is_told(void **state)
+{
+    fixture_t *f = *state;
+
+    assert_int_equal(pending_of(f)->count, 0); /* nothing was ever started */
+    start_relay(f, 10, 3, 2, 1);
+    const pending_t *seen = pending_of(f);
+    assert_int_equal(seen->count, 3); /* two are posted, the third is next in their lane */
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_int_equal(seen->all[i].what, HP_PENDING_RECV);
+        assert_int_equal(seen->all[i].peer, PARENT);
+        assert_int_equal(seen->all[i].segment, i);
+    }
+    hand_complete(&f->hand, 1);
+    progress_all(f);
+    seen = pending_of(f);
+    assert_int_equal(seen->count,
+                     3); /* of segment 1 there is only the send now, which waits for nothing but its turn */
+    assert_int_equal(seen->all[0].what, HP_PENDING_RECV);
+    assert_int_equal(seen->all[1].what, HP_PENDING_SEND);
+    assert_int_equal(seen->all[1].peer, CHILD);
+    assert_int_equal(seen->all[1].segment, 1);
+    for (uint32_t i = 0; i < f->hand.posted; i++) {
+        if (f->hand.operations[i].live)
+            hand_complete(&f->hand, i);
+        progress_all(f);
+    }
+    assert_true(hp_request_done(f->request));
+    assert_int_equal(pending_of(f)->count, 0);
+}
+
+static void flags_that_hold_it_up_are_told(void **state)
+{
+    fixture_t *f = *state;
+    direct_plan_t *plan;
+
+    start_counted(f, 5, 2);
+    *f->theirs = 1;
+    progress_all(f);
+    const pending_t *seen = pending_of(f);
+    assert_int_equal(seen->count, 2);
+    assert_int_equal(seen->all[0].what, HP_PENDING_FLAG);
+    assert_ptr_equal(seen->all[0].counter, f->theirs);
+    assert_int_equal(hp_node_owner(&f->node, seen->all[0].counter), 1);
+    assert_int_equal(seen->all[0].segment + seen->all[1].segment, 1 + 2);
+    *f->theirs = 5;
+    progress_all(f);
+    assert_int_equal(pending_of(f)->count, 0);
+    *f->theirs = 0;
+    assert_int_equal(start_direct(f, &plan), HP_OK);
+    seen = pending_of(f);
+    assert_int_equal(seen->count, 1);
+    assert_int_equal(seen->all[0].what, HP_PENDING_FLAG);
+    assert_ptr_equal(seen->all[0].counter, f->theirs);
+    *f->theirs = 2;
+    progress_all(f);
+    assert_int_equal(pending_of(f)->count, 0);
+}
+
+static void collectives_that_hold_it_up_are_told(void **state)
+{
+    fixture_t *f = *state;
+    hp_pipeline_t pipeline = prepare(f, 1, 1, emit_native);
+
+    pipeline.scratch_per_segment = 1;
+    f->lanes[0] = hp_request_native_lane(f->request, 71);
+    f->lanes[1] = hp_request_native_lane(f->request, 72);
+    assert_int_equal(hp_request_start(f->request, &pipeline), HP_OK);
+    for (uint32_t i = 0; i < 2; i++) {
+        const pending_t *seen = pending_of(f);
+        assert_int_equal(seen->count, 1); /* the second one waits for the first, and is not told */
+        assert_int_equal(seen->all[0].what, HP_PENDING_NATIVE);
+        hand_complete(&f->hand, i);
+        progress_all(f);
+    }
+    assert_int_equal(pending_of(f)->count, 0);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -1097,6 +1196,9 @@ int main(void)
         TEST(nobody_sleeps_for_what_has_come),
         TEST(the_oldest_segment_goes_first),
         TEST(what_happens_is_recorded),
+        TEST(what_holds_it_up_is_told),
+        TEST(flags_that_hold_it_up_are_told),
+        TEST(collectives_that_hold_it_up_are_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

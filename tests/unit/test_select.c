@@ -223,6 +223,38 @@ static void knobs_rule_over_rules(void **state)
     assert_int_equal(setting.shapes.shape[HP_LEVEL_PACKAGE], HP_SHAPE_LINEAR); /* not named: the rule's */
 }
 
+/* A call that cannot be timed is counted, takes no part in the guard's trial, and follows its verdict. */
+static void untimed_calls_follow_the_guard(void **state)
+{
+    (void)state;
+    enum { BYTES = 1 << 20, CALLS = 40 };
+    const hp_knobs_t knobs = default_knobs();
+    hp_comm_t *comm = comm_of(4, &knobs);
+    hp_choice_t choice, untimed;
+
+    assert_int_equal(hp_select_untimed(comm, HP_BCAST, BYTES, &untimed), HP_OUTCOME_TAKEN);
+    hp_bin_t *bin = untimed.bin;
+    assert_true(bin->guard.open & 1u << HP_SLOT_NATIVE); /* there is a question */
+    const hp_guard_t asked = bin->guard;
+    for (unsigned i = 1; i < CALLS; i++) {
+        assert_int_equal(hp_select_untimed(comm, HP_BCAST, BYTES, &untimed), HP_OUTCOME_TAKEN);
+        assert_false(untimed.is_timed);
+        assert_int_equal(untimed.slot, HP_SLOT_RULE);
+    }
+    assert_memory_equal(&bin->guard, &asked, sizeof asked);
+    assert_int_equal(bin->calls[HP_SLOT_RULE], CALLS);
+    assert_int_equal(hp_select(comm, HP_BCAST, BYTES, &choice), HP_OUTCOME_TAKEN);
+    assert_string_equal(choice.algorithm->name, untimed.algorithm->name);
+    bin->guard.open = 0;
+    bin->guard.chosen = HP_SLOT_NATIVE;
+    assert_int_equal(hp_select_untimed(comm, HP_BCAST, BYTES, &untimed),
+                     bin->candidates.slot[HP_SLOT_NATIVE].reason);
+    assert_int_equal(untimed.slot, HP_SLOT_NATIVE);
+    assert_null(untimed.algorithm);
+    assert_int_equal(bin->calls[HP_SLOT_NATIVE], 1);
+    hp_comm_destroy(comm);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -233,6 +265,7 @@ int main(void)
         cmocka_unit_test(switched_off),
         cmocka_unit_test(asked_for_by_name),
         cmocka_unit_test(knobs_rule_over_rules),
+        cmocka_unit_test(untimed_calls_follow_the_guard),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /* communicators: the three collectives on every kind of communicator.
  *
- * usage: communicators GROUP... ; the groups are in the table below. Each is collective over MPI_COMM_WORLD.
+ * usage: communicators [--way WORD] GROUP... ; the groups are in the table below. Each is collective over MPI_COMM_WORLD.
  */
 #include "checked.h"
 #include "groups.h"
@@ -341,6 +341,10 @@ static const hp_group_t groups[] = {
 int main(int argc, char **argv)
 {
     CHECK_MPI(MPI_Init(&argc, &argv));
+    if (!hp_check_way(&argc, argv)) {
+        CHECK_MPI(MPI_Finalize());
+        return HP_SKIP;
+    }
     hp_basics_init();
     hp_operations_init();
     int code = hp_groups_run(argc, argv, groups, sizeof groups / sizeof *groups);

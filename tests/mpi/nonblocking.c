@@ -12,6 +12,7 @@
 
 typedef enum { BCAST, REDUCE, ALLREDUCE, BARRIER, COLLECTIVES } collective_t;
 static const char *const names[COLLECTIVES] = {"Ibcast", "Ireduce", "Iallreduce", "Ibarrier"};
+static const char *const stats_names[COLLECTIVES] = {"bcast", "reduce", "allreduce", "barrier"};
 
 static int world_rank(void)
 {
@@ -426,10 +427,33 @@ static void group_file(void)
     CHECK_MPI(MPI_Comm_free(&comm));
 }
 
+/* Calls that are counted where the blocking ones are, and taken as those are. */
+static void group_taken(void)
+{
+    enum { ROUNDS = 10 };
+    MPI_Comm comm = create_comm();
+
+    for (collective_t collective = BCAST; collective < COLLECTIVES; collective++) {
+        hanpmpi_collective_stats_t before = hp_lib_stats(stats_names[collective]);
+        for (int round = 0; round < ROUNDS; round++) {
+            MPI_Request request;
+            small_t small;
+            CHECK_MPI(start(&small, collective, round % world_size(), round, comm, &request));
+            CHECK_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
+            check(&small, world_rank(), world_size());
+        }
+        hanpmpi_collective_stats_t after = hp_lib_stats(stats_names[collective]);
+        CHECK_EQUAL(after.calls - before.calls, hp_lib_loaded() ? ROUNDS : 0, names[collective]);
+        if (hp_lib_forced(stats_names[collective]) && world_size() > 1)
+            CHECK_EQUAL(after.taken - before.taken, ROUNDS, names[collective]);
+    }
+    CHECK_MPI(MPI_Comm_free(&comm));
+}
+
 static const hp_group_t groups[] = {
-    {"status", group_status}, {"arrays", group_arrays},         {"many", group_many},
-    {"freed", group_freed},   {"cancel", group_cancel},         {"empty", group_empty},
-    {"file", group_file},     {"persistent", group_persistent},
+    {"status", group_status}, {"arrays", group_arrays}, {"many", group_many},
+    {"freed", group_freed},   {"cancel", group_cancel}, {"empty", group_empty},
+    {"file", group_file},     {"taken", group_taken},   {"persistent", group_persistent},
 };
 
 int main(int argc, char **argv)

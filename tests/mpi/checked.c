@@ -200,7 +200,10 @@ void hp_check_all(const hp_case_t *test)
     int first = test->root < 0 ? 0 : test->root, last = test->root < 0 ? comm_size - 1 : test->root;
 
     hp_way_t way = way_of(test);
-    bool taken = way != HP_WAY_PERSISTENT; /* whatever is forced, those are the host's */
+    /* Reductions in flight with an operation or a datatype of the program's are the host's, whatever is forced:
+     * the program may free them. So are persistent ones. */
+    bool taken = way == HP_WAY_BLOCKING ||
+                 (way != HP_WAY_PERSISTENT && !test->map->owned && !hp_operation_info(test->operation)->user);
 
     if (way != HP_WAY_BLOCKING)
         CHECK_MPI(MPI_Barrier(test->comm));

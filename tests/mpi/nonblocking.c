@@ -248,31 +248,41 @@ static void group_many(void)
     CHECK_EQUAL(hp_lib_resources().requests, 0, "requests in flight after all are complete");
 }
 
-/* Freed while in flight: the datatype, the operation and, where the host survives it, the communicator. */
+/* Freed while in flight: the datatype, the operation and, where the host survives it or the library is forced
+ * to take the call, the communicator. */
 static void group_freed(void)
 {
     enum { COUNT = 3000 };
-    bool frees_comm = !hp_host_breaks_comm_free() || hp_lib_forced("allreduce");
+    int root = world_size() - 1;
 
-    for (int round = 0; round < 4; round++) {
+    for (int round = 0; round < 6; round++) {
         MPI_Comm comm = create_comm();
-        hp_typemap_t *map = hp_typemap_create_nth(HP_BASIC_INT, 2), *shown;
-        hp_buffer_t send, receive;
+        hp_typemap_t *map = hp_typemap_create_nth(HP_BASIC_INT, 2), *shown = hp_typemap_dup(map);
+        bool reduces = round % 2, survives = !hp_host_breaks_comm_free();
+        /* A reduction with an operation of the program's is the host's, whatever is forced. */
+        bool frees_comm = survives || (!reduces && hp_lib_forced("bcast") && world_size() > 1);
         MPI_Op op = hp_operation_create(HP_OPERATION_USER_XOR);
+        hp_buffer_t send, receive;
         MPI_Request request;
 
-        shown = hp_typemap_dup(map);
         hp_buffer_init(&send, map, COUNT);
         hp_buffer_init(&receive, map, COUNT);
-        hp_buffer_fill(&send, HP_OPERATION_USER_XOR, HP_VALUES_SMALL, (uint64_t)round, world_rank());
-        CHECK_MPI(MPI_Iallreduce(send.base, receive.base, COUNT, shown->type, op, comm, &request));
+        hp_buffer_fill(!reduces && world_rank() == root ? &receive : &send, HP_OPERATION_USER_XOR,
+                       HP_VALUES_SMALL, (uint64_t)round, world_rank());
+        if (reduces)
+            CHECK_MPI(MPI_Iallreduce(send.base, receive.base, COUNT, shown->type, op, comm, &request));
+        else
+            CHECK_MPI(MPI_Ibcast(receive.base, COUNT, shown->type, root, comm, &request));
         hp_typemap_free_type(shown);
         CHECK_MPI(MPI_Op_free(&op));
         if (frees_comm)
             CHECK_MPI(MPI_Comm_free(&comm));
         CHECK_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
-        hp_check_reduced(&receive, HP_OPERATION_USER_XOR, (uint64_t)round, world_size(), "Iallreduce");
-        hp_check_guards(&receive, "Iallreduce");
+        if (reduces)
+            hp_check_reduced(&receive, HP_OPERATION_USER_XOR, (uint64_t)round, world_size(), "Iallreduce");
+        else
+            hp_check_values(&receive, HP_OPERATION_USER_XOR, (uint64_t)round, root, "Ibcast");
+        hp_check_guards(&receive, "the receive buffer");
         hp_buffer_fini(&send);
         hp_buffer_fini(&receive);
         hp_typemap_free(shown);

@@ -12,6 +12,65 @@ static bool use_count(const hp_case_t *test)
 #define CALL(name, test, ...) MPI_##name(__VA_ARGS__)
 #endif
 
+#if HP_HAS_PERSISTENT
+#define CALL_INIT(name, request, test, ...) CALL(name##_init, test, __VA_ARGS__, MPI_INFO_NULL, request)
+#else
+#define CALL_INIT(name, request, test, ...) (*(request) = MPI_REQUEST_NULL, MPI_ERR_OTHER)
+#endif
+
+/* The call in the way of the case, to its completion. */
+#define CALL_WAY(name, nonblocking_name, test, ...)                                                          \
+    do {                                                                                                     \
+        MPI_Request request_ = MPI_REQUEST_NULL;                                                             \
+        hp_way_t way_ = way_of(test);                                                                        \
+        if (way_ == HP_WAY_BLOCKING)                                                                         \
+            CHECK_MPI(CALL(name, test, __VA_ARGS__));                                                        \
+        else if (way_ == HP_WAY_PERSISTENT)                                                                  \
+            CHECK_MPI(CALL_INIT(name, &request_, test, __VA_ARGS__));                                        \
+        else                                                                                                 \
+            CHECK_MPI(CALL(nonblocking_name, test, __VA_ARGS__, &request_));                                 \
+        complete(way_, &request_);                                                                           \
+    } while (0)
+
+static hp_way_t default_way = HP_WAY_BLOCKING;
+
+bool hp_check_way(int *argc, char **argv)
+{
+    static const char *const words[] = {"", "blocking", "wait", "test", "persistent"};
+
+    if (*argc < 3 || strcmp(argv[1], "--way") != 0)
+        return true;
+    for (default_way = HP_WAY_BLOCKING; default_way < HP_WAY_PERSISTENT; default_way++)
+        if (strcmp(argv[2], words[default_way]) == 0)
+            break;
+    CHECK(strcmp(argv[2], words[default_way]) == 0, "there is no way named %s", argv[2]);
+    *argc -= 2;
+    memmove(argv + 1, argv + 3, (size_t)*argc * sizeof *argv); /* with the NULL behind the last */
+    return default_way != HP_WAY_PERSISTENT || HP_HAS_PERSISTENT;
+}
+
+static hp_way_t way_of(const hp_case_t *test)
+{
+    return test->way == HP_WAY_DEFAULT ? default_way : test->way;
+}
+
+static void complete(hp_way_t way, MPI_Request *request)
+{
+    int done = 0;
+
+    if (way == HP_WAY_BLOCKING)
+        return;
+    if (way == HP_WAY_PERSISTENT)
+        CHECK_MPI(MPI_Start(request));
+    if (way != HP_WAY_TEST)
+        CHECK_MPI(MPI_Wait(request, MPI_STATUS_IGNORE));
+    while (way == HP_WAY_TEST && !done)
+        CHECK_MPI(MPI_Test(request, &done, MPI_STATUS_IGNORE));
+    if (way == HP_WAY_PERSISTENT)
+        CHECK_MPI(MPI_Request_free(request));
+    CHECK(*request == MPI_REQUEST_NULL, "a request is not MPI_REQUEST_NULL at its end");
+}
+
 static void check_basic(const hp_buffer_t *buffer, int64_t i, const void *expected, hp_operation_t operation,
                         const char *what)
 {
@@ -65,6 +124,12 @@ static void *address_of(const hp_buffer_t *buffer)
     return buffer->count ? buffer->base : NULL;
 }
 
+void hp_way_bcast(void *data, int count, MPI_Datatype type, int root, MPI_Comm comm)
+{
+    const hp_case_t plain = {.comm = comm};
+    CALL_WAY(Bcast, Ibcast, &plain, data, count, type, root, comm);
+}
+
 void hp_check_bcast(const hp_case_t *test)
 {
     int comm_rank = hp_comm_rank(test->comm);
@@ -73,8 +138,8 @@ void hp_check_bcast(const hp_case_t *test)
     hp_buffer_init(&buffer, test->map, test->count);
     if (comm_rank == test->root)
         hp_buffer_fill(&buffer, HP_OPERATION_SUM, HP_VALUES_SMALL, test->salt, test->root);
-    CHECK_MPI(
-        CALL(Bcast, test, address_of(&buffer), (int)test->count, test->map->type, test->root, test->comm));
+    CALL_WAY(Bcast, Ibcast, test, address_of(&buffer), (int)test->count, test->map->type, test->root,
+             test->comm);
     hp_check_values(&buffer, HP_OPERATION_SUM, test->salt, test->root, "Bcast");
     hp_check_guards(&buffer, "Bcast");
     hp_buffer_fini(&buffer);
@@ -92,9 +157,9 @@ void hp_check_reduce(const hp_case_t *test)
     hp_buffer_fill(in_place ? &receive : &send, test->operation, HP_VALUES_SMALL, test->salt, comm_rank);
     /* Not significant elsewhere: NULL on one rank, an address that nobody may touch on the next. */
     void *elsewhere = comm_rank % 2 ? (void *)(uintptr_t)64 : NULL;
-    CHECK_MPI(CALL(Reduce, test, in_place ? MPI_IN_PLACE : address_of(&send),
-                   at_root ? address_of(&receive) : elsewhere, (int)test->count, test->map->type, op,
-                   test->root, test->comm));
+    CALL_WAY(Reduce, Ireduce, test, in_place ? MPI_IN_PLACE : address_of(&send),
+             at_root ? address_of(&receive) : elsewhere, (int)test->count, test->map->type, op, test->root,
+             test->comm);
     if (at_root)
         hp_check_reduced(&receive, test->operation, test->salt, comm_size, "Reduce");
     hp_check_guards(&receive, "Reduce, receive buffer");
@@ -116,8 +181,8 @@ void hp_check_allreduce(const hp_case_t *test)
     hp_buffer_init(&receive, test->map, test->count);
     hp_buffer_fill(test->in_place ? &receive : &send, test->operation, HP_VALUES_SMALL, test->salt,
                    comm_rank);
-    CHECK_MPI(CALL(Allreduce, test, test->in_place ? MPI_IN_PLACE : address_of(&send), address_of(&receive),
-                   (int)test->count, test->map->type, op, test->comm));
+    CALL_WAY(Allreduce, Iallreduce, test, test->in_place ? MPI_IN_PLACE : address_of(&send),
+             address_of(&receive), (int)test->count, test->map->type, op, test->comm);
     hp_check_reduced(&receive, test->operation, test->salt, comm_size, "Allreduce");
     hp_check_guards(&receive, "Allreduce, receive buffer");
     if (!test->in_place) {
@@ -134,13 +199,23 @@ void hp_check_all(const hp_case_t *test)
     hp_case_t one = *test;
     int first = test->root < 0 ? 0 : test->root, last = test->root < 0 ? comm_size - 1 : test->root;
 
+    hp_way_t way = way_of(test);
+    /* Reductions in flight with an operation or a datatype of the program's are the host's, whatever is forced:
+     * the program may free them. So are persistent ones. */
+    bool taken = way == HP_WAY_BLOCKING ||
+                 (way != HP_WAY_PERSISTENT && !test->map->owned && !hp_operation_info(test->operation)->user);
+
+    if (way != HP_WAY_BLOCKING)
+        CHECK_MPI(MPI_Barrier(test->comm));
     for (one.root = first; one.root <= last; one.root++) {
         one.salt = hp_mix(one.salt);
         hp_check_bcast(&one);
-        if (hp_lib_forced("reduce") || !hp_host_breaks_reduce(one.map, one.count, one.root, one.in_place))
+        bool broken = hp_host_breaks_reduce(one.map, one.count, one.root, one.in_place) ||
+                      (way != HP_WAY_BLOCKING && hp_host_breaks_ireduce(one.map));
+        if ((taken && hp_lib_forced("reduce")) || !broken)
             hp_check_reduce(&one);
     }
     one.salt = hp_mix(one.salt);
-    if (hp_lib_forced("allreduce") || !hp_host_breaks_allreduce(one.map))
+    if ((taken && hp_lib_forced("allreduce")) || !hp_host_breaks_allreduce(one.map))
         hp_check_allreduce(&one);
 }

@@ -1,6 +1,6 @@
 /* collectives: Bcast, Reduce and Allreduce against results computed here.
  *
- * usage: collectives GROUP... ; the groups are in the table below. Each is collective over MPI_COMM_WORLD. */
+ * usage: collectives [--way WORD] GROUP... ; the groups are in the table below. Each is collective over MPI_COMM_WORLD. */
 #include "checked.h"
 #include "groups.h"
 
@@ -108,8 +108,7 @@ static void group_signatures(void)
                                    takes_bare ? count * derived->basics : count);
                     if (rank == root)
                         hp_buffer_fill(&buffer, HP_OPERATION_SUM, HP_VALUES_SMALL, salt, root);
-                    CHECK_MPI(
-                        MPI_Bcast(buffer.base, (int)buffer.count, buffer.map->type, root, MPI_COMM_WORLD));
+                    hp_way_bcast(buffer.base, (int)buffer.count, buffer.map->type, root, MPI_COMM_WORLD);
                     hp_check_values(&buffer, HP_OPERATION_SUM, salt, root, "Bcast of unlike datatypes");
                     hp_check_guards(&buffer, "Bcast of unlike datatypes");
                     hp_buffer_fini(&buffer);
@@ -276,6 +275,10 @@ static const hp_group_t groups[] = {
 int main(int argc, char **argv)
 {
     CHECK_MPI(MPI_Init(&argc, &argv));
+    if (!hp_check_way(&argc, argv)) {
+        CHECK_MPI(MPI_Finalize());
+        return HP_SKIP;
+    }
     hp_basics_init();
     hp_operations_init();
     int code = hp_groups_run(argc, argv, groups, sizeof groups / sizeof *groups);

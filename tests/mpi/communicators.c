@@ -1,6 +1,6 @@
 /* communicators: the three collectives on every kind of communicator.
  *
- * usage: communicators GROUP... ; the groups are in the table below. Each is collective over MPI_COMM_WORLD.
+ * usage: communicators [--way WORD] GROUP... ; the groups are in the table below. Each is collective over MPI_COMM_WORLD.
  */
 #include "checked.h"
 #include "groups.h"
@@ -174,6 +174,20 @@ static void reduce_between(MPI_Comm inter, bool to_here, int root, int count, in
     free(receive);
 }
 
+/* The same with a call that does not block, and a barrier of both groups in flight beside it. */
+static void ibcast_between(MPI_Comm inter, bool from_here)
+{
+    bool is_root = from_here && hp_comm_rank(inter) == 0;
+    int value = is_root ? 17 : -1;
+    MPI_Request requests[2];
+
+    CHECK_MPI(MPI_Ibcast(&value, 1, MPI_INT, from_here ? (is_root ? MPI_ROOT : MPI_PROC_NULL) : 0, inter,
+                         &requests[0]));
+    CHECK_MPI(MPI_Ibarrier(inter, &requests[1]));
+    CHECK_MPI(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE));
+    CHECK_EQUAL(value, from_here && !is_root ? -1 : 17, "Ibcast between groups");
+}
+
 /* Intercommunicators are recognised and passed through. */
 static void group_inter(void)
 {
@@ -200,6 +214,11 @@ static void group_inter(void)
         CHECK_EQUAL(after[i].calls - before[i].calls, hp_lib_loaded() ? 4 : 0,
                     "calls on an intercommunicator");
     }
+    uint64_t taken = hp_lib_stats("bcast").taken + hp_lib_stats("barrier").taken;
+    for (int low = 0; low < 2; low++)
+        ibcast_between(inter, (world_rank() < (world_size() + 1) / 2) == low);
+    CHECK_EQUAL(hp_lib_stats("bcast").taken + hp_lib_stats("barrier").taken, taken,
+                "calls taken on an intercommunicator");
     CHECK_MPI(MPI_Comm_free(&inter));
     CHECK_MPI(MPI_Comm_free(&half));
 }
@@ -341,6 +360,10 @@ static const hp_group_t groups[] = {
 int main(int argc, char **argv)
 {
     CHECK_MPI(MPI_Init(&argc, &argv));
+    if (!hp_check_way(&argc, argv)) {
+        CHECK_MPI(MPI_Finalize());
+        return HP_SKIP;
+    }
     hp_basics_init();
     hp_operations_init();
     int code = hp_groups_run(argc, argv, groups, sizeof groups / sizeof *groups);

@@ -24,9 +24,35 @@ enum { COUNTED = 1 << BCAST };
 enum { COUNTED = ALL };
 #endif
 
+/* Whether the calls are MPI_IX: an error is one of the call itself, or of MPI_Wait. */
+static bool nonblocking;
+
+static int start(collective_t collective, const wrong_t *wrong, MPI_Comm comm)
+{
+    static int send[64], receive[64];
+    MPI_Request request = MPI_REQUEST_NULL;
+    int code;
+
+    switch (collective) {
+    case BCAST:
+        code = MPI_Ibcast(send, wrong->count, wrong->type, wrong->root, comm, &request);
+        break;
+    case REDUCE:
+        code = MPI_Ireduce(send, receive, wrong->count, wrong->type, wrong->op, wrong->root, comm, &request);
+        break;
+    default:
+        code = MPI_Iallreduce(send, receive, wrong->count, wrong->type, wrong->op, comm, &request);
+        break;
+    }
+    return code == MPI_SUCCESS ? MPI_Wait(&request, MPI_STATUS_IGNORE) : code;
+}
+
 static int call(collective_t collective, const wrong_t *wrong, MPI_Comm comm)
 {
     int send[64] = {0}, receive[64] = {0};
+
+    if (nonblocking)
+        return start(collective, wrong, comm);
     switch (collective) {
     case BCAST:
         return MPI_Bcast(send, wrong->count, wrong->type, wrong->root, comm);
@@ -242,10 +268,21 @@ static void group_truncation(void)
     CHECK_MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL));
 }
 
+static void group_nonblocking(void)
+{
+    nonblocking = true;
+    group_arguments();
+    group_uncommitted();
+    group_handler();
+    group_comm_null();
+    nonblocking = false;
+}
+
 static const hp_group_t groups[] = {
-    {"arguments", group_arguments},   {"uncommitted", group_uncommitted},
-    {"comm_null", group_comm_null},   {"handler", group_handler},
-    {"truncation", group_truncation}, {"truncation_own", group_truncation_own},
+    {"arguments", group_arguments},     {"uncommitted", group_uncommitted},
+    {"comm_null", group_comm_null},     {"handler", group_handler},
+    {"truncation", group_truncation},   {"truncation_own", group_truncation_own},
+    {"nonblocking", group_nonblocking},
 };
 
 int main(int argc, char **argv)

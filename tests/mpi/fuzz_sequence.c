@@ -280,9 +280,10 @@ const char *hp_fuzz_sequence_format(char *buffer, size_t buffer_bytes)
 {
     static const char *const ways[] = {"", "I, ", "persistent, "};
     size_t used = (size_t)snprintf(
-        buffer, buffer_bytes, "a sequence of %d steps, at step %d%s, in MPI_%s, %d requests in flight",
+        buffer, buffer_bytes, "a sequence of %d steps, at step %d%s%s%s, %d requests in flight",
         sequence.count, sequence.at, sequence.round ? ", persistent ones again" : "",
-        sequence.flight.method ? sequence.flight.method : "?", hp_fuzz_flight_pending(&sequence.flight));
+        sequence.flight.method ? ", in MPI_" : "", sequence.flight.method ? sequence.flight.method : "",
+        hp_fuzz_flight_pending(&sequence.flight));
 
     for (int i = 0; i < sequence.pairs && used < buffer_bytes; i++)
         used += (size_t)snprintf(buffer + used, buffer_bytes - used, "\n  communicator %d: %s", i,
@@ -299,7 +300,9 @@ const char *hp_fuzz_sequence_format(char *buffer, size_t buffer_bytes)
             snprintf(text, sizeof text, "%d -> %d, %d bytes", step->from, step->to, step->bytes);
         used += (size_t)snprintf(buffer + used, buffer_bytes - used, "\n  %2d %s on %d: %s%s%s", i,
                                  names[step->kind], pair, step->kind == START ? ways[step->way] : "", text,
-                                 step->kind == START && step->free_early ? ", freed early" : "");
+                                 step->kind == START && step->free_early && step->way == HP_FUZZ_NONBLOCKING
+                                     ? ", freed early"
+                                     : "");
     }
     return buffer;
 }

@@ -92,6 +92,46 @@ static void barrier(MPI_Comm comm, int form)
     barriers++;
 }
 
+/* All four, in flight together, by MPI_IX, PMPI_IX and their forms with large counts. */
+static void nonblocking(MPI_Comm comm, int form)
+{
+    int size = hp_comm_size(comm), rank = hp_comm_rank(comm), data = rank == 0 ? 5 + form : -1,
+        sums[2] = {-1, -1};
+    MPI_Request requests[4];
+    switch (form) {
+    case 0:
+        CHECK_MPI(MPI_Ibcast(&data, 1, MPI_INT, 0, comm, &requests[0]));
+        CHECK_MPI(MPI_Ireduce(&rank, &sums[0], 1, MPI_INT, MPI_SUM, 0, comm, &requests[1]));
+        CHECK_MPI(MPI_Iallreduce(&rank, &sums[1], 1, MPI_INT, MPI_SUM, comm, &requests[2]));
+        CHECK_MPI(MPI_Ibarrier(comm, &requests[3]));
+        break;
+    case 1:
+        CHECK_MPI(PMPI_Ibcast(&data, 1, MPI_INT, 0, comm, &requests[0]));
+        CHECK_MPI(PMPI_Ireduce(&rank, &sums[0], 1, MPI_INT, MPI_SUM, 0, comm, &requests[1]));
+        CHECK_MPI(PMPI_Iallreduce(&rank, &sums[1], 1, MPI_INT, MPI_SUM, comm, &requests[2]));
+        CHECK_MPI(PMPI_Ibarrier(comm, &requests[3]));
+        break;
+#if MPI_VERSION >= 4
+    case 2:
+        CHECK_MPI(MPI_Ibcast_c(&data, 1, MPI_INT, 0, comm, &requests[0]));
+        CHECK_MPI(MPI_Ireduce_c(&rank, &sums[0], 1, MPI_INT, MPI_SUM, 0, comm, &requests[1]));
+        CHECK_MPI(MPI_Iallreduce_c(&rank, &sums[1], 1, MPI_INT, MPI_SUM, comm, &requests[2]));
+        CHECK_MPI(MPI_Ibarrier(comm, &requests[3]));
+        break;
+#endif
+    default:
+        return;
+    }
+    bcasts++;
+    reduces++;
+    allreduces++;
+    barriers++;
+    CHECK_MPI(MPI_Waitall(4, requests, MPI_STATUSES_IGNORE));
+    CHECK_EQUAL(data, 5 + form, "Ibcast");
+    CHECK_EQUAL(sums[1], size * (size - 1) / 2, "Iallreduce");
+    CHECK_EQUAL(sums[0], rank == 0 ? sums[1] : -1, "Ireduce");
+}
+
 int main(int argc, char **argv)
 {
     MPI_Comm copy;
@@ -105,6 +145,7 @@ int main(int argc, char **argv)
             }
             allreduce(round % 2 ? copy : MPI_COMM_WORLD, form);
             barrier(round % 2 ? copy : MPI_COMM_WORLD, form);
+            nonblocking(round % 2 ? copy : MPI_COMM_WORLD, form);
         }
     hp_intercept_verify_(&bcasts, &reduces, &allreduces, &barriers);
     CHECK_MPI(MPI_Comm_free(&copy));

@@ -16,6 +16,7 @@ program intercept_f08
   end interface
   include 'intercept_data.inc'
   type(MPI_Comm) :: comm
+  type(MPI_Request) :: requests(2)
   call MPI_Init()
   include 'intercept_body.inc'
   call without_ierror()

@@ -4,6 +4,7 @@
       include 'mpif.h'
       include 'intercept_data.inc'
       integer comm
+      integer requests(2)
       call MPI_Init(ierror)
       include 'intercept_body.inc'
       call MPI_Finalize(ierror)

@@ -1,10 +1,10 @@
 /* threads: collectives at the same time on different communicators, MPI_THREAD_MULTIPLE (pitfall 24).
  *
  * usage: threads [ROUNDS]. Each of four threads has a communicator of its own: a duplicate, a reversed one,
- * one of the even or odd ranks, a duplicate on which the library stands aside. The case of a round follows
- * from the thread's and the round's number, so it is the same on all ranks. Now and then a thread trades its
- * communicator for a duplicate, so that setting up and freeing meet running collectives. Skipped where MPI
- * does not provide the level. */
+ * one of the even or odd ranks, a duplicate on which the library stands aside. Half of the calls do not block.
+ * The case of a round follows from the thread's and the round's number, so it is the same on all ranks. Now
+ * and then a thread trades its communicator for a duplicate, so that setting up and freeing meet running
+ * collectives. Skipped where MPI does not provide the level. */
 #include <pthread.h>
 
 #include "checked.h"
@@ -46,6 +46,8 @@ static void *work(void *argument)
         const hp_operation_t operations[] = {HP_OPERATION_SUM, HP_OPERATION_USER_PRODUCT,
                                              HP_OPERATION_USER_XOR};
         test.operation = operations[which];
+        const hp_way_t ways[] = {HP_WAY_BLOCKING, HP_WAY_BLOCKING, HP_WAY_WAIT, HP_WAY_TEST};
+        test.way = ways[hp_random_below(&random, sizeof ways / sizeof *ways)];
         switch (hp_random_below(&random, 3)) {
         case 0:
             hp_check_bcast(&test);

@@ -15,14 +15,14 @@ NAME = "examples_openmpi"
 VARIANTS = {"host blocking": (False, False), "host nonblocking": (False, True), "library blocking": (True, False),
             "library nonblocking": (True, True)}
 # Options of each program by the number of hosts, one rank each: computing about as long as communicating, in the blocking form, on two cores
-# with links of 1 Gbit/s; messages of 2 MiB, 512 KiB, 512 KiB.
+# with links of 1 Gbit/s; messages of 2 MiB, 1 MiB, 512 KiB.
 SIZES = {
-    4: {"kmeans": ["--clusters", "512", "--dims", "512", "--batch", "1024", "--iterations", "20"],
-        "apsp": ["--vertices", "131072", "--pivots", "128"],
-        "bfs": ["--scale", "22", "--reach", "18", "--edges", "8", "--searches", "2"]},
-    2: {"kmeans": ["--clusters", "512", "--dims", "512", "--batch", "640", "--iterations", "20"],
-        "apsp": ["--vertices", "131072", "--pivots", "96"],
-        "bfs": ["--scale", "22", "--reach", "18", "--edges", "4", "--searches", "2"]},
+    4: {"kmeans": ["--clusters", "512", "--dims", "512", "--batch", "1536", "--iterations", "20"],
+        "apsp": ["--vertices", "262144", "--pivots", "96"],
+        "bfs": ["--scale", "22", "--reach", "18", "--edges", "12", "--searches", "3"]},
+    2: {"kmeans": ["--clusters", "512", "--dims", "512", "--batch", "1024", "--iterations", "20"],
+        "apsp": ["--vertices", "262144", "--pivots", "96"],
+        "bfs": ["--scale", "22", "--reach", "18", "--edges", "6", "--searches", "3"]},
 }
 NONBLOCKING = {"kmeans": ["--nonblocking", "--tests", "64"], "apsp": ["--nonblocking", "--tests", "16"], "bfs": ["--nonblocking", "--tests", "64"]}
 COLLECTIVE = {"kmeans": "Allreduce", "apsp": "Bcast", "bfs": "Allreduce"}

@@ -49,7 +49,7 @@ static int is_with_others(MPI_Comm comm, bool *with)
 
 int hp_host_collective_enter(MPI_Comm comm, bool *entered)
 {
-    MPI_Request request;
+    MPI_Request request = MPI_REQUEST_NULL; /* as which it stays if MPI_Ibarrier fails */
     bool with;
 
     int code = is_with_others(comm, &with);

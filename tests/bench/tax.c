@@ -1,9 +1,10 @@
 /* tax: what a call that passes through costs more than the bare call of the MPI below.
  *
- * Calls MPI_X (intercepted when the library is loaded) and the MPI's own PMPI_X (looked up in its library) in turns, in batches,
- * and prints the medians of the batches and their difference in nanoseconds: MPI_Bcast with 8 bytes, and calls that are
- * intercepted on some MPIs for non-blocking collectives, here with none in flight. Those have nothing to do (MPI_PROC_NULL, a null request), so that the
- * difference can be seen. Run it on 1 and on 2 ranks:
+ * Calls MPI_X (intercepted when the library is loaded) and the MPI's own PMPI_X (looked up in its library) in
+ * turns, in batches, and prints the medians of the batches and their difference in nanoseconds: MPI_Bcast with
+ * 8 bytes, and calls that are intercepted on some MPIs for non-blocking collectives, here with none in flight.
+ * Those have nothing to do (MPI_PROC_NULL, a null request), so that the difference can be seen. Run it on 1 and
+ * on 2 ranks:
  *
  *   LD_PRELOAD=libhanpmpi.so mpirun -np 1 tax [limit ns: exit code 1 if a call is above it]
  *

@@ -1,8 +1,8 @@
-/* host_calls: the MPI's own calls while a non-blocking collective of the library is in flight: they give what they give otherwise, and the
- * collective moves on in those that wait.
+/* host_calls: the MPI's own calls while a non-blocking collective of the library is in flight: they give what
+ * they give otherwise, and the collective moves on in those that wait.
  *
- * usage: host_calls GROUP... ; the groups are in the table below. Needs two ranks or more. HP_EXPECT_TAKEN in the environment: the collectives
- * must have been taken by the library. */
+ * usage: host_calls GROUP... ; the groups are in the table below. Needs two ranks or more. HP_EXPECT_TAKEN in
+ * the environment: the collectives must have been taken by the library. */
 #include <dlfcn.h>
 #include "groups.h"
 

@@ -59,7 +59,8 @@ void hp_comm_state_forgotten(void);
  * library. The same answer on all ranks. Returns an MPI error code; the error handler has run then. */
 int hp_comm_state_may_communicate(hp_comm_state_t *state, MPI_Comm comm, bool *may);
 
-/* *within: are all its ranks of this job? The same answer on all ranks. Returns an MPI error code; the error handler has run then. */
+/* *within: are all its ranks of this job? The same answer on all ranks. Returns an MPI error code; the error
+ * handler has run then. */
 int hp_comm_state_is_within_world(hp_comm_state_t *state, MPI_Comm comm, bool *within);
 
 /* Sets the state up: collective over the communicator; all ranks come to the same result: is_set_up, or

@@ -19,8 +19,9 @@
 HELPERS(X)
 #undef X
 
-/* In a flag that a call should have set: it has failed. The code alone does not tell: MPICH 5 returns MPI_SUCCESS where a handler of the program has seen the
- * error. (A request that was to be made is MPI_REQUEST_NULL then, which nobody waits for long.) */
+/* In a flag that a call should have set: it has failed. The code alone does not tell: MPICH 5 returns
+ * MPI_SUCCESS where a handler of the program has seen the error. (A request that was to be made is
+ * MPI_REQUEST_NULL then, which nobody waits for long.) */
 enum { UNSEEN = -1 };
 
 static bool has_threads; /* others may take a message that this thread has seen */
@@ -142,7 +143,7 @@ static int recv_one(hp_function_t recv, hp_function_t start, const uintptr_t x[7
         const int code = P(Iprobe)(source, tag, (MPI_Comm)x[5], &flag, &found);
         if (code != MPI_SUCCESS || flag == UNSEEN)
             return code;
-        if (flag) { /* by name: MPICH 5 does not notice that a message is too long if it was there before an MPI_ANY_SOURCE */
+        if (flag) { /* by name: MPICH 5 overlooks that it is too long if it was there before an MPI_ANY_SOURCE */
             source = found.MPI_SOURCE;
             tag = found.MPI_TAG;
             break;

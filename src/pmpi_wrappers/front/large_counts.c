@@ -58,8 +58,8 @@ static int neighbors(uintptr_t comm, bool sources)
     return sources ? in : out;
 }
 
-/* Is this rank the root of a rooted collective, whose last arguments are root and comm? Between two groups the root says
- * MPI_ROOT, which is -3 or -4; the others of its group say MPI_PROC_NULL, -1 or -2. */
+/* Is this rank the root of a rooted collective, whose last arguments are root and comm? Between two groups the
+ * root says MPI_ROOT, which is -3 or -4; the others of its group say MPI_PROC_NULL, -1 or -2. */
 static bool is_root(uintptr_t root, uintptr_t comm)
 {
     if (ask("PMPI_Comm_test_inter", comm))

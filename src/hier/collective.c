@@ -29,3 +29,11 @@ const char *hp_outcome_text(hp_outcome_t outcome)
     };
     return texts[outcome];
 }
+
+/* HANPMPI_NONBLOCKING. */
+const char *hp_knob_word_nonblocking(unsigned i);
+const char *hp_knob_word_nonblocking(unsigned i)
+{
+    static const char *const words[] = {"auto", "on", "off"};
+    return i < sizeof words / sizeof *words ? words[i] : NULL;
+}

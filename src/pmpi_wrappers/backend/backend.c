@@ -12,10 +12,13 @@
 #include "pmpi_wrappers/backend/comm_state.h"
 #include "pmpi_wrappers/backend/handshake.h"
 #include "pmpi_wrappers/backend/hints.h"
+#include "pmpi_wrappers/backend/host_calls.h"
+#include "pmpi_wrappers/backend/host_collectives.h"
 #include "pmpi_wrappers/backend/host_request.h"
 #include "pmpi_wrappers/backend/job.h"
 #include "pmpi_wrappers/backend/job_selection.h"
 #include "pmpi_wrappers/backend/job_trace.h"
+#include "pmpi_wrappers/backend/machine.h"
 #include "pmpi_wrappers/backend/nonblocking.h"
 #include "pmpi_wrappers/backend/progress.h"
 #include "pmpi_wrappers/backend/tasks.h"
@@ -39,6 +42,8 @@ static int after_init(void)
     }
     if (hp_job.active) {
         hp_progress_init();
+        hp_host_calls_init();
+        hp_host_collectives_init(hp_host_request_is_driven());
         hp_job_trace_start();
         if (hp_job.knobs.setup_calls == 0 && hp_job.size > 1)
             set_world_up();
@@ -73,6 +78,7 @@ static void before_finalize(void)
      * callbacks that MPI_Finalize runs (PITFALLS 7). */
     hp_job.active = false;
     hp_job_stop_passing_at_once();
+    hp_host_collectives_close();
     hp_job_trace_finish();
     if (hp_job.knobs.stats && hp_job.rank == 0)
         hp_stats_print(stderr, (unsigned)hp_job.rank);
@@ -93,7 +99,7 @@ static int comm_set_info(MPI_Comm comm, MPI_Info info)
 
 static int comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *duplicate)
 {
-    int code = P(Comm_dup_with_info)(comm, info, duplicate);
+    int code = HP_HOST_COLLECTIVE(comm, P(Comm_dup_with_info)(comm, info, duplicate));
     if (code == MPI_SUCCESS && hp_job.active)
         code = hp_hints_apply(*duplicate, info);
     return code;
@@ -138,7 +144,8 @@ static int get_outcome(const char *collective, unsigned outcome, const char **wo
     return -1;
 }
 
-static const hp_backend_t backend = {
+/* wrapped: once it is known what the MPI offers, host_calls adds to it. */
+static hp_backend_t backend = {
     .version = HANPMPI_VERSION,
     .abi = HP_ABI_NAME,
     .wrapped = {[HP_WRAPPED_Bcast] = (hp_function_t)hp_mpi_bcast,
@@ -189,5 +196,7 @@ hanpmpi_backend_open(const hp_function_t *mpi_calls, hp_find_fn_t find)
     }
     memcpy(hp_mpi_calls, mpi_calls, sizeof hp_mpi_calls);
     hp_host_request_open(find);
+    if (!hp_host_request_is_driven() && !hp_ranks_take_turns)
+        hp_host_calls_open(find, backend.wrapped);
     return &backend;
 }

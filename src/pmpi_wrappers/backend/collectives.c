@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "hier/execution.h"
 #include "pmpi_wrappers/backend/decision.h"
+#include "pmpi_wrappers/backend/host_collectives.h"
 #include "pmpi_wrappers/backend/job.h"
 #include "pmpi_wrappers/backend/job_trace.h"
 
@@ -32,6 +33,12 @@ static int execute(hp_comm_state_t *state, const hp_algorithm_t *algorithm, cons
 static int run(hp_ticket_t *ticket, const hp_call_t *call, MPI_Comm comm)
 {
     const hp_choice_t *choice = &ticket->choice;
+
+    if (__builtin_expect(!ticket->state->takes_nonblocking, 0)) {
+        const int code = hp_nonblocking_ask(ticket->state, comm);
+        if (code != MPI_SUCCESS)
+            return code;
+    }
     return execute(ticket->state, choice->algorithm, call, choice->setting, true, comm);
 }
 
@@ -123,7 +130,7 @@ int hp_mpi_bcast(void *buffer, int count, MPI_Datatype datatype, int root, MPI_C
     hp_ticket_t ticket = {0};
     RUN_OR_PASS(ticket, comm, HP_BCAST, hp_decide_bcast(&ticket, count, datatype, root, comm),
                 run_bcast(&ticket, buffer, count, datatype, root, comm),
-                P(Bcast)(buffer, count, datatype, root, comm));
+                HP_HOST_COLLECTIVE(comm, P(Bcast)(buffer, count, datatype, root, comm)));
 }
 
 int hp_mpi_reduce(const void *send, void *recv, int count, MPI_Datatype datatype, MPI_Op op, int root,
@@ -133,7 +140,8 @@ int hp_mpi_reduce(const void *send, void *recv, int count, MPI_Datatype datatype
     hp_call_t call = {.collective = HP_REDUCE};
     RUN_OR_PASS(ticket, comm, HP_REDUCE,
                 hp_decide_reduction(&ticket, &call, send, recv, count, datatype, op, root, comm),
-                run(&ticket, &call, comm), P(Reduce)(send, recv, count, datatype, op, root, comm));
+                run(&ticket, &call, comm),
+                HP_HOST_COLLECTIVE(comm, P(Reduce)(send, recv, count, datatype, op, root, comm)));
 }
 
 int hp_mpi_allreduce(const void *send, void *recv, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
@@ -142,14 +150,15 @@ int hp_mpi_allreduce(const void *send, void *recv, int count, MPI_Datatype datat
     hp_call_t call = {.collective = HP_ALLREDUCE};
     RUN_OR_PASS(ticket, comm, HP_ALLREDUCE,
                 hp_decide_reduction(&ticket, &call, send, recv, count, datatype, op, 0, comm),
-                run(&ticket, &call, comm), P(Allreduce)(send, recv, count, datatype, op, comm));
+                run(&ticket, &call, comm),
+                HP_HOST_COLLECTIVE(comm, P(Allreduce)(send, recv, count, datatype, op, comm)));
 }
 
 int hp_mpi_barrier(MPI_Comm comm)
 {
     hp_ticket_t ticket = {0};
     RUN_OR_PASS(ticket, comm, HP_BARRIER, hp_decide_barrier(&ticket, comm), run_barrier(&ticket, comm),
-                P(Barrier)(comm));
+                hp_host_barrier(comm));
 }
 
 #if HP_HAS_LARGE_COUNT
@@ -158,7 +167,7 @@ int hp_mpi_bcast_c(void *buffer, MPI_Count count, MPI_Datatype datatype, int roo
     hp_ticket_t ticket = {0};
     RUN_OR_PASS(ticket, comm, HP_BCAST, hp_decide_bcast(&ticket, count, datatype, root, comm),
                 run_bcast(&ticket, buffer, count, datatype, root, comm),
-                P(Bcast_c)(buffer, count, datatype, root, comm));
+                HP_HOST_COLLECTIVE(comm, P(Bcast_c)(buffer, count, datatype, root, comm)));
 }
 
 int hp_mpi_reduce_c(const void *send, void *recv, MPI_Count count, MPI_Datatype datatype, MPI_Op op, int root,
@@ -168,7 +177,8 @@ int hp_mpi_reduce_c(const void *send, void *recv, MPI_Count count, MPI_Datatype 
     hp_call_t call = {.collective = HP_REDUCE};
     RUN_OR_PASS(ticket, comm, HP_REDUCE,
                 hp_decide_reduction(&ticket, &call, send, recv, count, datatype, op, root, comm),
-                run(&ticket, &call, comm), P(Reduce_c)(send, recv, count, datatype, op, root, comm));
+                run(&ticket, &call, comm),
+                HP_HOST_COLLECTIVE(comm, P(Reduce_c)(send, recv, count, datatype, op, root, comm)));
 }
 
 int hp_mpi_allreduce_c(const void *send, void *recv, MPI_Count count, MPI_Datatype datatype, MPI_Op op,
@@ -178,6 +188,7 @@ int hp_mpi_allreduce_c(const void *send, void *recv, MPI_Count count, MPI_Dataty
     hp_call_t call = {.collective = HP_ALLREDUCE};
     RUN_OR_PASS(ticket, comm, HP_ALLREDUCE,
                 hp_decide_reduction(&ticket, &call, send, recv, count, datatype, op, 0, comm),
-                run(&ticket, &call, comm), P(Allreduce_c)(send, recv, count, datatype, op, comm));
+                run(&ticket, &call, comm),
+                HP_HOST_COLLECTIVE(comm, P(Allreduce_c)(send, recv, count, datatype, op, comm)));
 }
 #endif

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include "base/log.h"
 #include "hier/selection/explain.h"
+#include "pmpi_wrappers/backend/host_collectives.h"
 #include "pmpi_wrappers/backend/job.h"
 #include "pmpi_wrappers/backend/machine.h"
 #include "pmpi_wrappers/backend/node_setup.h"
@@ -133,10 +134,13 @@ static hp_comm_state_t *create(MPI_Comm comm)
         return NULL;
     state->always = inter ? HP_OUTCOME_INTERCOMM : size == 1 ? HP_OUTCOME_ONE_RANK : HP_OUTCOME_TAKEN;
     state->is_set_up = false;
+    state->is_within_world = false;
+    state->takes_nonblocking = hp_nonblocking_at_once;
     state->gpu = false;
     state->size = size;
     state->rank = rank;
     state->eligible_calls = 0;
+    state->asking_calls = 0;
     state->hinted = NULL;
     state->private_comm = MPI_COMM_NULL;
     state->comm = NULL;
@@ -271,19 +275,23 @@ static int is_within(MPI_Group group, int size, MPI_Group world, bool *within)
 
 /* Are all ranks of comm in this process's MPI_COMM_WORLD? After MPI_Comm_spawn and a merge they are not, and
  * nothing was agreed with the others. */
-static int is_within_world(MPI_Comm comm, int size, bool *within)
+int hp_comm_state_is_within_world(hp_comm_state_t *state, MPI_Comm comm, bool *within)
 {
     MPI_Group world, group;
 
+    *within = state->is_within_world;
+    if (*within)
+        return MPI_SUCCESS;
     int code = P(Comm_group)(MPI_COMM_WORLD, &world);
     if (code != MPI_SUCCESS)
         return code;
     code = P(Comm_group)(comm, &group);
     if (code == MPI_SUCCESS) {
-        code = is_within(group, size, world, within);
+        code = is_within(group, state->size, world, within);
         P(Group_free)(&group);
     }
     P(Group_free)(&world);
+    state->is_within_world = code == MPI_SUCCESS && *within;
     return code;
 }
 
@@ -293,7 +301,7 @@ int hp_comm_state_may_communicate(hp_comm_state_t *state, MPI_Comm comm, bool *m
 
     if (state->always == HP_OUTCOME_TAKEN && !state->is_set_up) {
         bool within;
-        code = is_within_world(comm, state->size, &within);
+        code = hp_comm_state_is_within_world(state, comm, &within);
         if (code == MPI_SUCCESS && !within)
             state->always = HP_OUTCOME_OTHER_WORLD;
     }
@@ -444,18 +452,18 @@ static int set_up_together(hp_comm_state_t *state, MPI_Comm comm, bool *ready)
 
 int hp_comm_state_set_up(hp_comm_state_t *state, MPI_Comm comm)
 {
-    bool may, ready;
+    bool may, ready = false;
 
     int code = hp_comm_state_may_communicate(state, comm, &may);
     if (!may)
         return code;
-    code = set_up_together(state, comm, &ready);
+    code = HP_HOST_COLLECTIVE(comm, set_up_together(state, comm, &ready));
     state->is_set_up = ready && code == MPI_SUCCESS;
     state->always = state->is_set_up ? HP_OUTCOME_TAKEN : HP_OUTCOME_NO_DUPLICATE;
     if (!state->is_set_up && state->rank == 0)
         hp_info("a communicator of %d ranks stays with the MPI below: %s", state->size,
                 hp_outcome_text(HP_OUTCOME_NO_DUPLICATE));
-    return code;
+    return state->is_set_up && !state->takes_nonblocking ? hp_nonblocking_ask(state, comm) : code;
 }
 
 void hp_comm_state_resources(hanpmpi_resources_t *out)

@@ -20,10 +20,13 @@ typedef struct hp_comm_state {
     _Atomic hp_handle_t key; /* the user's communicator; 0 while the state is not in use */
     hp_outcome_t always;     /* not HP_OUTCOME_TAKEN: every call passes through, for this reason */
     bool is_set_up;
-    bool gpu; /* some rank has a GPU runtime loaded */
+    bool is_within_world;   /* all its ranks are of this job, as far as known */
+    bool takes_nonblocking; /* once set up; the same on all ranks: host_collectives.h */
+    bool gpu;               /* some rank has a GPU runtime loaded */
     int size, rank;
     uint64_t id; /* once set up: the same on all ranks, another than that of any other communicator */
     uint64_t eligible_calls; /* calls so far that could have been taken */
+    uint64_t asking_calls;   /* calls so far that may have asked for takes_nonblocking */
     hp_knobs_t *hinted;      /* knobs with this communicator's hints; NULL: the job's */
     MPI_Comm private_comm;
     hp_transport_mpi_t transport;
@@ -55,6 +58,10 @@ void hp_comm_state_forgotten(void);
  * through, nor to processes of another MPI_COMM_WORLD (MPI_Comm_spawn and a merge), which may lack the
  * library. The same answer on all ranks. Returns an MPI error code; the error handler has run then. */
 int hp_comm_state_may_communicate(hp_comm_state_t *state, MPI_Comm comm, bool *may);
+
+/* *within: are all its ranks of this job? The same answer on all ranks. Returns an MPI error code; the error
+ * handler has run then. */
+int hp_comm_state_is_within_world(hp_comm_state_t *state, MPI_Comm comm, bool *within);
 
 /* Sets the state up: collective over the communicator; all ranks come to the same result: is_set_up, or
  * always set. Returns an MPI error code only when the ranks could not talk about it; the communicator's error

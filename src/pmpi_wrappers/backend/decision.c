@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include "base/clock.h"
+#include "pmpi_wrappers/backend/host_collectives.h"
 #include "pmpi_wrappers/backend/job.h"
 
 /* The communicator, as far as nothing but local facts is needed. */
@@ -25,14 +26,19 @@ static hp_outcome_t decide_size(hp_ticket_t *ticket, MPI_Comm comm)
 {
     hp_comm_state_t *state = ticket->state;
     const hp_knobs_t *knobs = hp_comm_state_knobs(state);
-    if (state->is_set_up)
-        return HP_OUTCOME_TAKEN;
+    if (state->is_set_up) {
+        if (__builtin_expect(!ticket->nonblocking || state->takes_nonblocking, 1))
+            return HP_OUTCOME_TAKEN;
+        return hp_nonblocking_want();
+    }
     hp_outcome_t outcome = hp_select_possible(knobs, ticket->collective, ticket->bytes, hp_job.one_node);
     if (outcome != HP_OUTCOME_TAKEN)
         return outcome;
     const bool is_time = ++state->eligible_calls >= (uint64_t)knobs->setup_calls ||
                          ticket->bytes >= (uint64_t)knobs->setup_bytes || knobs->reproducible;
-    if (!is_time || ticket->nonblocking) /* which does not wait for other ranks, as setting up does */
+    if (ticket->nonblocking) /* which does not wait for other ranks, as setting up does */
+        hp_nonblocking_want();
+    if (!is_time || ticket->nonblocking)
         return HP_OUTCOME_WARM_UP;
     ticket->error = hp_comm_state_set_up(state, comm);
     if (ticket->error != MPI_SUCCESS)

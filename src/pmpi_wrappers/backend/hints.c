@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "pmpi_wrappers/backend/comm_state.h"
+#include "pmpi_wrappers/backend/host_collectives.h"
 #include "pmpi_wrappers/backend/job.h"
 
 typedef struct {
@@ -106,7 +107,7 @@ int hp_hints_apply(MPI_Comm comm, MPI_Info info)
     message.given = state->hinted != NULL;
     if (state->rank == 0)
         read_hints(info, &message);
-    code = P(Bcast)(&message, sizeof message, MPI_BYTE, 0, comm);
+    code = HP_HOST_COLLECTIVE(comm, P(Bcast)(&message, sizeof message, MPI_BYTE, 0, comm));
     if (code != MPI_SUCCESS || !message.given)
         return code;
     /* RANK knobs (waiting, what is said) stay each rank's own; the switch travels with the hints. */

@@ -41,8 +41,10 @@ static int query(void *owner, MPI_Status *status)
     P(Status_set_cancelled)(status, 0);
     status->MPI_SOURCE = MPI_UNDEFINED;
     status->MPI_TAG = MPI_UNDEFINED;
-    if (request->error != MPI_SUCCESS && request->on_error)
+    if (request->error != MPI_SUCCESS && request->on_error && !request->is_reported) {
+        request->is_reported = true;
         request->on_error(request);
+    }
     return request->error;
 }
 
@@ -97,6 +99,7 @@ int hp_host_request_start(hp_host_request_t *request)
 
     atomic_init(&request->is_complete, false);
     request->error = MPI_SUCCESS;
+    request->is_reported = false;
     if (start_with_poll)
         return start_with_poll(query, release, cancel, poll_all, wait_for, request, &request->handle);
     if (progress_register)

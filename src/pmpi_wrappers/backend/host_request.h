@@ -19,6 +19,7 @@ typedef struct hp_host_request {
     MPI_Request handle;
     atomic_bool is_complete;
     int error;                                  /* MPI code, once complete */
+    bool is_reported;                           /* on_error has run */
     void (*on_error)(struct hp_host_request *); /* whoever waited is told; may be NULL */
     void (*on_free)(struct hp_host_request *);
 } hp_host_request_t;

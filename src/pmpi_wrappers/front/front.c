@@ -6,10 +6,8 @@
  *   program -> MPI_X  -> [profiler's MPI_X -> PMPI_X ->] backend's X, or PMPI_X of the MPI below
  *   Open MPI's Fortran, a profiler before us -> PMPI_X -> the same
  *
- * Arguments travel as uintptr_t: on the 64-bit Linux ABIs int handles, pointer handles, counts and pointers
- * all pass through unchanged, so nothing here depends on an mpi.h. Threads: the bootstrap runs under a lock;
+ * Arguments travel as uintptr_t (arguments.h). Threads: the bootstrap runs under a lock;
  * targets are plain pointers that change only before MPI_Init returns. */
-#include <limits.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -17,6 +15,7 @@
 #include "base/log.h"
 #include "pmpi_wrappers/front/exports.h"
 #include "pmpi_wrappers/front/host_mpi.h"
+#include "pmpi_wrappers/front/large_counts.h"
 #include "pmpi_wrappers/front/start.h"
 
 #define HP_WRAPPED(name, arguments)                                                                          \
@@ -116,60 +115,6 @@ static int front_Finalize(void)
     return ((int (*)(void))host_functions[HP_WRAPPED_Finalize])();
 }
 
-/* ---- large counts over an MPI without them ---- */
-
-/* We export MPI_X_c whether or not the MPI below has it, and a program that looks for the symbol (mpi4py
- * does) then calls it. So where it is missing a count that fits is handed to MPI_X. */
-static void check_fits(const char *name, uintptr_t count)
-{
-    if ((intptr_t)count <= INT_MAX)
-        return;
-    hp_error("%s with %lld elements: %s has no large counts", name, (long long)count, host.path);
-    abort();
-}
-
-static int small_Bcast_c(PARAMETERS_5)
-{
-    check_fits("MPI_Bcast_c", b);
-    return PMPI_Bcast(a, b, c, d, e);
-}
-
-static int small_Reduce_c(PARAMETERS_7)
-{
-    check_fits("MPI_Reduce_c", c);
-    return PMPI_Reduce(a, b, c, d, e, f, g);
-}
-
-static int small_Allreduce_c(PARAMETERS_6)
-{
-    check_fits("MPI_Allreduce_c", c);
-    return PMPI_Allreduce(a, b, c, d, e, f);
-}
-
-static int small_Ibcast_c(PARAMETERS_6)
-{
-    check_fits("MPI_Ibcast_c", b);
-    return PMPI_Ibcast(a, b, c, d, e, f);
-}
-
-static int small_Ireduce_c(PARAMETERS_8)
-{
-    check_fits("MPI_Ireduce_c", c);
-    return PMPI_Ireduce(a, b, c, d, e, f, g, h);
-}
-
-static int small_Iallreduce_c(PARAMETERS_7)
-{
-    check_fits("MPI_Iallreduce_c", c);
-    return PMPI_Iallreduce(a, b, c, d, e, f, g);
-}
-
-static void replace_missing(hp_wrapped_t which, hp_function_t replacement)
-{
-    if (!pmpi_targets[which])
-        pmpi_targets[which] = replacement;
-}
-
 /* ---- bootstrap ---- */
 
 static void bootstrap(void)
@@ -186,14 +131,9 @@ static void bootstrap(void)
         }
         for (unsigned i = 0; i < HP_WRAPPED_COUNT; i++) {
             host_functions[i] = hp_host_mpi_function(&host, wrapped_names[i]);
-            pmpi_targets[i] = host_functions[i];
+            pmpi_targets[i] =
+                host_functions[i] ? host_functions[i] : hp_large_counts_function((hp_wrapped_t)i, &host);
         }
-        replace_missing(HP_WRAPPED_Bcast_c, (hp_function_t)small_Bcast_c);
-        replace_missing(HP_WRAPPED_Reduce_c, (hp_function_t)small_Reduce_c);
-        replace_missing(HP_WRAPPED_Allreduce_c, (hp_function_t)small_Allreduce_c);
-        replace_missing(HP_WRAPPED_Ibcast_c, (hp_function_t)small_Ibcast_c);
-        replace_missing(HP_WRAPPED_Ireduce_c, (hp_function_t)small_Ireduce_c);
-        replace_missing(HP_WRAPPED_Iallreduce_c, (hp_function_t)small_Iallreduce_c);
         pmpi_targets[HP_WRAPPED_Init] = (hp_function_t)front_Init;
         pmpi_targets[HP_WRAPPED_Init_thread] = (hp_function_t)front_Init_thread;
         pmpi_targets[HP_WRAPPED_Finalize] = (hp_function_t)front_Finalize;

@@ -11,6 +11,7 @@
 #include "pmpi_wrappers/backend/collectives.h"
 #include "pmpi_wrappers/backend/comm_state.h"
 #include "pmpi_wrappers/backend/handshake.h"
+#include "pmpi_wrappers/backend/helper_thread.h"
 #include "pmpi_wrappers/backend/hints.h"
 #include "pmpi_wrappers/backend/host_request.h"
 #include "pmpi_wrappers/backend/job.h"
@@ -32,6 +33,7 @@ static int after_init(void)
     if (hp_job.active) {
         hp_progress_init();
         hp_job_trace_start();
+        hp_helper_thread_start();
     }
     return hp_job.active;
 }
@@ -67,6 +69,7 @@ static void before_finalize(void)
     if (hp_job.knobs.stats && hp_job.rank == 0)
         hp_stats_print(stderr, (unsigned)hp_job.rank);
     hp_comm_state_fini();
+    hp_helper_thread_stop();
     hp_host_request_close();
     if (hp_job.explains)
         explain();

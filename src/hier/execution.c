@@ -4,6 +4,13 @@
 
 bool (*hp_execution_elsewhere)(hp_comm_t *comm);
 
+const char *hp_knob_word_progress(unsigned i);
+const char *hp_knob_word_progress(unsigned i)
+{
+    static const char *const words[] = {[HP_PROGRESS_AUTO] = "auto", [HP_PROGRESS_THREAD] = "thread"};
+    return i < sizeof words / sizeof *words ? words[i] : NULL;
+}
+
 static hp_execution_t *create(hp_comm_t *comm)
 {
     hp_execution_t *execution = calloc(1, sizeof *execution);

@@ -80,6 +80,9 @@ extern bool (*hp_execution_elsewhere)(hp_comm_t *comm);
 /* Progresses everything of the communicator until the execution is done. Returns its status. */
 hp_status_t hp_execution_wait(hp_comm_t *comm, hp_execution_t *execution);
 
+/* What moves non-blocking ones on: the words of HANPMPI_PROGRESS. */
+enum { HP_PROGRESS_AUTO, HP_PROGRESS_THREAD };
+
 static inline bool hp_executions_any(const hp_comm_t *comm)
 {
     return comm->executions->running || comm->executions->queued;

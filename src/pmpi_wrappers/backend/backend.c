@@ -11,6 +11,7 @@
 #include "pmpi_wrappers/backend/collectives.h"
 #include "pmpi_wrappers/backend/comm_state.h"
 #include "pmpi_wrappers/backend/handshake.h"
+#include "pmpi_wrappers/backend/helper_thread.h"
 #include "pmpi_wrappers/backend/hints.h"
 #include "pmpi_wrappers/backend/host_calls.h"
 #include "pmpi_wrappers/backend/host_collectives.h"
@@ -47,6 +48,7 @@ static int after_init(void)
         hp_job_trace_start();
         if (hp_job.knobs.setup_calls == 0 && hp_job.size > 1)
             set_world_up();
+        hp_helper_thread_start();
     }
     return hp_job.active;
 }
@@ -83,6 +85,7 @@ static void before_finalize(void)
     if (hp_job.knobs.stats && hp_job.rank == 0)
         hp_stats_print(stderr, (unsigned)hp_job.rank);
     hp_comm_state_fini();
+    hp_helper_thread_stop();
     hp_host_request_close();
     if (hp_job.explains)
         explain();

@@ -4,9 +4,11 @@
 #include "hier/execution.h"
 
 _Atomic uint32_t hp_in_flight;
+void (*hp_progress_wake)(void);
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the list, and is held during a poll */
 static hp_comm_state_t *active;
+static _Atomic uint64_t polls; /* written under the lock */
 
 bool hp_progress_poll(void)
 {
@@ -14,6 +16,7 @@ bool hp_progress_poll(void)
 
     if (!hp_progress_is_due() || pthread_mutex_trylock(&lock) != 0)
         return false;
+    atomic_store_explicit(&polls, hp_progress_polls() + 1, memory_order_relaxed);
     for (hp_comm_state_t **place = &active; *place;) {
         hp_comm_state_t *state = *place;
         if (!atomic_load_explicit(&state->nonblocking, memory_order_relaxed)) {
@@ -31,6 +34,11 @@ bool hp_progress_poll(void)
     return moved;
 }
 
+uint64_t hp_progress_polls(void)
+{
+    return atomic_load_explicit(&polls, memory_order_relaxed);
+}
+
 void hp_progress_begin(hp_comm_state_t *state)
 {
     pthread_mutex_lock(&lock);
@@ -41,7 +49,8 @@ void hp_progress_begin(hp_comm_state_t *state)
         active = state;
     }
     pthread_mutex_unlock(&lock);
-    atomic_fetch_add_explicit(&hp_in_flight, 1, memory_order_relaxed);
+    if (atomic_fetch_add_explicit(&hp_in_flight, 1, memory_order_relaxed) == 0 && hp_progress_wake)
+        hp_progress_wake();
 }
 
 void hp_progress_end(hp_comm_state_t *state)

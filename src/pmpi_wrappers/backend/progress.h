@@ -24,6 +24,11 @@ static inline bool hp_progress_is_due(void)
 
 /* Moves on all that is in flight, without blocking. Returns whether anything moved. */
 bool hp_progress_poll(void);
+/* How often that was done so far, by whomever. */
+uint64_t hp_progress_polls(void);
+
+/* Called when something is in flight after nothing was; NULL: nobody wants to know. Set inside MPI_Init. */
+extern void (*hp_progress_wake)(void);
 
 /* One more is in flight on the communicator: before it is submitted. */
 void hp_progress_begin(hp_comm_state_t *state);

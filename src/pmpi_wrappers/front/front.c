@@ -90,9 +90,19 @@ static void start_backend(void)
     hp_front.active = found->after_init();
 }
 
+static int host_Init_thread(int *argc, char ***argv, int required, int *provided)
+{
+    return ((int (*)(int *, char ***, int, int *))host_functions[HP_WRAPPED_Init_thread])(argc, argv,
+                                                                                          required, provided);
+}
+
 static int front_Init(int *argc, char ***argv)
 {
-    int code = ((int (*)(int *, char ***))host_functions[HP_WRAPPED_Init])(argc, argv);
+    const int level = hp_start_thread_level(&host);
+    int provided;
+
+    int code = level >= 0 ? host_Init_thread(argc, argv, level, &provided)
+                          : ((int (*)(int *, char ***))host_functions[HP_WRAPPED_Init])(argc, argv);
     if (code == 0)
         start_backend();
     return code;
@@ -100,8 +110,9 @@ static int front_Init(int *argc, char ***argv)
 
 static int front_Init_thread(int *argc, char ***argv, int required, int *provided)
 {
-    int code = ((int (*)(int *, char ***, int, int *))host_functions[HP_WRAPPED_Init_thread])(
-        argc, argv, required, provided);
+    const int level = hp_start_thread_level(&host);
+
+    int code = host_Init_thread(argc, argv, level > required ? level : required, provided);
     if (code == 0)
         start_backend();
     return code;

@@ -23,6 +23,16 @@ __attribute__((constructor(101))) static void read_verbosity(void)
         hp_log_set_level(value[0] - '0');
 }
 
+int hp_start_thread_level(const hp_host_mpi_t *host)
+{
+    const int multiple = 3, multiple_of_standard_abi = 4096; /* MPI_THREAD_MULTIPLE */
+    const char *progress = getenv("HANPMPI_PROGRESS");
+
+    if (!hp_start_is_enabled() || !host->abi || !progress || strcmp(progress, "thread") != 0)
+        return -1;
+    return strcmp(host->abi, "mpiabi") == 0 ? multiple_of_standard_abi : multiple;
+}
+
 /* The rank as the launcher tells it in the environment, NULL when this is no rank of a job. */
 static const char *rank_text(void)
 {

@@ -9,6 +9,11 @@
 /* False for HANPMPI_ENABLE=0. (The backend reads all knobs with their checks; this one is needed before.) */
 bool hp_start_is_enabled(void);
 
+/* The thread level that MPI_Init and MPI_Init_thread have to ask for, whatever the program asks for: a thread of
+ * the library is wanted (HANPMPI_PROGRESS=thread). -1: the program's. What comes of a
+ * setting is the backend's to say; a level that was not needed costs the MPI's locks. */
+int hp_start_thread_level(const hp_host_mpi_t *host);
+
 /* Loads the backend for the host's ABI from hanpmpi/ beside this library. NULL after one warning that names
  * what was detected and what is installed. */
 const hp_backend_t *hp_start_open_backend(const hp_host_mpi_t *host, const hp_function_t *mpi_calls,

@@ -1,8 +1,8 @@
 /* host_calls: the MPI's own calls while a non-blocking collective of the library is in flight: they give what
  * they give otherwise, and the collective moves on in those that wait.
  *
- * usage: host_calls GROUP... ; the groups are in the table below. Needs two ranks or more. HP_EXPECT_TAKEN in
- * the environment: the collectives must have been taken by the library. */
+ * usage: host_calls GROUP... ; the groups are in the table below. Needs two ranks or more. In the environment:
+ * HP_EXPECT_TAKEN: the collectives must have been taken by the library; HP_THREADS: with MPI_THREAD_MULTIPLE. */
 #include <dlfcn.h>
 #include "groups.h"
 
@@ -652,6 +652,47 @@ static void behind(void)
     }
 }
 
+/* HANPMPI_NONBLOCKING=auto: after some rounds broadcasts are taken, on all ranks or none, also on a part of the ranks; until then,
+ * and then, a collective of the MPI in between does no harm. */
+static void agreement(void)
+{
+    enum { ROUNDS = 8 };
+    MPI_Comm half, whole = flight;
+    uint64_t taken = 0;
+
+    CHECK_MPI(MPI_Comm_split(MPI_COMM_WORLD, me % 2, me, &half));
+    for (int round = 0; round < ROUNDS; round++) {
+        for (int part = 0; part < 2; part++) {
+            const uint64_t before = hp_lib_stats("bcast").taken;
+            uint64_t range[2], least[2];
+            MPI_Request request;
+            int rank, among;
+
+            flight = part ? half : whole;
+            CHECK_MPI(MPI_Comm_rank(flight, &rank));
+            CHECK_MPI(MPI_Comm_size(flight, &among));
+            for (int i = 0; i < BYTES; i++)
+                data[i] = rank == 0 ? (unsigned char)(i * 7 + i / 256) : 0;
+            CHECK_MPI(MPI_Ibcast(data, BYTES, MPI_BYTE, 0, flight, &request));
+            if (rank != 0)
+                finish(&request);
+            CHECK_MPI(collective(1 + round));
+            if (rank == 0)
+                finish(&request);
+            taken = hp_lib_stats("bcast").taken - before;
+            range[0] = taken;
+            range[1] = ~taken;
+            CHECK_MPI(MPI_Allreduce(range, least, 2, MPI_UINT64_T, MPI_MIN, flight));
+            CHECK(least[0] == ~least[1], "round %d: taken on some ranks only", round);
+            CHECK_MPI(MPI_Barrier(flight));
+            CHECK(!getenv("HP_EXPECT_TAKEN") || round + 1 < ROUNDS || taken || among == 1,
+                  "no broadcast was taken in %d rounds", ROUNDS);
+        }
+    }
+    flight = whole;
+    CHECK_MPI(MPI_Comm_free(&half));
+}
+
 /* ---- large counts ---- */
 
 /* Not every mpi.h declares them; the library has them all. */
@@ -784,14 +825,16 @@ static void large_if_there(void)
 
 int main(int argc, char **argv)
 {
-    static const hp_group_t groups[] = {{"same", same},
-                                        {"messages", messages},
-                                        {"collectives", collectives},
-                                        {"behind", behind},
-                                        {"large", large_if_there}};
+    static const hp_group_t groups[] = {
+        {"same", same},     {"messages", messages},   {"collectives", collectives},
+        {"behind", behind}, {"agreement", agreement}, {"large", large_if_there}};
     int result = HP_SKIP;
 
-    MPI_Init(&argc, &argv);
+    int level;
+    if (getenv("HP_THREADS"))
+        MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
+    else
+        MPI_Init(&argc, &argv);
     me = hp_comm_rank(MPI_COMM_WORLD);
     ignored = MPI_STATUSES_IGNORE;
     if (hp_comm_size(MPI_COMM_WORLD) > 1) {

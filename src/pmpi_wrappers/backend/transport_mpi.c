@@ -10,6 +10,8 @@
 enum { TEST_MAX = 64 };
 /* Tag of a rank's message to itself, above the tags of hp_comm_tag. */
 enum { SELF_TAG = 32767 };
+/* Of a message that there never is. */
+enum { NUDGE_TAG = 32766 };
 /* Tags with which communicators of teams are made. */
 enum { TEAM_TAG = 32600 };
 /* What is in flight. A collective can be neither cancelled nor freed. */
@@ -183,10 +185,13 @@ static void transport_cancel(hp_transport_t *transport)
     t->in_flight = 0;
 }
 
+/* Looks for a message that nobody sends: a probe that finds one (of a collective to come, say) returns at once,
+ * and moves nothing. */
 static void transport_nudge(hp_transport_t *transport)
 {
+    hp_transport_mpi_t *t = self(transport);
     int found;
-    P(Iprobe)(MPI_ANY_SOURCE, MPI_ANY_TAG, self(transport)->comm, &found, MPI_STATUS_IGNORE);
+    P(Iprobe)(t->rank, NUDGE_TAG, t->comm, &found, MPI_STATUS_IGNORE);
 }
 
 static hp_status_t transport_team_comm(hp_transport_t *transport, const uint32_t *ranks, uint32_t count,

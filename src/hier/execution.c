@@ -137,9 +137,13 @@ void hp_execution_submit(hp_comm_t *comm, hp_execution_t *execution, const hp_al
     hp_executions_t *all = comm->executions;
     const bool alone = !shares_nothing(comm, setting);
 
-    execution->number = ++all->submitted;
+    execution->number = atomic_load_explicit(&all->submitted, memory_order_relaxed) + 1;
+    atomic_store_explicit(&all->submitted, execution->number, memory_order_relaxed);
     execution->algorithm = algorithm;
-    execution->call.collective = call->collective;
+    execution->call.collective = call->collective; /* for reports */
+    execution->call.count = call->count;
+    execution->call.type.bytes = call->type.bytes;
+    execution->call.root = call->root;
     if (!all->queued && may_start(comm, alone)) {
         start(comm, execution, call, setting, alone);
         return;

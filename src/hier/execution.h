@@ -14,6 +14,7 @@
 #ifndef HP_HIER_EXECUTION_H
 #define HP_HIER_EXECUTION_H
 
+#include <stdatomic.h>
 #include "hier/collectives/algorithm.h"
 
 typedef enum { HP_PHASE_IDLE, HP_PHASE_QUEUED, HP_PHASE_RUNNING, HP_PHASE_DONE } hp_phase_t;
@@ -25,7 +26,7 @@ struct hp_execution {
     hp_phase_t phase;
     hp_status_t status; /* once done */
     const hp_algorithm_t *algorithm;
-    hp_call_t call;
+    hp_call_t call; /* while it runs: collective, count, root and the type's bytes */
     hp_setting_t setting;
     /* Called just before it is started, and when it is done; either may be NULL. They must not submit; on_done
      * may put the execution back. */
@@ -45,8 +46,8 @@ typedef struct hp_executions {
     hp_execution_t *running, *queued; /* oldest first */
     hp_execution_t **queued_end;      /* where the next one is appended */
     uint32_t running_count;
-    uint64_t submitted; /* so far */
-    bool running_alone; /* what runs does, and is the only one */
+    _Atomic uint64_t submitted; /* so far; others may look */
+    bool running_alone;         /* what runs does, and is the only one */
 } hp_executions_t;
 
 /* Executions of one communicator that run at the same time, at most. Each has memory for its tasks and scratch

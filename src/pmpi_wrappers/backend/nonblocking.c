@@ -105,6 +105,8 @@ static int start(icall_t *icall, const hp_ticket_t *ticket, const hp_call_t *cal
     execution->owner = icall;
     execution->on_done = on_done;
     execution->on_start = hp_job_trace ? hp_job_trace_begin : NULL;
+    if (hp_job.watches)
+        execution->since_ns = hp_clock_ns();
     hp_execution_submit(state->comm, execution, choice->algorithm, call, choice->setting);
     hp_comm_state_unlock(state);
     return MPI_SUCCESS;

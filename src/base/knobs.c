@@ -28,6 +28,14 @@ bool hp_knob_check_file(const char *text, char *error, unsigned error_bytes)
     return true;
 }
 
+bool hp_knob_check_signal(const char *text, char *error, unsigned error_bytes)
+{
+    const bool known = hp_word_signal(text) >= 0;
+    if (!known)
+        snprintf(error, error_bytes, "accepted: %s", hp_knob_info(HP_KNOB_ID_stats_signal)->accepted);
+    return known;
+}
+
 static const hp_knob_info_t infos[HP_KNOB_COUNT] = {
 #define COMMON(field, name, knob_kind, knob_scope, help)                                                     \
     .variable = "HANPMPI_" #name, .kind = HP_KNOB_KIND_##knob_kind, .scope = HP_KNOB_SCOPE_##knob_scope,     \

@@ -1,6 +1,7 @@
 #include "base/words.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,4 +90,18 @@ const char *hp_word_size(uint64_t bytes, char *text, unsigned room)
     }
     snprintf(text, room, "%llu %c%s", (unsigned long long)bytes, units[unit], unit ? "iB" : "");
     return text;
+}
+
+int hp_word_signal(const char *text)
+{
+    static const struct {
+        const char *word;
+        int number;
+    } signals[] = {{"", 0},         {"off", 0},          {"0", 0},          {"on", SIGUSR2},
+                   {"1", SIGUSR2},  {"HUP", SIGHUP},     {"USR1", SIGUSR1}, {"USR2", SIGUSR2},
+                   {"URG", SIGURG}, {"WINCH", SIGWINCH}, {"PWR", SIGPWR}};
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+        if (strcmp(text, signals[i].word) == 0)
+            return signals[i].number;
+    return -1;
 }

@@ -14,6 +14,10 @@ typedef const char *(*hp_word_fn_t)(unsigned i);
 /* A whole number with an optional K, M or G (powers of 1024). false: it is none, or too large. */
 bool hp_word_integer(const char *text, int64_t *out);
 
+/* The number of a signal that a library may use by its name, such as "USR2". "on" and "1" are USR2. 0 for "off", "0" and "";
+ * -1: it is none of them. */
+int hp_word_signal(const char *text);
+
 /* A number of bytes in the largest unit that holds a whole number of it: "64 KiB". Returns text. */
 const char *hp_word_size(uint64_t bytes, char *text, unsigned room);
 

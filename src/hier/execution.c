@@ -24,13 +24,18 @@ static hp_execution_t *create(hp_comm_t *comm)
     return execution;
 }
 
+static void destroy(hp_execution_t *execution)
+{
+    hp_request_destroy(execution->request);
+    hp_arena_fini(&execution->arena);
+    free(execution);
+}
+
 static void destroy_all(hp_execution_t *execution)
 {
     while (execution) {
         hp_execution_t *next = execution->next;
-        hp_request_destroy(execution->request);
-        hp_arena_fini(&execution->arena);
-        free(execution);
+        destroy(execution);
         execution = next;
     }
 }
@@ -44,6 +49,7 @@ hp_status_t hp_executions_init(hp_comm_t *comm)
     if (!first)
         return HP_ERR_NO_MEM;
     comm->executions->idle = first;
+    comm->executions->idle_count = 1;
     comm->executions->queued_end = &comm->executions->queued;
     comm->request = first->request;
     comm->arena = &first->arena;
@@ -64,6 +70,7 @@ hp_execution_t *hp_execution_get(hp_comm_t *comm)
 
     if (execution) {
         all->idle = execution->next;
+        all->idle_count--;
     } else if (!(execution = create(comm))) {
         all->missed_call = true; /* the next call would get this one's tags */
         return NULL;
@@ -79,9 +86,25 @@ hp_execution_t *hp_execution_get(hp_comm_t *comm)
 
 void hp_execution_put(hp_comm_t *comm, hp_execution_t *execution)
 {
+    hp_executions_t *all = comm->executions;
+
+    if (all->idle_count >= HP_RUNNING_MAX) { /* there were many in flight: their memory goes back */
+        if (comm->request == execution->request) {
+            comm->request = all->idle->request;
+            comm->arena = &all->idle->arena;
+        }
+        destroy(execution);
+        return;
+    }
     execution->phase = HP_PHASE_IDLE;
-    execution->next = comm->executions->idle;
-    comm->executions->idle = execution;
+    execution->next = all->idle;
+    all->idle = execution;
+    all->idle_count++;
+}
+
+void hp_execution_missed(hp_comm_t *comm)
+{
+    comm->executions->missed_call = true;
 }
 
 static void set_done(hp_comm_t *comm, hp_execution_t *execution, hp_status_t status)
@@ -137,9 +160,13 @@ void hp_execution_submit(hp_comm_t *comm, hp_execution_t *execution, const hp_al
     hp_executions_t *all = comm->executions;
     const bool alone = !shares_nothing(comm, setting);
 
-    execution->number = ++all->submitted;
+    execution->number = atomic_load_explicit(&all->submitted, memory_order_relaxed) + 1;
+    atomic_store_explicit(&all->submitted, execution->number, memory_order_relaxed);
     execution->algorithm = algorithm;
-    execution->call.collective = call->collective;
+    execution->call.collective = call->collective; /* for reports */
+    execution->call.count = call->count;
+    execution->call.type.bytes = call->type.bytes;
+    execution->call.root = call->root;
     if (all->missed_call) {
         set_done(comm, execution, HP_ERR_EARLIER);
         return;

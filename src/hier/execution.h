@@ -18,6 +18,7 @@
 #ifndef HP_HIER_EXECUTION_H
 #define HP_HIER_EXECUTION_H
 
+#include <stdatomic.h>
 #include "hier/collectives/algorithm.h"
 
 typedef enum { HP_PHASE_IDLE, HP_PHASE_QUEUED, HP_PHASE_RUNNING, HP_PHASE_DONE } hp_phase_t;
@@ -29,7 +30,7 @@ struct hp_execution {
     hp_phase_t phase;
     hp_status_t status; /* once done */
     const hp_algorithm_t *algorithm;
-    hp_call_t call;
+    hp_call_t call; /* while it runs: collective, count, root and the type's bytes */
     hp_setting_t setting;
     /* Called just before it is started, and when it is done; either may be NULL. They must not submit; on_done
      * may put the execution back. */
@@ -45,14 +46,15 @@ struct hp_execution {
 
 /* Of a communicator. */
 typedef struct hp_executions {
-    hp_execution_t *idle;
+    hp_execution_t *idle; /* at least one when nothing is in flight */
+    uint32_t idle_count;
     hp_execution_t *running, *queued; /* oldest first */
     hp_execution_t **queued_end;      /* where the next one is appended */
     uint32_t running_count;
-    uint64_t submitted; /* so far */
-    bool running_alone; /* what runs does, and is the only one */
-    bool missed_call;   /* one got no memory, so it has no number here, but elsewhere it does */
-    bool out_of_step;   /* one that ran alone failed: counters are not as other ranks expect them */
+    _Atomic uint64_t submitted; /* so far; anybody may look */
+    bool running_alone;         /* what runs does, and is the only one */
+    bool missed_call;           /* one got no memory, so it has no number here, but elsewhere it does */
+    bool out_of_step;           /* one that ran alone failed: counters are not as other ranks expect them */
 } hp_executions_t;
 
 /* Executions of one communicator that run at the same time, at most. Each has memory for its tasks and scratch
@@ -65,6 +67,8 @@ void hp_executions_fini(hp_comm_t *comm);
 /* NULL: out of memory; every later call on this communicator fails then. */
 hp_execution_t *hp_execution_get(hp_comm_t *comm);
 void hp_execution_put(hp_comm_t *comm, hp_execution_t *execution);
+/* A call that other ranks make was not made here: likewise. */
+void hp_execution_missed(hp_comm_t *comm);
 
 /* Starts it, or queues it. Callbacks and owner are set before. When it returns the execution may be done. */
 void hp_execution_submit(hp_comm_t *comm, hp_execution_t *execution, const hp_algorithm_t *algorithm,

@@ -3,7 +3,7 @@
  * usage: helper_thread CASE; the cases are in the table below. Prints nothing when all is well, but for the case
  * computing, in which rank 0 tells how many of its collectives were finished without an MPI call. */
 #include <dirent.h>
-#include <pthread.h>
+#include <signal.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -219,6 +219,43 @@ static void case_exits(void)
     exit(3);
 }
 
+static volatile sig_atomic_t signals_seen;
+
+static void on_signal(int number)
+{
+    (void)number;
+    signals_seen++;
+}
+
+/* HANPMPI_STATS_SIGNAL: the statistics come while something is in execution. */
+static void signals(int expected)
+{
+    set_up(MPI_COMM_WORLD);
+    if (hp_comm_rank(MPI_COMM_WORLD) == 0) { /* the others are not there yet */
+        start(MPI_COMM_WORLD, 0);
+        CHECK_EQUAL(kill(getpid(), SIGUSR2), 0, "kill");
+        hp_spin_us(500000);
+    }
+    if (hp_comm_rank(MPI_COMM_WORLD) != 0) {
+        hp_spin_us(1000000);
+        start(MPI_COMM_WORLD, 0);
+    }
+    wait_all();
+    check(MPI_COMM_WORLD, 0);
+    if (hp_comm_rank(MPI_COMM_WORLD) == 0)
+        CHECK_EQUAL(signals_seen, expected, "signals that came to the program");
+}
+
+static void case_signal(void)
+{
+    signals(0);
+}
+
+static void case_signal_own(void)
+{
+    signals(1);
+}
+
 static void case_aborts(void)
 {
     set_up(MPI_COMM_WORLD);
@@ -231,10 +268,15 @@ static const struct {
     void (*run)(void);
     int level; /* -1: MPI_Init */
 } cases[] = {
-    {"computing", case_computing, -1}, {"computing_funneled", case_computing, MPI_THREAD_FUNNELED},
-    {"idle", case_idle, -1},           {"waits", case_waits, -1},
-    {"forks", case_forks, -1},         {"exits", case_exits, -1},
+    {"computing", case_computing, -1},
+    {"computing_funneled", case_computing, MPI_THREAD_FUNNELED},
+    {"idle", case_idle, -1},
+    {"waits", case_waits, -1},
+    {"forks", case_forks, -1},
+    {"exits", case_exits, -1},
     {"aborts", case_aborts, -1},
+    {"signal", case_signal, -1},
+    {"signal_own", case_signal_own, -1},
 };
 
 int main(int argc, char **argv)
@@ -243,6 +285,8 @@ int main(int argc, char **argv)
         int level;
         if (strcmp(argv[1], cases[i].name) != 0)
             continue;
+        if (cases[i].run == case_signal_own)
+            signal(SIGUSR2, on_signal);
         CHECK_MPI(cases[i].level < 0 ? MPI_Init(&argc, &argv)
                                      : MPI_Init_thread(&argc, &argv, cases[i].level, &level));
         cases[i].run();

@@ -65,12 +65,19 @@ def ends(options):
     run(options, "aborts", code=5)
 
 
+def prints_statistics(options):
+    out, said = run(options, "signal", HANPMPI_STATS_SIGNAL="USR2", HANPMPI_PROGRESS="auto")
+    assert said.count("collectives of rank 0") == 1 and "in execution: MPI_Iallreduce of 256 KiB" in said and "warning" not in said, said
+    out, said = run(options, "signal_own", HANPMPI_STATS_SIGNAL="1")
+    assert "collectives of rank" not in said and said.count("HANPMPI_STATS_SIGNAL=1") == RANKS and "left alone" in said, said
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     for name in ("library", "run", "helper", "program", "deny"):
         parser.add_argument("--" + name, default="")
     options = parser.parse_args()
-    for case in (moves_on_without_calls, nothing_moves_without_the_thread, a_level_that_is_denied, idles, waits, ends):
+    for case in (moves_on_without_calls, nothing_moves_without_the_thread, a_level_that_is_denied, idles, waits, ends, prints_statistics):
         case(options)
         print(f"{case.__name__}: ok", flush=True)
 

@@ -1,5 +1,6 @@
 /* test_knobs: the table of settings: defaults, values, what is said of bad ones. */
 #include <limits.h>
+#include <signal.h>
 #include "base/knobs.h"
 #include "check.h"
 
@@ -238,6 +239,8 @@ static void format_and_parse_round_trip(void **state)
                                            {"", "node,package,numa,l3", "l3"},
                                            {"", "node:chain package:binary core:linear", "numa:knomial8"},
                                            {"", "node:native core:shm", "core:single_copy"},
+                                           {"", "on", "USR1"},
+                                           {"", "stalls", "/tmp/stalls"},
                                            {"", "explain.json", "/tmp/explain.json"},
                                            {"", "trace.json", "/tmp/a trace.json"}};
     hp_knobs_t from, to;
@@ -290,6 +293,23 @@ static void adopt_takes_what_the_job_shares(void **state)
     assert_int_equal(hp_knobs_difference(&mine, &theirs), HP_KNOB_COUNT); /* VERBOSE is each rank's own */
 }
 
+static void signals_by_name(void **state)
+{
+    char error[384];
+    hp_knobs_t knobs;
+    (void)state;
+
+    hp_knobs_defaults(&knobs);
+    assert_int_equal(hp_word_signal(knobs.stats_signal), 0);
+    assert_int_equal(hp_word_signal("off"), 0);
+    assert_int_equal(hp_word_signal("1"), SIGUSR2);
+    assert_int_equal(hp_word_signal("USR1"), SIGUSR1);
+    assert_true(hp_knob_parse(&knobs, HP_KNOB_ID_stats_signal, "on", error, sizeof error));
+    assert_false(hp_knob_parse(&knobs, HP_KNOB_ID_stats_signal, "KILL", error, sizeof error));
+    assert_non_null(strstr(error, "USR2"));
+    assert_string_equal(knobs.stats_signal, "on");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -303,6 +323,7 @@ int main(void)
         cmocka_unit_test(variables_of_the_noise_are_left_alone),
         cmocka_unit_test(format_and_parse_round_trip),
         cmocka_unit_test(adopt_takes_what_the_job_shares),
+        cmocka_unit_test(signals_by_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,7 +4,8 @@
 # usage: test_layers.sh SOURCE_DIR libhanpmpi.so
 # The order (DESIGN.md, section 3): base below; topo_tree and event_engine side by side on it; hier on both;
 # pmpi_wrappers on top, of which the front stands on base alone. mpi.h is seen in pmpi_wrappers/backend only, by
-# mpi_glue.h, hwloc in topo_tree only, jansson in hier/selection only.
+# mpi_glue.h, hwloc in topo_tree only, jansson in hier/selection and in the
+# report of the watchdog, libev in the backend, only.
 set -u
 source_dir=$1
 library=$2
@@ -43,18 +44,20 @@ bad=$(includes . | grep -E ': (mpi[a-z_]*\.h|HP_MPI_HEADER)' | grep -v 'src/\./p
 includes pmpi_wrappers/backend | grep -q ': HP_MPI_HEADER' || complain "nothing includes mpi.h: is this test up to date?"
 bad=$(includes . | grep ': hwloc' | grep -v 'src/\./topo_tree/')
 [ -z "$bad" ] || complain "hwloc is for topo_tree only:"$'\n'"$bad"
-bad=$(includes . | grep ': jansson' | grep -v 'src/\./hier/selection/')
-[ -z "$bad" ] || complain "jansson is for hier/selection only:"$'\n'"$bad"
+bad=$(includes . | grep ': jansson' | grep -v -e 'src/\./hier/selection/' -e 'src/\./pmpi_wrappers/backend/stall_json\.c:')
+[ -z "$bad" ] || complain "jansson is for hier/selection and stall_json.c only:"$'\n'"$bad"
+bad=$(includes . | grep -E ': ev\.h' | grep -v 'src/\./pmpi_wrappers/backend/')
+[ -z "$bad" ] || complain "libev is for pmpi_wrappers/backend only:"$'\n'"$bad"
 # An MPI name outside pmpi_wrappers would be a type or a call: comments and messages may name MPI_Bcast.
 bad=$(grep -rnwE '(MPI_(Comm|Datatype|Op|Request|Status|Aint|Count)|P?MPI_[A-Z][a-z_]+ *\()' \
     "$source_dir"/src/{base,topo_tree,event_engine,hier} --include='*.[ch]' |
     grep -vE '^[^:]*:[0-9]+:[[:space:]]*(/?\*|.*/\*.*MPI_|.*".*MPI_)')
 [ -z "$bad" ] || complain "MPI below pmpi_wrappers:"$'\n'"$bad"
 
-bad=$(nm -D --undefined-only "$library" | grep -E ' P?MPI_| hwloc_| json_')
-[ -z "$bad" ] || complain "$library needs symbols of MPI, hwloc or jansson:"$'\n'"$bad"
+bad=$(nm -D --undefined-only "$library" | grep -E ' P?MPI_| hwloc_| json_| ev_')
+[ -z "$bad" ] || complain "$library needs symbols of MPI, hwloc, jansson or libev:"$'\n'"$bad"
 nm -D --defined-only "$library" | grep -qE ' PMPI_Bcast$' || complain "$library exports no PMPI_Bcast"
-bad=$(readelf -d "$library" | grep NEEDED | grep -E 'libmpi|hwloc|jansson')
+bad=$(readelf -d "$library" | grep NEEDED | grep -E 'libmpi|hwloc|jansson|libev')
 [ -z "$bad" ] || complain "$library is linked to:"$'\n'"$bad"
 
 [ "$failures" -eq 0 ] && echo "layers are in order"

@@ -34,6 +34,16 @@ static void set_world_up(void)
         hp_comm_state_set_up(state, MPI_COMM_WORLD);
 }
 
+/* Does something move non-blocking collectives on while a rank is in the MPI below, on all ranks? */
+static bool is_moved_on(void)
+{
+    int mine = hp_helper_thread_moves_on(), all = 0;
+
+    if (hp_host_request_is_driven())
+        return true;
+    return P(Allreduce)(&mine, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD) == MPI_SUCCESS && all;
+}
+
 static int after_init(void)
 {
     hp_job_start();
@@ -44,11 +54,11 @@ static int after_init(void)
     if (hp_job.active) {
         hp_progress_init();
         hp_host_calls_init();
-        hp_host_collectives_init(hp_host_request_is_driven());
+        hp_helper_thread_start();
+        hp_host_collectives_init(is_moved_on());
         hp_job_trace_start();
         if (hp_job.knobs.setup_calls == 0 && hp_job.size > 1)
             set_world_up();
-        hp_helper_thread_start();
     }
     return hp_job.active;
 }

@@ -21,6 +21,8 @@ static int execute(hp_comm_state_t *state, const hp_algorithm_t *algorithm, cons
     if (execution) {
         if (__builtin_expect(hp_job_trace != NULL, 0))
             execution->on_start = is_traced ? hp_job_trace_begin : NULL;
+        if (__builtin_expect(hp_job.watches, 0))
+            execution->since_ns = hp_clock_ns();
         hp_execution_submit(state->comm, execution, algorithm, call, setting);
         status = hp_execution_wait(state->comm, execution);
         hp_job_trace_end(execution);

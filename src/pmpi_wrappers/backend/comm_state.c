@@ -37,7 +37,8 @@ typedef struct {
     hp_locality_t locality;
     uint64_t may_duplicate;
     uint64_t gpu;
-    uint64_t id; /* of the communicator, if this is its first rank */
+    uint64_t
+        id; /* of the communicator, if this is its first rank; the upper half: this rank in MPI_COMM_WORLD */
     hp_process_t process;
     hp_probes_t probes; /* what it knows of the machine */
 } introduction_t;
@@ -58,8 +59,13 @@ static void release(hp_comm_state_t *state)
 {
     hp_progress_leave(state); /* long done where the program itself frees the communicator */
     keep_explanation(state);
+    pthread_mutex_lock(&lock); /* from here on nobody visits it */
+    atomic_store_explicit(&state->is_watched, false, memory_order_relaxed);
+    pthread_mutex_unlock(&lock);
     hp_comm_destroy(state->comm);
     state->comm = NULL;
+    free(state->world_ranks);
+    state->world_ranks = NULL;
     hp_transport_mpi_fini(&state->transport);
     free(state->hinted);
     state->hinted = NULL;
@@ -145,6 +151,9 @@ static hp_comm_state_t *create(MPI_Comm comm)
     state->private_comm = MPI_COMM_NULL;
     state->comm = NULL;
     atomic_store_explicit(&state->busy, false, memory_order_relaxed);
+    atomic_store_explicit(&state->is_watched, false, memory_order_relaxed);
+    atomic_store_explicit(&state->is_asked, false, memory_order_relaxed);
+    state->world_ranks = NULL;
     atomic_store_explicit(&state->nonblocking, 0, memory_order_relaxed);
     atomic_store_explicit(&state->is_active, false, memory_order_relaxed);
     hp_transport_mpi_init(&state->transport, MPI_COMM_NULL, rank);
@@ -410,6 +419,15 @@ static int know_the_machine(hp_comm_state_t *state, const introduction_t *all)
     return MPI_SUCCESS;
 }
 
+/* For who watches. Without memory this communicator is not watched, that is all. */
+static void keep_world_ranks(hp_comm_state_t *state, const introduction_t *all)
+{
+    if (!hp_job.watches || !(state->world_ranks = malloc((size_t)state->size * sizeof *state->world_ranks)))
+        return;
+    for (int i = 0; i < state->size; i++)
+        state->world_ranks[i] = (int)(all[i].id >> 32);
+}
+
 /* *ready: on all ranks. An MPI error on the user's communicator ends it at once, as it would in any
  * collective. */
 static int set_up_together(hp_comm_state_t *state, MPI_Comm comm, bool *ready)
@@ -427,6 +445,7 @@ static int set_up_together(hp_comm_state_t *state, MPI_Comm comm, bool *ready)
             state->gpu |= needs.all[i].gpu != 0;
         }
         state->id = needs.all[0].id;
+        keep_world_ranks(state, needs.all);
         *ready = may_duplicate;
         if (may_duplicate) {
             bool made = make_private_comm(state, comm, &needs);
@@ -460,10 +479,20 @@ int hp_comm_state_set_up(hp_comm_state_t *state, MPI_Comm comm)
     code = HP_HOST_COLLECTIVE(comm, set_up_together(state, comm, &ready));
     state->is_set_up = ready && code == MPI_SUCCESS;
     state->always = state->is_set_up ? HP_OUTCOME_TAKEN : HP_OUTCOME_NO_DUPLICATE;
+    atomic_store_explicit(&state->is_watched, state->is_set_up && state->world_ranks, memory_order_release);
     if (!state->is_set_up && state->rank == 0)
         hp_info("a communicator of %d ranks stays with the MPI below: %s", state->size,
                 hp_outcome_text(HP_OUTCOME_NO_DUPLICATE));
     return state->is_set_up && !state->takes_nonblocking ? hp_nonblocking_ask(state, comm) : code;
+}
+
+void hp_comm_state_each(void (*visit)(hp_comm_state_t *state, void *context), void *context)
+{
+    pthread_mutex_lock(&lock);
+    for (hp_comm_state_t *state = states; state; state = state->next)
+        if (atomic_load_explicit(&state->is_watched, memory_order_acquire))
+            visit(state, context);
+    pthread_mutex_unlock(&lock);
 }
 
 void hp_comm_state_resources(hanpmpi_resources_t *out)

@@ -32,6 +32,9 @@ typedef struct hp_comm_state {
     hp_transport_mpi_t transport;
     hp_comm_t *comm;
     _Atomic bool busy;            /* somebody uses comm and transport */
+    _Atomic bool is_watched;      /* set up, and may be looked at by who has locked it (hp_comm_state_each) */
+    _Atomic bool is_asked;        /* what is in execution here: survey.h */
+    int *world_ranks;             /* of its ranks, where somebody watches (hp_job.watches); else NULL */
     _Atomic uint32_t nonblocking; /* collectives in execution, */
     _Atomic bool is_active;       /* may have non-blocking collectives in execution: progress.h */
     struct hp_comm_state *next_active;
@@ -92,6 +95,10 @@ static inline void hp_comm_state_unlock(hp_comm_state_t *state)
 {
     atomic_store_explicit(&state->busy, false, memory_order_release);
 }
+
+/* Visits all states that are set up, where somebody watches. None of them goes meanwhile; the visitor locks what it looks
+ * at, and calls no MPI. */
+void hp_comm_state_each(void (*visit)(hp_comm_state_t *state, void *context), void *context);
 
 void hp_comm_state_resources(hanpmpi_resources_t *out);
 

@@ -15,6 +15,7 @@
 #include "pmpi_wrappers/backend/job.h"
 #include "pmpi_wrappers/backend/machine.h"
 #include "pmpi_wrappers/backend/progress.h"
+#include "pmpi_wrappers/backend/watchdog.h"
 
 /* Between two looks. A segment of 32 KiB takes 260 us at 1 Gbit/s. A look costs 5 to 10 us with what the kernel does for
  * it; a processor of its own has nothing better to do. */
@@ -197,7 +198,7 @@ static bool loop_open(void)
     const int fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
     if (fd < 0)
         return false;
-    loop = ev_loop_new(EVFLAG_AUTO | EVFLAG_NOENV);
+    loop = ev_loop_new(EVFLAG_AUTO | EVFLAG_NOENV | EVFLAG_NOSIGMASK);
     if (!loop) {
         close(fd);
         return false;
@@ -236,38 +237,63 @@ static void at_exit(void)
     pthread_timedjoin_np(thread, NULL, &until);
 }
 
+/* Does the thread move collectives on? */
+static bool moves_on(bool may)
+{
+    if (hp_job.knobs.progress != HP_PROGRESS_THREAD)
+        return false;
+    if (!may && hp_job.rank == 0)
+        hp_warn(
+            "HANPMPI_PROGRESS=thread: this MPI does not give MPI_THREAD_MULTIPLE, so no helper thread moves "
+            "collectives on; the program's own MPI calls do");
+    return may;
+}
+
 void hp_helper_thread_start(void)
 {
-    if (hp_job.knobs.progress != HP_PROGRESS_THREAD || hp_ranks_take_turns)
+    if (hp_ranks_take_turns)
         return;
-    if (!may_call_mpi()) {
-        if (hp_job.rank == 0)
-            hp_warn("HANPMPI_PROGRESS=thread: this MPI does not give MPI_THREAD_MULTIPLE, so there is no "
-                    "helper thread; "
-                    "the program's own MPI calls move non-blocking collectives on");
+    const bool may = may_call_mpi();
+    hp_watchdog_open(may);
+    const bool moves = moves_on(may);
+    if (!moves && !hp_job.watches)
         return;
-    }
     if (!loop_open()) {
         hp_warn("no event loop: %s; there is no helper thread", strerror(errno));
         return;
     }
+    if (hp_job.watches)
+        hp_watchdog_start(loop);
     if (!create()) {
         hp_warn("the helper thread cannot be started: too many threads or processes");
+        if (hp_job.watches)
+            hp_watchdog_stop(loop);
         loop_close();
         return;
     }
     process = getpid();
-    hp_progress_wake = send_wake;
+    if (moves)
+        hp_progress_wake = send_wake;
     atexit(at_exit);
+}
+
+bool hp_helper_thread_moves_on(void)
+{
+    return hp_progress_wake != NULL;
 }
 
 void hp_helper_thread_stop(void)
 {
-    if (process != getpid())
+    if (hp_ranks_take_turns)
         return;
-    process = 0;
-    hp_progress_wake = NULL;
-    ev_async_send(loop, &quit);
-    pthread_join(thread, NULL);
-    loop_close();
+    if (process == getpid()) {
+        process = 0;
+        hp_progress_wake = NULL;
+        ev_async_send(loop, &quit);
+        pthread_join(thread, NULL);
+        if (hp_job.watches)
+            hp_watchdog_stop(loop);
+        loop_close();
+    }
+    hp_watchdog_close();
 }

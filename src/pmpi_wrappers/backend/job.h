@@ -15,6 +15,7 @@ typedef struct {
     bool active;       /* the handshake succeeded and MPI_Finalize has not begun */
     bool one_node;     /* all ranks of MPI_COMM_WORLD are on one node */
     bool explains;     /* this rank keeps what HANPMPI_EXPLAIN and HANPMPI_EXPLAIN_JSON tell */
+    bool watches;      /* somebody wants to know what is in execution, since when (watchdog.h) */
     uint64_t start_ns; /* when MPI_Init was done */
     int rank, size;
     /* Every call of the collective passes through whatever its arguments: one node, no algorithm named, no

@@ -56,19 +56,30 @@ static int keep_datatype(icall_t *icall)
     return code;
 }
 
-static int give_up(icall_t *icall, MPI_Comm comm, int code)
+/* The others have made the call: what comes later on this communicator would be out of step with them. */
+static int miss(hp_comm_state_t *state, MPI_Comm comm, int code)
 {
-    free(icall->packed.bytes);
-    free(icall);
+    hp_comm_state_lock(state);
+    hp_execution_missed(state->comm);
+    hp_comm_state_unlock(state);
     P(Comm_call_errhandler)(comm, code);
     return code;
+}
+
+static int give_up(icall_t *icall, MPI_Comm comm, int code)
+{
+    hp_comm_state_t *state = icall->state;
+
+    free(icall->packed.bytes);
+    free(icall);
+    return miss(state, comm, code);
 }
 
 static icall_t *create(const hp_ticket_t *ticket, MPI_Comm comm)
 {
     icall_t *icall = calloc(1, sizeof *icall);
     if (!icall) {
-        P(Comm_call_errhandler)(comm, MPI_ERR_NO_MEM);
+        miss(ticket->state, comm, MPI_ERR_NO_MEM);
         return NULL;
     }
     icall->request.on_error = on_error;
@@ -105,6 +116,8 @@ static int start(icall_t *icall, const hp_ticket_t *ticket, const hp_call_t *cal
     execution->owner = icall;
     execution->on_done = on_done;
     execution->on_start = hp_job_trace ? hp_job_trace_begin : NULL;
+    if (hp_job.watches)
+        execution->since_ns = hp_clock_ns();
     hp_execution_submit(state->comm, execution, choice->algorithm, call, choice->setting);
     hp_comm_state_unlock(state);
     return MPI_SUCCESS;

@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 #include "hier/execution.h"
+#include "pmpi_wrappers/backend/survey.h"
 
 _Atomic uint32_t hp_in_flight;
 void (*hp_progress_wake)(void);
@@ -68,6 +69,7 @@ void hp_progress_finish(hp_comm_state_t *state)
             hp_comm_busy(&wait);
         else
             hp_comm_idle(state->comm, &wait, NULL);
+        hp_survey_help(state);
     }
 }
 
@@ -88,10 +90,10 @@ void hp_progress_leave(hp_comm_state_t *state)
     pthread_mutex_unlock(&lock);
 }
 
-/* For who waits for a blocking collective. */
+/* For who waits for a blocking collective, and has locked its communicator. */
 static bool elsewhere(hp_comm_t *comm)
 {
-    (void)comm;
+    hp_survey_help(comm->owner);
     return hp_progress_poll();
 }
 

@@ -26,9 +26,10 @@ __attribute__((constructor(101))) static void read_verbosity(void)
 int hp_start_thread_level(const hp_host_mpi_t *host)
 {
     const int multiple = 3, multiple_of_standard_abi = 4096; /* MPI_THREAD_MULTIPLE */
-    const char *progress = getenv("HANPMPI_PROGRESS");
+    const char *progress = getenv("HANPMPI_PROGRESS"), *stall = getenv("HANPMPI_STALL_SECONDS");
+    const bool wanted = (progress && strcmp(progress, "thread") == 0) || (stall && atoll(stall) > 0);
 
-    if (!hp_start_is_enabled() || !host->abi || !progress || strcmp(progress, "thread") != 0)
+    if (!wanted || !hp_start_is_enabled() || !host->abi)
         return -1;
     return strcmp(host->abi, "mpiabi") == 0 ? multiple_of_standard_abi : multiple;
 }

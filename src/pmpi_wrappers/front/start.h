@@ -10,7 +10,7 @@
 bool hp_start_is_enabled(void);
 
 /* The thread level that MPI_Init and MPI_Init_thread have to ask for, whatever the program asks for: a thread of
- * the library is wanted (HANPMPI_PROGRESS=thread). -1: the program's. What comes of a
+ * the library is wanted (HANPMPI_PROGRESS=thread, HANPMPI_STALL_SECONDS). -1: the program's. What comes of a
  * setting is the backend's to say; a level that was not needed costs the MPI's locks. */
 int hp_start_thread_level(const hp_host_mpi_t *host);
 

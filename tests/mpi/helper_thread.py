@@ -51,6 +51,7 @@ def a_level_that_is_denied(options):
 
 def idles(options):
     run(options, "idle", ranks=2)
+    run(options, "idle", ranks=2, HANPMPI_PROGRESS="auto", HANPMPI_STALL_SECONDS="600")  # the watchdog looks now and then
 
 
 def waits(options):

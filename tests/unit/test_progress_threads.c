@@ -301,6 +301,7 @@ static void run_world(const world_t *world)
             members[rank].world = world;
             members[rank].rank = rank;
             members[rank].states[i].comm = make_comm(world, rank, table, mailbox, &base[i], &bytes[i]);
+            members[rank].states[i].comm->owner = &members[rank].states[i];
         }
     hp_progress_init();
     run_threads(members);

@@ -48,10 +48,15 @@ static int query(void *owner, MPI_Status *status)
     return request->error;
 }
 
+static void let_go(hp_host_request_t *request)
+{
+    if (atomic_fetch_sub_explicit(&request->held, 1, memory_order_acq_rel) == 1)
+        request->on_free(request);
+}
+
 static int release(void *owner)
 {
-    hp_host_request_t *request = owner;
-    request->on_free(request);
+    let_go(owner);
     return MPI_SUCCESS;
 }
 
@@ -98,6 +103,7 @@ int hp_host_request_start(hp_host_request_t *request)
     static pthread_once_t once = PTHREAD_ONCE_INIT;
 
     atomic_init(&request->is_complete, false);
+    atomic_init(&request->held, 2);
     request->error = MPI_SUCCESS;
     request->is_reported = false;
     if (start_with_poll)
@@ -109,11 +115,10 @@ int hp_host_request_start(hp_host_request_t *request)
 
 void hp_host_request_complete(hp_host_request_t *request, int error)
 {
-    const MPI_Request handle = request->handle; /* whoever waits may free it at once */
-
     request->error = error;
     atomic_store_explicit(&request->is_complete, true, memory_order_release);
-    P(Grequest_complete)(handle);
+    P(Grequest_complete)(request->handle);
+    let_go(request);
 }
 
 void hp_host_request_close(void)

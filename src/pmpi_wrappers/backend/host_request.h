@@ -18,6 +18,8 @@
 typedef struct hp_host_request {
     MPI_Request handle;
     atomic_bool is_complete;
+    atomic_int
+        held; /* by the MPI, until it is freed, and by us, until it is complete: MPICH does not wait with freeing */
     int error;                                  /* MPI code, once complete */
     bool is_reported;                           /* on_error has run */
     void (*on_error)(struct hp_host_request *); /* whoever waited is told; may be NULL */

@@ -26,7 +26,7 @@ OPTIONS = {
 DEPENDS_ON_RANKS = {("kmeans", 1)}
 COLLECTIVE = {"kmeans": "allreduce", "apsp": "bcast", "bfs": "allreduce"}
 FORMS = ((), ("--nonblocking",), ("--nonblocking", "--tests", "13"), ("--nonblocking", "--thread-multiple"))
-TAKEN = {"HANPMPI_SETUP_CALLS": "1", "HANPMPI_GUARD": "0", "HANPMPI_CACHE": "off", "HANPMPI_STATS": "1", "HANPMPI_BCAST": "han",
+TAKEN = {"HANPMPI_SETUP_CALLS": "1", "HANPMPI_NONBLOCKING": "on", "HANPMPI_GUARD": "0", "HANPMPI_CACHE": "off", "HANPMPI_STATS": "1", "HANPMPI_BCAST": "han",
          "HANPMPI_ALLREDUCE": "han"}
 
 

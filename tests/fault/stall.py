@@ -23,7 +23,7 @@ import mpis  # noqa: E402
 HOSTS, RANKS, LIMIT_S, IN_TIME_S = 3, 3, 2, 3.5
 MPIS = ("openmpi", "mpich")
 LAUNCH = {"openmpi": ["mpirun.openmpi", "--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1"], "mpich": ["mpirun.mpich"]}
-SETTINGS = {"HANPMPI_SETUP_CALLS": "1", "HANPMPI_GUARD": "0", "HANPMPI_MODEL": "0", "HANPMPI_CACHE": "off", "HANPMPI_ALLREDUCE": "han",
+SETTINGS = {"HANPMPI_SETUP_CALLS": "1", "HANPMPI_NONBLOCKING": "on", "HANPMPI_GUARD": "0", "HANPMPI_MODEL": "0", "HANPMPI_CACHE": "off", "HANPMPI_ALLREDUCE": "han",
             "HANPMPI_BARRIER": "han", "HANPMPI_STALL_SECONDS": str(LIMIT_S)}
 
 

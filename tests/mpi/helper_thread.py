@@ -11,7 +11,7 @@ import subprocess
 
 RANKS = 3
 MACHINES = {"nodes": "node:3 core:1", "node": "node:1 core:3", "both": "node:2 core:2"}
-SETTINGS = {"HANPMPI_SETUP_CALLS": "1", "HANPMPI_GUARD": "0", "HANPMPI_MODEL": "0", "HANPMPI_CACHE": "off", "HANPMPI_TOPOLOGY": MACHINES["nodes"],
+SETTINGS = {"HANPMPI_SETUP_CALLS": "1", "HANPMPI_NONBLOCKING": "on", "HANPMPI_GUARD": "0", "HANPMPI_MODEL": "0", "HANPMPI_CACHE": "off", "HANPMPI_TOPOLOGY": MACHINES["nodes"],
             "HANPMPI_BCAST": "han", "HANPMPI_REDUCE": "han", "HANPMPI_ALLREDUCE": "han", "HANPMPI_BARRIER": "han",
             "HANPMPI_PROGRESS": "thread", "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 

@@ -41,6 +41,12 @@ static int run(hp_ticket_t *ticket, const hp_call_t *call, MPI_Comm comm)
         if (code != MPI_SUCCESS)
             return code;
     }
+    /* The module native makes communicators, which blocks in the MPI below. */
+    if (hp_host_collectives_enter && hp_setting_uses(choice->setting, HP_MODULE_NATIVE)) {
+        const int code = hp_host_collective_enter(comm, NULL);
+        if (code != MPI_SUCCESS)
+            return code;
+    }
     return execute(ticket->state, choice->algorithm, call, choice->setting, true, comm);
 }
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include "base/clock.h"
 #include "hier/execution.h"
+#include "hier/selection/setting.h"
 #include "pmpi_wrappers/backend/decision.h"
 #include "pmpi_wrappers/backend/host_request.h"
 #include "pmpi_wrappers/backend/job.h"
@@ -95,7 +96,9 @@ static int start(icall_t *icall, const hp_ticket_t *ticket, const hp_call_t *cal
 {
     hp_comm_state_t *state = icall->state;
     const hp_choice_t *choice = &ticket->choice;
+    hp_setting_t setting = *choice->setting;
 
+    hp_setting_deepen(&setting, hp_comm_state_knobs(state));
     hp_comm_state_lock(state);
     hp_execution_t *execution = hp_execution_get(state->comm);
     hp_comm_state_unlock(state);
@@ -118,7 +121,7 @@ static int start(icall_t *icall, const hp_ticket_t *ticket, const hp_call_t *cal
     execution->on_start = hp_job_trace ? hp_job_trace_begin : NULL;
     if (hp_job.watches)
         execution->since_ns = hp_clock_ns();
-    hp_execution_submit(state->comm, execution, choice->algorithm, call, choice->setting);
+    hp_execution_submit(state->comm, execution, choice->algorithm, call, &setting);
     hp_comm_state_unlock(state);
     return MPI_SUCCESS;
 }

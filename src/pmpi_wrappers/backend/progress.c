@@ -11,6 +11,25 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the list, and
 static hp_comm_state_t *active;
 static _Atomic uint64_t polls; /* written under the lock */
 
+/* The program may not come by again for long, so this goes on while anything moves. The transport looks at a part of
+ * what is in flight at a time: nothing moved when it has found nothing in all parts. */
+static bool move_on(hp_comm_state_t *state)
+{
+    enum { AT_ONCE = 64, PARTS_MAX = 8, LOOKS_MAX = 64 };
+    const int parts = state->transport.in_flight / AT_ONCE + 1;
+    const int enough = parts < PARTS_MAX ? parts : PARTS_MAX;
+    bool any = false;
+
+    for (int looks = 0, empty = 0; looks < LOOKS_MAX && empty < enough; looks++) {
+        const bool moved = hp_executions_progress(state->comm);
+        any |= moved;
+        empty = moved ? 0 : empty + 1;
+        if (!hp_executions_any(state->comm))
+            break;
+    }
+    return any;
+}
+
 bool hp_progress_poll(void)
 {
     bool moved = false;
@@ -26,7 +45,7 @@ bool hp_progress_poll(void)
             continue;
         }
         if (hp_comm_state_try_lock(state)) {
-            moved |= hp_executions_progress(state->comm);
+            moved |= move_on(state);
             hp_comm_state_unlock(state);
         }
         place = &state->next_active;

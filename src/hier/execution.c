@@ -121,10 +121,22 @@ static bool shares_nothing(const hp_comm_t *comm, const hp_setting_t *setting)
     return !comm->shares_memory && !hp_setting_uses(setting, HP_MODULE_NATIVE);
 }
 
-static bool may_start(const hp_comm_t *comm, bool alone)
+static uint64_t bytes_of(const hp_call_t *call)
+{
+    return call->count * call->type.bytes;
+}
+
+/* Short ones run together, which hides their latencies. Long ones would share the links, and all end late: of those one
+ * runs, and the next one behind it, so that the links stay busy in between. (Measured on 2 hosts at 1 Gbit/s, 8
+ * Iallreduces of 256 KiB, each used when it is complete: all together hid nothing.) */
+static bool may_start(const hp_comm_t *comm, bool alone, uint64_t bytes)
 {
     const hp_executions_t *all = comm->executions;
-    return !all->running || (!alone && !all->running_alone && all->running_count < HP_RUNNING_MAX);
+
+    if (!all->running)
+        return true;
+    return !alone && !all->running_alone && all->running_count < HP_RUNNING_MAX &&
+           (all->running_count < 2 || all->running_bytes + bytes <= HP_RUNNING_BYTES_MAX);
 }
 
 static void start(hp_comm_t *comm, hp_execution_t *execution, const hp_call_t *call,
@@ -133,6 +145,7 @@ static void start(hp_comm_t *comm, hp_execution_t *execution, const hp_call_t *c
     hp_executions_t *all = comm->executions;
 
     comm->sequence++;
+    execution->running_bytes = bytes_of(call);
     comm->request = execution->request;
     comm->arena = &execution->arena;
     if (execution->on_start)
@@ -151,6 +164,7 @@ static void start(hp_comm_t *comm, hp_execution_t *execution, const hp_call_t *c
     execution->next = NULL;
     *end = execution;
     all->running_count++;
+    all->running_bytes += execution->running_bytes;
     all->running_alone = alone;
 }
 
@@ -171,7 +185,7 @@ void hp_execution_submit(hp_comm_t *comm, hp_execution_t *execution, const hp_al
         set_done(comm, execution, HP_ERR_EARLIER);
         return;
     }
-    if (!all->queued && may_start(comm, alone)) {
+    if (!all->queued && may_start(comm, alone, bytes_of(call))) {
         start(comm, execution, call, setting, alone);
         return;
     }
@@ -192,7 +206,7 @@ static bool start_queued(hp_comm_t *comm)
     while (all->queued) {
         hp_execution_t *next = all->queued;
         const bool alone = !shares_nothing(comm, &next->setting);
-        if (!may_start(comm, alone))
+        if (!may_start(comm, alone, bytes_of(&next->call)))
             break;
         all->queued = next->next;
         if (!all->queued)
@@ -213,6 +227,7 @@ static hp_execution_t **settle(hp_comm_t *comm, hp_execution_t **place, hp_statu
         return &execution->next;
     *place = execution->next;
     all->running_count--;
+    all->running_bytes -= execution->running_bytes;
     all->out_of_step |= all->running_alone && status != HP_OK;
     set_done(comm, execution, status);
     return place;

@@ -4,7 +4,7 @@
  *
  *      idle -> submit -> queued -> running -> done -> put -> idle
  *
- * Several run at the same time where they share nothing but messages. What uses the memory of the node (its
+ * Several run at the same time where they share nothing but messages, and their messages are short. What uses the memory of the node (its
  * counters are in the order of the collectives) or communicators of the MPI below (likewise) runs alone; what
  * comes behind it waits until it is done on this rank. Nobody waits for what was called later, so this cannot
  * deadlock: the oldest collective that is not finished on all ranks runs on all ranks that have called it.
@@ -40,8 +40,9 @@ struct hp_execution {
     void *owner;             /* for these two */
     hp_trace_call_t *traced; /* likewise */
     uint64_t number;         /* of the call on its communicator, from 1: the same on all ranks */
-    uint64_t since_ns;       /* when it was submitted; 0: nobody asks */
-    hp_execution_t *next;    /* in its list */
+    uint64_t running_bytes;
+    uint64_t since_ns;    /* when it was submitted; 0: nobody asks */
+    hp_execution_t *next; /* in its list */
 };
 
 /* Of a communicator. */
@@ -51,6 +52,7 @@ typedef struct hp_executions {
     hp_execution_t *running, *queued; /* oldest first */
     hp_execution_t **queued_end;      /* where the next one is appended */
     uint32_t running_count;
+    uint64_t running_bytes;     /* of their messages */
     _Atomic uint64_t submitted; /* so far; anybody may look */
     bool running_alone;         /* what runs does, and is the only one */
     bool missed_call;           /* one got no memory, so it has no number here, but elsewhere it does */
@@ -60,6 +62,8 @@ typedef struct hp_executions {
 /* Executions of one communicator that run at the same time, at most. Each has memory for its tasks and scratch
  * buffers; with so many in flight latencies are well hidden. */
 enum { HP_RUNNING_MAX = 16 };
+/* More than two of them only if their messages are no longer than this together. */
+enum { HP_RUNNING_BYTES_MAX = 128 << 10 };
 
 hp_status_t hp_executions_init(hp_comm_t *comm);
 void hp_executions_fini(hp_comm_t *comm);

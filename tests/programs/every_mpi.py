@@ -20,7 +20,7 @@ SOURCES = [os.path.join(TESTS, name) for name in ("intercept.c", "intercept_chec
 FLAGS = ["-std=gnu11", "-O1", "-D_GNU_SOURCE", "-I" + os.path.join(ROOT, "include")]
 VENV = os.path.join(ROOT, ".venv")
 
-TAKEN = {"HANPMPI_TOPOLOGY": "node:2 core:1", "HANPMPI_SETUP_CALLS": "1", "HANPMPI_BCAST": "tree", "HANPMPI_REDUCE": "tree",
+TAKEN = {"HANPMPI_TOPOLOGY": "node:2 core:1", "HANPMPI_SETUP_CALLS": "1", "HANPMPI_NONBLOCKING": "on", "HANPMPI_BCAST": "tree", "HANPMPI_REDUCE": "tree",
          "HANPMPI_ALLREDUCE": "tree", "HANPMPI_BARRIER": "han"}
 
 PYTHON = """

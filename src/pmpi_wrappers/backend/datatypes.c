@@ -169,10 +169,10 @@ static int make_large_bytes(size_t bytes, MPI_Datatype *out)
     return code == MPI_SUCCESS ? P(Type_commit)(out) : code;
 }
 
-/* One element of more than 2 GiB: MPI_Pack counts its bytes in an int, so the element is sent to ourselves,
- * as bytes. */
-static int pack_large_element(bool pack, void *element, const hp_type_t *type, char *packed, MPI_Comm comm,
-                              int self)
+/* What MPI_Pack refuses: one element of more than 2 GiB, whose bytes it counts in an int; MPICH's also MPI_BOTTOM with
+ * a type of absolute addresses. So the element is sent to ourselves, as bytes. */
+static int pack_by_message(bool pack, void *element, const hp_type_t *type, char *packed, MPI_Comm comm,
+                           int self)
 {
     const MPI_Datatype datatype = HP_UNHANDLE(MPI_Datatype, type->handle);
     MPI_Datatype bytes;
@@ -190,8 +190,8 @@ int hp_datatype_pack(bool pack, void *buffer, int64_t count, const hp_type_t *ty
                      MPI_Comm comm, int self)
 {
     const MPI_Datatype datatype = HP_UNHANDLE(MPI_Datatype, type->handle);
-    const bool large = type->bytes > INT_MAX;
-    const int64_t piece = large ? 1 : INT_MAX / (int64_t)type->bytes;
+    const bool by_message = type->bytes > INT_MAX || buffer == MPI_BOTTOM;
+    const int64_t piece = by_message ? 1 : INT_MAX / (int64_t)type->bytes;
     int code = MPI_SUCCESS;
 
     for (int64_t done = 0; done < count && code == MPI_SUCCESS;) {
@@ -199,8 +199,8 @@ int hp_datatype_pack(bool pack, void *buffer, int64_t count, const hp_type_t *ty
         const size_t bytes = (size_t)n * type->bytes;
         int position = 0;
         char *at = (char *)buffer + done * (int64_t)type->extent;
-        if (large)
-            code = pack_large_element(pack, at, type, packed, comm, self);
+        if (by_message)
+            code = pack_by_message(pack, at, type, packed, comm, self);
         else
             code = pack ? P(Pack)(at, n, datatype, packed, (int)bytes, &position, comm)
                         : P(Unpack)(packed, (int)bytes, &position, at, n, datatype, comm);

@@ -19,7 +19,7 @@ EXPORT const char *hanpmpi_backend(void)
 
 EXPORT int hanpmpi_get_stats(const char *collective, hanpmpi_collective_stats_t *out)
 {
-    static const char *const known[] = {"bcast", "reduce", "allreduce"};
+    static const char *const known[] = {"bcast", "reduce", "allreduce", "barrier"};
     memset(out, 0, sizeof *out);
     if (hp_front.backend)
         return hp_front.backend->get_stats(collective, out);

@@ -145,7 +145,6 @@ static void start(hp_comm_t *comm, hp_execution_t *execution, const hp_call_t *c
     hp_executions_t *all = comm->executions;
 
     comm->sequence++;
-    execution->running_bytes = bytes_of(call);
     comm->request = execution->request;
     comm->arena = &execution->arena;
     if (execution->on_start)
@@ -164,7 +163,7 @@ static void start(hp_comm_t *comm, hp_execution_t *execution, const hp_call_t *c
     execution->next = NULL;
     *end = execution;
     all->running_count++;
-    all->running_bytes += execution->running_bytes;
+    all->running_bytes += bytes_of(&execution->call);
     all->running_alone = alone;
 }
 
@@ -177,7 +176,8 @@ void hp_execution_submit(hp_comm_t *comm, hp_execution_t *execution, const hp_al
     execution->number = atomic_load_explicit(&all->submitted, memory_order_relaxed) + 1;
     atomic_store_explicit(&all->submitted, execution->number, memory_order_relaxed);
     execution->algorithm = algorithm;
-    execution->call.collective = call->collective; /* for reports */
+    /* What is asked of one that runs; all of it only if it has to wait. */
+    execution->call.collective = call->collective;
     execution->call.count = call->count;
     execution->call.type.bytes = call->type.bytes;
     execution->call.root = call->root;
@@ -227,7 +227,7 @@ static hp_execution_t **settle(hp_comm_t *comm, hp_execution_t **place, hp_statu
         return &execution->next;
     *place = execution->next;
     all->running_count--;
-    all->running_bytes -= execution->running_bytes;
+    all->running_bytes -= bytes_of(&execution->call);
     all->out_of_step |= all->running_alone && status != HP_OK;
     set_done(comm, execution, status);
     return place;

@@ -4,9 +4,9 @@
  *
  *      idle -> submit -> queued -> running -> done -> put -> idle
  *
- * Several run at the same time where they share nothing but messages, and their messages are short. What uses the memory of the node (its
- * counters are in the order of the collectives) or communicators of the MPI below (likewise) runs alone; what
- * comes behind it waits until it is done on this rank. Nobody waits for what was called later, so this cannot
+ * Several run at the same time where they share nothing but messages, and their messages are short. What uses the memory
+ * of the node (its counters are in the order of the collectives) or communicators of the MPI below (likewise) runs alone;
+ * what comes behind it waits until it is done on this rank. Nobody waits for what was called later, so this cannot
  * deadlock: the oldest collective that is not finished on all ranks runs on all ranks that have called it.
  *
  * One that fails takes those with it that cannot be right any more: what has messages in flight (request.h); what uses
@@ -40,9 +40,8 @@ struct hp_execution {
     void *owner;             /* for these two */
     hp_trace_call_t *traced; /* likewise */
     uint64_t number;         /* of the call on its communicator, from 1: the same on all ranks */
-    uint64_t running_bytes;
-    uint64_t since_ns;    /* when it was submitted; 0: nobody asks */
-    hp_execution_t *next; /* in its list */
+    uint64_t since_ns;       /* when it was submitted; 0: nobody asks */
+    hp_execution_t *next;    /* in its list */
 };
 
 /* Of a communicator. */

@@ -67,6 +67,15 @@ static void receive(scene_t *scene, int from)
     check(scene);
 }
 
+/* The last rank sends to the root. */
+static void last_sends(scene_t *scene)
+{
+    if (scene->rank == scene->size - 1) {
+        fill(scene);
+        CHECK_MPI(MPI_Send(scene->message, scene->bytes, MPI_BYTE, 0, OTHER_TAG, scene->comm));
+    }
+}
+
 /* Rank 0: Ibcast, Send. Rank 1: Recv, Ibcast. */
 static void ibcast_send(scene_t *scene)
 {
@@ -88,10 +97,7 @@ static void root_receives(scene_t *scene)
     if (scene->rank == 0)
         receive(scene, scene->size - 1);
     end(scene);
-    if (scene->rank == scene->size - 1) {
-        fill(scene);
-        CHECK_MPI(MPI_Send(scene->message, scene->bytes, MPI_BYTE, 0, OTHER_TAG, scene->comm));
-    }
+    last_sends(scene);
 }
 
 /* As before, but all others than the last are in a call, too: a chain of receives from the right. */
@@ -145,10 +151,7 @@ static void probe(scene_t *scene)
         receive(scene, scene->size - 1);
     }
     end(scene);
-    if (scene->rank == scene->size - 1) {
-        fill(scene);
-        CHECK_MPI(MPI_Send(scene->message, scene->bytes, MPI_BYTE, 0, OTHER_TAG, scene->comm));
-    }
+    last_sends(scene);
 }
 
 static void iprobe(scene_t *scene)
@@ -161,10 +164,7 @@ static void iprobe(scene_t *scene)
     if (scene->rank == 0)
         receive(scene, scene->size - 1);
     end(scene);
-    if (scene->rank == scene->size - 1) {
-        fill(scene);
-        CHECK_MPI(MPI_Send(scene->message, scene->bytes, MPI_BYTE, 0, OTHER_TAG, scene->comm));
-    }
+    last_sends(scene);
 }
 
 /* The root looks only at the request of a message, by each of the calls that do. */
@@ -203,10 +203,7 @@ static void message_request(scene_t *scene)
     if (scene->rank == 0)
         check(scene);
     end(scene);
-    if (scene->rank == scene->size - 1) {
-        fill(scene);
-        CHECK_MPI(MPI_Send(scene->message, scene->bytes, MPI_BYTE, 0, OTHER_TAG, scene->comm));
-    }
+    last_sends(scene);
 }
 
 /* Another collective on another communicator: the root is in it already, the last rank comes when it has the

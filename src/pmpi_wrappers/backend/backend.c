@@ -53,7 +53,6 @@ static int after_init(void)
     }
     if (hp_job.active) {
         hp_progress_init();
-        hp_host_calls_init();
         hp_helper_thread_start();
         hp_host_collectives_init(is_moved_on());
         hp_job_trace_start();

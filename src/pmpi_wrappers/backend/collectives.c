@@ -119,17 +119,14 @@ static int finish(hp_ticket_t *ticket, int code, MPI_Comm comm)
 
 /* ---- the wrapped functions ---- */
 
-/* Passes at once where the whole job passes; else runs `taken` when the decision says so, returns what
- * failed, and runs `passed` otherwise; counts in any case. */
+/* Passes at once where the whole job passes; else as the decision says; counts in any case. */
 #define RUN_OR_PASS(ticket, comm, collective_id, decision, taken, passed)                                    \
     do {                                                                                                     \
         if (hp_job.passes_at_once[collective_id]) {                                                          \
             hp_stats_count(collective_id, HP_STATS_BIN_UNKNOWN, HP_OUTCOME_ONE_NODE);                        \
             return (passed);                                                                                 \
         }                                                                                                    \
-        int code_ = (decision) == HP_OUTCOME_TAKEN          ? (taken)                                        \
-                    : (ticket).outcome == HP_OUTCOME_FAILED ? (ticket).error                                 \
-                                                            : (passed);                                      \
+        const int code_ = HP_TAKE_OR_PASS(ticket, decision, taken, passed);                                  \
         return finish(&(ticket), code_, comm);                                                               \
     } while (0)
 

@@ -184,12 +184,6 @@ static void *work(void *unused)
     return NULL;
 }
 
-static bool may_call_mpi(void)
-{
-    int level = MPI_THREAD_SINGLE;
-    return P(Query_thread)(&level) == MPI_SUCCESS && level == MPI_THREAD_MULTIPLE;
-}
-
 static bool create(void)
 {
     pthread_attr_t attributes;
@@ -269,9 +263,8 @@ void hp_helper_thread_start(void)
 {
     if (hp_ranks_take_turns)
         return;
-    const bool may = may_call_mpi();
-    hp_watchdog_open(may);
-    const bool moves = moves_on(may);
+    hp_watchdog_open(hp_job.has_threads);
+    const bool moves = moves_on(hp_job.has_threads);
     if (!moves && !hp_job.watches)
         return;
     if (!loop_open()) {

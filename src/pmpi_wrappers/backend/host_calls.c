@@ -24,8 +24,6 @@ HELPERS(X)
  * MPI_REQUEST_NULL then, which nobody waits for long.) */
 enum { UNSEEN = -1 };
 
-static bool has_threads; /* others may take a message that this thread has seen */
-
 /* Nothing has come: moves ours on, or gives way. */
 static void idle(hp_wait_t *wait)
 {
@@ -132,7 +130,7 @@ static int recv_one(hp_function_t recv, hp_function_t start, const uintptr_t x[7
     int source = (int)x[3], tag = (int)x[4];
     hp_wait_t wait = {0};
 
-    if (has_threads) {
+    if (hp_job.has_threads) { /* others may take a message that this thread has seen */
         MPI_Request request = MPI_REQUEST_NULL;
         const int code = CALL(7, start, x[0], x[1], x[2], x[3], x[4], x[5], (uintptr_t)&request);
         return code == MPI_SUCCESS ? hp_host_calls_wait(&request, (MPI_Status *)x[6]) : code;
@@ -232,12 +230,7 @@ static int exchange(hp_function_t isend, const uintptr_t send[6], hp_function_t 
     static hp_function_t host_##name;                                                                        \
     static int call_##name(PARAMETERS_##arguments)                                                           \
     {                                                                                                        \
-        if (__builtin_expect(hp_host_collectives_enter, 0)) {                                                \
-            const int code = hp_host_collective_enter((MPI_Comm)comm, NULL);                                 \
-            if (code != MPI_SUCCESS)                                                                         \
-                return code;                                                                                 \
-        }                                                                                                    \
-        return CALL(arguments, host_##name, ARGUMENTS_##arguments);                                          \
+        return HP_HOST_COLLECTIVE((MPI_Comm)comm, CALL(arguments, host_##name, ARGUMENTS_##arguments));      \
     }
 
 /* ---- the table ---- */
@@ -271,11 +264,4 @@ void hp_host_calls_open(hp_find_fn_t find, hp_function_t *wrapped)
 #undef HP_HOST_LARGE
 #undef FIND
 #undef INSTALL
-}
-
-void hp_host_calls_init(void)
-{
-    int level = MPI_THREAD_SINGLE;
-    P(Query_thread)(&level);
-    has_threads = level == MPI_THREAD_MULTIPLE;
 }

@@ -36,8 +36,6 @@
 
 /* Fills in the rows of host_calls.def. */
 void hp_host_calls_open(hp_find_fn_t find, hp_function_t *wrapped);
-/* When MPI_Init is done. */
-void hp_host_calls_init(void);
 
 /* As MPI_Wait, and moves ours on meanwhile. */
 int hp_host_calls_wait(MPI_Request *request, MPI_Status *status);

@@ -14,14 +14,11 @@ static atomic_bool wanted;
 
 void hp_host_collectives_init(bool is_moved_on)
 {
-    int level = MPI_THREAD_SINGLE;
-
     if (hp_job.knobs.nonblocking == OFF)
         return;
-    P(Query_thread)(&level);
     hp_nonblocking_at_once = is_moved_on || hp_job.knobs.nonblocking == ON;
     hp_host_collectives_enter = hp_nonblocking_at_once && !is_moved_on;
-    may_ask = !hp_nonblocking_at_once && level != MPI_THREAD_MULTIPLE && !hp_ranks_take_turns;
+    may_ask = !hp_nonblocking_at_once && !hp_job.has_threads && !hp_ranks_take_turns;
 }
 
 void hp_host_collectives_close(void)

@@ -45,7 +45,9 @@ void hp_job_start(void)
         hp_job_selection_start();
     hp_job.start_ns = hp_clock_ns();
     int level = MPI_THREAD_SINGLE;
-    hp_stats_threads = P(Query_thread)(&level) != MPI_SUCCESS || level == MPI_THREAD_MULTIPLE;
+    const bool known = P(Query_thread)(&level) == MPI_SUCCESS;
+    hp_job.has_threads = known && level == MPI_THREAD_MULTIPLE;
+    hp_stats_threads = !known || hp_job.has_threads;
     for (unsigned c = 0; c < HP_COLLECTIVE_COUNT; c++)
         hp_job.passes_at_once[c] = hp_job.active && !hp_job.knobs.stats && !hp_job.explains &&
                                    hp_select_never(&hp_job.knobs, (hp_collective_t)c, hp_job.one_node);

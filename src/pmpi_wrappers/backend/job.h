@@ -17,6 +17,7 @@ typedef struct {
     bool explains;     /* this rank keeps what HANPMPI_EXPLAIN and HANPMPI_EXPLAIN_JSON tell */
     bool watches;      /* somebody wants to know what is in execution, since when (watchdog.h) */
     uint64_t start_ns; /* when MPI_Init was done */
+    bool has_threads;  /* MPI_THREAD_MULTIPLE */
     int rank, size;
     /* Every call of the collective passes through whatever its arguments: one node, no algorithm named, no
      * hints on any communicator, no statistics wanted. */

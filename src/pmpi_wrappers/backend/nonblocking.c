@@ -166,9 +166,7 @@ static int finish(const hp_ticket_t *ticket, int code)
                            hp_ranks_take_turns ? HP_OUTCOME_INACTIVE : HP_OUTCOME_ONE_NODE);                 \
             return (passed);                                                                                 \
         }                                                                                                    \
-        const int code_ = (decision) == HP_OUTCOME_TAKEN          ? (taken)                                  \
-                          : (ticket).outcome == HP_OUTCOME_FAILED ? (ticket).error                           \
-                                                                  : (passed);                                \
+        const int code_ = HP_TAKE_OR_PASS(ticket, decision, taken, passed);                                  \
         return finish(&(ticket), code_);                                                                     \
     } while (0)
 

@@ -15,8 +15,8 @@ static _Atomic uint64_t polls; /* written under the lock */
  * what is in flight at a time: nothing moved when it has found nothing in all parts. */
 static bool move_on(hp_comm_state_t *state)
 {
-    enum { AT_ONCE = 64, PARTS_MAX = 8, LOOKS_MAX = 64 };
-    const int parts = state->transport.in_flight / AT_ONCE + 1;
+    enum { PARTS_MAX = 8, LOOKS_MAX = 64 };
+    const int parts = state->transport.in_flight / HP_TRANSPORT_MPI_TESTED + 1;
     const int enough = parts < PARTS_MAX ? parts : PARTS_MAX;
     bool any = false;
 

@@ -6,8 +6,6 @@
 #include "base/clock.h"
 #include "pmpi_wrappers/backend/machine.h"
 
-/* Requests that one poll tests: more cost time that other ranks wait for. */
-enum { TEST_MAX = 64 };
 /* Tag of a rank's message to itself, above the tags of hp_comm_tag. */
 enum { SELF_TAG = 32767 };
 /* Of a message that there never is. */
@@ -104,14 +102,14 @@ static void compact(hp_transport_mpi_t *t, int from)
 static hp_status_t transport_poll(hp_transport_t *transport, void **done, uint32_t capacity, uint32_t *count)
 {
     hp_transport_mpi_t *t = self(transport);
-    int indices[TEST_MAX], completed = 0;
-    MPI_Status statuses[TEST_MAX];
+    int indices[HP_TRANSPORT_MPI_TESTED], completed = 0;
+    MPI_Status statuses[HP_TRANSPORT_MPI_TESTED];
     hp_status_t status = HP_OK;
 
     *count = 0;
     if (t->in_flight == 0)
         return HP_OK;
-    int window = capacity < TEST_MAX ? (int)capacity : TEST_MAX;
+    int window = capacity < HP_TRANSPORT_MPI_TESTED ? (int)capacity : HP_TRANSPORT_MPI_TESTED;
     int first = t->in_flight <= window || t->next_window >= t->in_flight ? 0 : t->next_window;
     if (window > t->in_flight - first)
         window = t->in_flight - first;

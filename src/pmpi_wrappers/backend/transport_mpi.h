@@ -8,6 +8,9 @@
 
 #include "pmpi_wrappers/backend/mpi_glue.h"
 
+/* Requests that one poll tests, at most: more cost time that other ranks wait for. */
+enum { HP_TRANSPORT_MPI_TESTED = 64 };
+
 typedef struct {
     hp_transport_t base;
     MPI_Comm comm;

@@ -136,10 +136,10 @@ static void answer_questions(const hp_survey_t *survey)
     question_count = 0;
 }
 
-/* At the end nothing is in execution here any more. */
+static const hp_survey_t nothing; /* in execution here, at the end */
+
 static void answer_last(const hp_talk_what_t *what, hp_talk_answer_t *out)
 {
-    static const hp_survey_t nothing;
     answer_from(&nothing, what, out);
 }
 
@@ -411,11 +411,5 @@ void hp_watchdog_stop(struct ev_loop *loop)
 {
     ev_timer_stop(loop, &ticker);
     stop_signal(loop);
-    /* Questions that the thread had taken. */
-    for (uint32_t i = 0; i < question_count; i++) {
-        hp_talk_answer_t answer;
-        answer_last(&questions[i].what, &answer);
-        hp_talk_answer(&questions[i], &answer);
-    }
-    question_count = 0;
+    answer_questions(&nothing); /* that the thread had taken */
 }

@@ -1,8 +1,9 @@
 /* apsp: all-pairs shortest paths (Floyd and Warshall), each step's rows sent by MPI_Bcast or MPI_Ibcast.
  *
- * Row i of the matrix holds the distances from vertex i; the rows are spread over the ranks in blocks. Step k
- * asks of every row whether the way over vertex k is shorter, for which every rank needs row k: its owner
- * broadcasts it. With --panel several rows of one owner go together.
+ * Row i of the matrix holds the distances from vertex i; the ranks have a row each in turn, over and over.
+ * Step k asks of every row whether the way over vertex k is shorter, for which every rank needs row k: its owner
+ * broadcasts it, so each rank in turn is the root. With --panel they have several rows each in turn, which
+ * go together.
  *
  * What can overlap: the owner of the next panel brings that one up to date first; then it travels while all
  * ranks, the owner too, work on the rest of their rows:
@@ -36,13 +37,15 @@ static struct {
 typedef struct {
     int owner;
     long first, count;
+    long place; /* of the first among the owner's rows */
 } panel_t;
 
 typedef struct {
     int rank;
-    long first, count; /* this rank's rows */
-    int *rows;         /* [count][vertices] */
-    int *received[2];  /* [panel][vertices]: the panel in use, and the next */
+    long count;       /* of this rank's rows */
+    int *rows;        /* [count][vertices] */
+    long *vertices;   /* [count]: whose rows they are */
+    int *received[2]; /* [panel][vertices]: the panel in use, and the next */
     panel_t *panels;
     long panel_count;
 } apsp_t;
@@ -54,49 +57,65 @@ static int weight(long seed, long from, long to)
                       : 1 + (int)(example_hash((uint64_t)seed, (uint64_t)from, (uint64_t)to) % WEIGHT_MAX);
 }
 
+static bool owns(const apsp_t *a, const panel_t *panel)
+{
+    return panel->owner == a->rank;
+}
+
+/* Deals the panels out to the ranks in turn. Returns how many rows this rank has. */
+static long make_panels(apsp_t *a, int size)
+{
+    long mine = 0;
+
+    a->panel_count = (options.pivots + options.panel - 1) / options.panel;
+    a->panels = example_allocate((size_t)a->panel_count, sizeof *a->panels);
+    for (long p = 0; p < a->panel_count; p++) {
+        const long first = p * options.panel, left = options.pivots - first;
+        a->panels[p] = (panel_t){.owner = (int)(p % size),
+                                 .first = first,
+                                 .count = left < options.panel ? left : options.panel,
+                                 .place = p / size * options.panel};
+        if (owns(a, &a->panels[p]))
+            mine += a->panels[p].count;
+    }
+    return mine;
+}
+
 static void apsp_make(apsp_t *a, const example_t *e)
 {
     const size_t row_bytes = (size_t)options.vertices * sizeof(int);
 
-    *a = (apsp_t){.rank = e->rank, .first = example_first_of(options.pivots, e->size, e->rank)};
-    a->count = example_first_of(options.pivots, e->size, e->rank + 1) - a->first;
+    *a = (apsp_t){.rank = e->rank};
+    a->count = make_panels(a, e->size);
     a->rows = example_allocate((size_t)a->count, row_bytes);
+    a->vertices = example_allocate((size_t)a->count, sizeof *a->vertices);
+    for (long p = 0; p < a->panel_count; p++) {
+        const panel_t *panel = &a->panels[p];
+        for (long k = 0; owns(a, panel) && k < panel->count; k++)
+            a->vertices[panel->place + k] = panel->first + k;
+    }
     for (long i = 0; i < a->count; i++) {
         for (long j = 0; j < options.vertices; j++)
-            a->rows[i * options.vertices + j] = weight(e->seed, a->first + i, j);
+            a->rows[i * options.vertices + j] = weight(e->seed, a->vertices[i], j);
     }
     a->received[0] = example_allocate((size_t)options.panel, row_bytes);
     a->received[1] = example_allocate((size_t)options.panel, row_bytes);
-    a->panels = example_allocate((size_t)options.pivots, sizeof *a->panels);
-    for (int owner = 0; owner < e->size; owner++) {
-        const long end = example_first_of(options.pivots, e->size, owner + 1);
-        for (long first = example_first_of(options.pivots, e->size, owner); first < end;
-             first += options.panel)
-            a->panels[a->panel_count++] =
-                (panel_t){.owner = owner,
-                          .first = first,
-                          .count = end - first < options.panel ? end - first : options.panel};
-    }
 }
 
 static void apsp_free(apsp_t *a)
 {
     free(a->rows);
+    free(a->vertices);
     free(a->received[0]);
     free(a->received[1]);
     free(a->panels);
-}
-
-static bool owns(const apsp_t *a, const panel_t *panel)
-{
-    return panel->owner == a->rank;
 }
 
 /* Where a panel is on this rank: with its owner among the rows, elsewhere where it was received. */
 static int *panel_rows(const apsp_t *a, long panel)
 {
     const panel_t *p = &a->panels[panel];
-    return owns(a, p) ? a->rows + (p->first - a->first) * options.vertices : a->received[panel % 2];
+    return owns(a, p) ? a->rows + p->place * options.vertices : a->received[panel % 2];
 }
 
 static bool in_panel(long vertex, const panel_t *panel)
@@ -142,7 +161,7 @@ static void run_blocking(example_t *e, apsp_t *a)
         TIMED(e,
               MPI_Bcast(rows, (int)(panel->count * options.vertices), MPI_INT, panel->owner, MPI_COMM_WORLD));
         for (long i = 0; i < a->count; i++) {
-            if (!in_panel(a->first + i, panel))
+            if (!in_panel(a->vertices[i], panel))
                 relax_by_panel(a->rows + i * options.vertices, panel, rows);
         }
     }
@@ -176,7 +195,7 @@ static void run_nonblocking(example_t *e, apsp_t *a)
         }
         example_progress_t progress = example_progress(e, &request, 1, e->tests, a->count);
         for (long i = 0; i < a->count; i++) {
-            const long vertex = a->first + i;
+            const long vertex = a->vertices[i];
             /* The next panel is up to date already, and must not change while it travels. */
             if (!in_panel(vertex, panel) && !(next && in_panel(vertex, next)))
                 relax_by_panel(a->rows + i * options.vertices, panel, rows);
@@ -205,12 +224,13 @@ static bool is_right(const example_t *e, const apsp_t *a)
             }
         }
     }
-    for (long i = 0; i < options.pivots; i++) {
+    for (long i = 0, mine = 0; i < options.pivots; i++) {
         int *expected = e->rank == 0 ? all + i * options.vertices : all;
         MPI_Bcast(expected, (int)options.vertices, MPI_INT, 0, MPI_COMM_WORLD);
-        if (i >= a->first && i < a->first + a->count)
-            right = right &&
-                    memcmp(expected, a->rows + (i - a->first) * options.vertices, row * sizeof *all) == 0;
+        if (mine < a->count && a->vertices[mine] == i) {
+            right = right && memcmp(expected, a->rows + mine * options.vertices, row * sizeof *all) == 0;
+            mine++;
+        }
     }
     free(all);
     return right;
@@ -221,7 +241,7 @@ static uint64_t checksum_of(const apsp_t *a)
     uint64_t sum = 0;
     for (long i = 0; i < a->count; i++) {
         for (long j = 0; j < options.vertices; j++)
-            sum += example_hash((uint64_t)a->rows[i * options.vertices + j], (uint64_t)(a->first + i),
+            sum += example_hash((uint64_t)a->rows[i * options.vertices + j], (uint64_t)a->vertices[i],
                                 (uint64_t)j);
     }
     MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);

@@ -87,7 +87,8 @@ def section_cluster(directory):
     if lines:
         lines = ["## Virtual cluster", "",
                  "Hosts made of one machine, with full-duplex links of 1 Gbit/s; the link, not the processor, is the limit for large messages. "
-                 "The links let 256 KiB through unshaped, hence shares above 1 up to 512 KiB.", ""] + lines
+                 "The links let 256 KiB through unshaped, hence shares above 1 up to 512 KiB. TCP's congestion control is cubic or reno; before "
+                 "2026-11-22 it was the machine's, BBR, which stops connections now and then (tests/cluster/README.md).", ""] + lines
     return lines
 
 

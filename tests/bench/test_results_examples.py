@@ -58,7 +58,7 @@ def main():
         results_examples.write_readme(folder, readme)
     with open(readme) as file:
         lines = file.read().splitlines()
-    cells = "4.000 | 3.200 | 1.25 | 2.000 | 1.000 | 2.00 | 2.00 | 3.20 | 1.00"
+    cells = "4.000 | 3.200 | 1.25 | 2.000 | 1.000 | 2.00 | 2.00 | 3.20 | 1.00, 3.00"
     expect("kmeans", [line for line in lines if "kmeans" in line], [f"| 4 | kmeans | {cells} | 75%, 100% |"])
     expect("apsp", [line for line in lines if "apsp" in line], [f"| 4 | apsp | {cells} | 75%, not seen |"])
     expect("around it", [lines[0], lines[1], lines[-2], lines[-1]], ["before", results_examples.BEGIN, results_examples.END, "after"])

@@ -18,6 +18,7 @@ BRIDGES = ("vcbr", "vcbr2")  # the second only with a top link
 TOP_LINK = ("vct0", "vct1")  # its two ends
 RECORD = "/run/vcluster.json"  # who made the cluster that is up
 HOSTS_MARK = "# vcluster"
+CONGESTION_CONTROLS = ("cubic", "reno")  # Linux's own default; the one that every kernel allows in a namespace
 SIGNALS = []  # that end us: hold_signals
 
 
@@ -177,6 +178,17 @@ def edit_hosts_file(added):
             file.truncate()
 
 
+def control_congestion(host):
+    """As on most clusters, whatever this machine does: BBR, the default of some, stops connections for 20 to 40 ms when messages and
+    answers take turns, on links that lose nothing."""
+    path = "net.ipv4.tcp_congestion_control"
+    for name in CONGESTION_CONTROLS:
+        command(f"ip netns exec {host} sysctl -q -w {path}={name}", may_fail=True)
+        if command(f"ip netns exec {host} sysctl -n {path}").strip() == name:
+            return
+    raise Trouble(f"cannot set {path} on host {host} to any of {', '.join(CONGESTION_CONTROLS)}")
+
+
 def make(count, rate, top):
     def step(words):
         command(words)
@@ -202,6 +214,7 @@ def make(count, rate, top):
         step(f"ip -n vc{i} link set lo up")
         step(f"ip -n vc{i} addr add {NET}.{i + 1}/24 dev eth0")
         step(f"ip -n vc{i} link set eth0 up")
+        control_congestion(f"vc{i}")
         shape(f"vcp{i}", rate)
         shape("eth0", rate, f"ip netns exec vc{i}")
     edit_hosts_file([(f"{NET}.{i + 1}", f"vc{i}") for i in range(count)])
@@ -254,8 +267,8 @@ def check():
     reason = None
     if os.geteuid() != 0:
         reason = "needs root to make network namespaces"
-    elif not (shutil.which("ip") and shutil.which("tc") and shutil.which("unshare")):
-        reason = "needs iproute2 and util-linux"
+    elif not all(shutil.which(tool) for tool in ("ip", "tc", "sysctl", "unshare")):
+        reason = "needs iproute2, procps and util-linux"
     else:
         probe = f"vcprobe{os.getpid()}"
         made = subprocess.run(["ip", "netns", "add", probe], capture_output=True).returncode == 0

@@ -139,6 +139,8 @@ def forced(run):
             json.dump({"mpi": document["mpi"], "collective": collective, "algorithms": rows}, file, indent=1)
 
 
+# Before a program, where there are as many cores as ranks: a core each.
+PINNED = ["sh", "-c", 'exec taskset -c "$OMPI_COMM_WORLD_RANK" "$0" "$@"']
 # Who makes the messages go on while the ranks compute: the MPI calls they make, or a thread of the library's.
 OVERLAP_PROGRESS = {"calls": {}, "thread": {"HANPMPI_PROGRESS": "thread"}}
 
@@ -147,13 +149,13 @@ OVERLAP_PROGRESS = {"calls": {}, "thread": {"HANPMPI_PROGRESS": "thread"}}
 def overlap(run):
     """Non-blocking collectives with a computation meanwhile, one rank a host (--full: the MPI alone too, more repetitions)."""
     options = ["--overlap", "--collective", "bcast,allreduce", "--bytes", "1M,4M", "--tests", "0,20", "--warmup", "3",
-               "--repeat", "30" if run.full else "10"]
+               "--repeat", "30" if run.full else "15"]
     for hosts in ("2", "4"):
+        program = [*(PINNED if int(hosts) <= os.cpu_count() else []), run.bench("openmpi"), *options]
         for progress, environment in OVERLAP_PROGRESS.items():
-            run.on_cluster("openmpi", [run.bench("openmpi"), *options, "--json", run.json(f"nonblocking_{hosts}_hosts_{progress}")],
-                           hosts, "1", environment=environment)
+            run.on_cluster("openmpi", [*program, "--json", run.json(f"nonblocking_{hosts}_hosts_{progress}")], hosts, "1", environment=environment)
         if run.full: # nothing of the library in the process, which might help the MPI's own calls
-            run.on_cluster("openmpi", [run.bench("openmpi"), *options, "--json", run.json(f"nonblocking_{hosts}_hosts_alone")], hosts, "1", library=False)
+            run.on_cluster("openmpi", [*program, "--json", run.json(f"nonblocking_{hosts}_hosts_alone")], hosts, "1", library=False)
 
 
 @step

@@ -192,6 +192,8 @@ def section_overlap(directory):
     return ["## Overlap with computation", "", "blocking: MPI_Bcast; pure: MPI_Ibcast, MPI_Wait; both: MPI_Ibcast, a computation as long as pure with so many calls of "
             "MPI_Test, MPI_Wait. Overlap in percent, by IMB-NBC and by the OSU benchmarks (`man hanpmpi_bench`). The MPI's own calls are in the same "
             "process: what makes the MPI go on for the library does so for them, while it has something to do.", "",
+            "On 2 hosts each rank has a core of its own, and TCP's work is done on that core too. Nothing hides it: with progress in MPI calls it is what "
+            "**both** has above **computation**, and the less time a collective takes, the larger a share of it that is.", "",
             *picture(path, "overlap of non-blocking collectives"), *lines]
 
 

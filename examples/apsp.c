@@ -41,10 +41,9 @@ typedef struct {
 } panel_t;
 
 typedef struct {
-    int rank;
+    int rank, size;
     long count;       /* of this rank's rows */
     int *rows;        /* [count][vertices] */
-    long *vertices;   /* [count]: whose rows they are */
     int *received[2]; /* [panel][vertices]: the panel in use, and the next */
     panel_t *panels;
     long panel_count;
@@ -62,8 +61,14 @@ static bool owns(const apsp_t *a, const panel_t *panel)
     return panel->owner == a->rank;
 }
 
+/* Whose distances one of this rank's rows holds. */
+static long vertex_of(const apsp_t *a, long row)
+{
+    return (row / options.panel * a->size + a->rank) * options.panel + row % options.panel;
+}
+
 /* Deals the panels out to the ranks in turn. Returns how many rows this rank has. */
-static long make_panels(apsp_t *a, int size)
+static long make_panels(apsp_t *a)
 {
     long mine = 0;
 
@@ -71,10 +76,10 @@ static long make_panels(apsp_t *a, int size)
     a->panels = example_allocate((size_t)a->panel_count, sizeof *a->panels);
     for (long p = 0; p < a->panel_count; p++) {
         const long first = p * options.panel, left = options.pivots - first;
-        a->panels[p] = (panel_t){.owner = (int)(p % size),
+        a->panels[p] = (panel_t){.owner = (int)(p % a->size),
                                  .first = first,
                                  .count = left < options.panel ? left : options.panel,
-                                 .place = p / size * options.panel};
+                                 .place = p / a->size * options.panel};
         if (owns(a, &a->panels[p]))
             mine += a->panels[p].count;
     }
@@ -85,18 +90,12 @@ static void apsp_make(apsp_t *a, const example_t *e)
 {
     const size_t row_bytes = (size_t)options.vertices * sizeof(int);
 
-    *a = (apsp_t){.rank = e->rank};
-    a->count = make_panels(a, e->size);
+    *a = (apsp_t){.rank = e->rank, .size = e->size};
+    a->count = make_panels(a);
     a->rows = example_allocate((size_t)a->count, row_bytes);
-    a->vertices = example_allocate((size_t)a->count, sizeof *a->vertices);
-    for (long p = 0; p < a->panel_count; p++) {
-        const panel_t *panel = &a->panels[p];
-        for (long k = 0; owns(a, panel) && k < panel->count; k++)
-            a->vertices[panel->place + k] = panel->first + k;
-    }
     for (long i = 0; i < a->count; i++) {
         for (long j = 0; j < options.vertices; j++)
-            a->rows[i * options.vertices + j] = weight(e->seed, a->vertices[i], j);
+            a->rows[i * options.vertices + j] = weight(e->seed, vertex_of(a, i), j);
     }
     a->received[0] = example_allocate((size_t)options.panel, row_bytes);
     a->received[1] = example_allocate((size_t)options.panel, row_bytes);
@@ -105,7 +104,6 @@ static void apsp_make(apsp_t *a, const example_t *e)
 static void apsp_free(apsp_t *a)
 {
     free(a->rows);
-    free(a->vertices);
     free(a->received[0]);
     free(a->received[1]);
     free(a->panels);
@@ -161,7 +159,7 @@ static void run_blocking(example_t *e, apsp_t *a)
         TIMED(e,
               MPI_Bcast(rows, (int)(panel->count * options.vertices), MPI_INT, panel->owner, MPI_COMM_WORLD));
         for (long i = 0; i < a->count; i++) {
-            if (!in_panel(a->vertices[i], panel))
+            if (!in_panel(vertex_of(a, i), panel))
                 relax_by_panel(a->rows + i * options.vertices, panel, rows);
         }
     }
@@ -195,7 +193,7 @@ static void run_nonblocking(example_t *e, apsp_t *a)
         }
         example_progress_t progress = example_progress(e, &request, 1, e->tests, a->count);
         for (long i = 0; i < a->count; i++) {
-            const long vertex = a->vertices[i];
+            const long vertex = vertex_of(a, i);
             /* The next panel is up to date already, and must not change while it travels. */
             if (!in_panel(vertex, panel) && !(next && in_panel(vertex, next)))
                 relax_by_panel(a->rows + i * options.vertices, panel, rows);
@@ -227,7 +225,7 @@ static bool is_right(const example_t *e, const apsp_t *a)
     for (long i = 0, mine = 0; i < options.pivots; i++) {
         int *expected = e->rank == 0 ? all + i * options.vertices : all;
         MPI_Bcast(expected, (int)options.vertices, MPI_INT, 0, MPI_COMM_WORLD);
-        if (mine < a->count && a->vertices[mine] == i) {
+        if (mine < a->count && vertex_of(a, mine) == i) {
             right = right && memcmp(expected, a->rows + mine * options.vertices, row * sizeof *all) == 0;
             mine++;
         }
@@ -241,7 +239,7 @@ static uint64_t checksum_of(const apsp_t *a)
     uint64_t sum = 0;
     for (long i = 0; i < a->count; i++) {
         for (long j = 0; j < options.vertices; j++)
-            sum += example_hash((uint64_t)a->rows[i * options.vertices + j], (uint64_t)a->vertices[i],
+            sum += example_hash((uint64_t)a->rows[i * options.vertices + j], (uint64_t)vertex_of(a, i),
                                 (uint64_t)j);
     }
     MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);

@@ -171,8 +171,9 @@ def section(directory, machine_of):
              "of 2 is what could be. 4 hosts share 2 cores, which compute twice as long as this says: there the sizes aim at 0.5 with the library.",
              "- **taken**: share of the program's calls of its collective that the library ran, on rank 0; blocking form, non-blocking form. Calls before "
              "the communicator is set up pass through.", "", *gains(document), ""]
-    for entry in document["layouts"][0]["programs"]:
-        lines.append(f"    {entry['program']} {' '.join(entry['options'])} [{' '.join(entry['nonblocking_options'])}]")
+    for layout in document["layouts"]:
+        for entry in layout["programs"]:
+            lines.append(f"    {layout['hosts']} hosts: {entry['program']} {' '.join(entry['options'])} [{' '.join(entry['nonblocking_options'])}]")
     lines += ["", "### All-pairs shortest paths, as in the HAN paper", "",
               "Table III of Luo et al. 2020 in small: time in MPI calls (mean of the ranks), the whole, and the one's share of the other. What the "
               "non-blocking form hides is in no row but the total.", "", *asp(document), ""]

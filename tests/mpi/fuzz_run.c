@@ -1,4 +1,5 @@
 #include "fuzz.h"
+#include "host_bugs.h"
 
 enum { PRISTINE_SEND, PRISTINE_RECEIVE, SEND, LIBRARY, NATIVE, BUFFERS };
 
@@ -52,6 +53,8 @@ static void call(hp_fuzz_run_t *run, MPI_Comm comm, hp_fuzz_way_t way, const hp_
     bool at_root = test->pair->rank == test->root;
     void *reduced = test->null_elsewhere && !at_root ? NULL : into;
 
+    if (!reduced && !from && at_root && hp_host_refuses_null_reduce())
+        reduced = &count;
     switch (test->collective) {
     case HP_FUZZ_BCAST:
         CHECK_MPI(CALL_WAY(Bcast, Ibcast, way, &run->request, test, into, count, type, test->root, comm));

@@ -31,6 +31,15 @@ bool hp_host_breaks_ireduce(const hp_typemap_t *map)
     return hp_host_breaks_allreduce(map);
 }
 
+bool hp_host_refuses_null_reduce(void)
+{
+#if OPEN_MPI_ANY
+    return OMPI_MAJOR_VERSION >= 5;
+#else
+    return false;
+#endif
+}
+
 bool hp_host_breaks_comm_free(void)
 {
     return OPEN_MPI_ANY;

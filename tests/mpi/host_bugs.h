@@ -19,8 +19,11 @@ bool hp_host_breaks_allreduce(const hp_typemap_t *map);
 /* The same in MPI_Ireduce of the same MPIs and, unlike in its MPI_Reduce, of Open MPI (libnbc). */
 bool hp_host_breaks_ireduce(const hp_typemap_t *map);
 
-/* Open MPI 4.1.4: MPI_Comm_free while a collective is in flight takes the communicator away from under it;
- * libnbc then crashes. */
+/* Open MPI 5.0.11, MPI_Ireduce and MPI_Reduce_init of no elements: two null pointers are an error, as the same buffer. */
+bool hp_host_refuses_null_reduce(void);
+
+/* Open MPI 4.1.4 and 5.0.11: MPI_Comm_free while a collective is in flight takes the communicator away from under it;
+ * libnbc then crashes. Likewise of a persistent one, at its next start. */
 bool hp_host_breaks_comm_free(void);
 
 /* MPICH 4.0.2 and 5.0.2, requests of persistent collectives: MPI_Testall reports an error (MPI_ERR_IN_STATUS, but none in

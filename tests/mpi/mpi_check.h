@@ -22,8 +22,9 @@
 
 enum { HP_SKIP = 77 };
 
-/* Whether mpi.h has persistent collectives; those with large counts came in the same version of MPI. */
-#if MPI_VERSION >= 4
+/* Whether mpi.h has persistent collectives; those with large counts came in the same version of MPI. Open MPI 5 has
+ * them, and says it were MPI 3.1. */
+#if MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
 #define HP_HAS_PERSISTENT 1
 #else
 #define HP_HAS_PERSISTENT 0

@@ -47,18 +47,21 @@ typedef struct {
     int send[4], receive[4];
 } small_t;
 
-static int start(small_t *small, collective_t collective, int root, int salt, MPI_Comm comm,
-                 MPI_Request *request)
+static void set_values(small_t *small, int salt, int rank)
 {
-    int rank = hp_comm_rank(comm);
-
-    small->collective = collective;
-    small->root = root;
     small->salt = salt;
     for (int i = 0; i < 4; i++) {
         small->send[i] = salt + rank + i;
-        small->receive[i] = collective == BCAST && rank == root ? salt + i : -1;
+        small->receive[i] = small->collective == BCAST && rank == small->root ? salt + i : -1;
     }
+}
+
+static int start(small_t *small, collective_t collective, int root, int salt, MPI_Comm comm,
+                 MPI_Request *request)
+{
+    small->collective = collective;
+    small->root = root;
+    set_values(small, salt, hp_comm_rank(comm));
     switch (collective) {
     case BCAST:
         return MPI_Ibcast(small->receive, 4, MPI_INT, root, comm, request);
@@ -348,44 +351,136 @@ static void group_empty(void)
     CHECK_MPI(MPI_Comm_free(&comms[0]));
 }
 
-/* Several rounds of persistent collectives, each with other values; started one by one and by MPI_Startall. */
+#if HP_HAS_PERSISTENT
+/* The persistent form of start: the values are those of the next round. */
+static void make(small_t *small, collective_t collective, int root, MPI_Comm comm, MPI_Request *request)
+{
+    small->collective = collective;
+    small->root = root;
+    switch (collective) {
+    case BCAST:
+        CHECK_MPI(MPI_Bcast_init(small->receive, 4, MPI_INT, root, comm, MPI_INFO_NULL, request));
+        break;
+    case REDUCE:
+        CHECK_MPI(MPI_Reduce_init(small->send, small->receive, 4, MPI_INT, MPI_SUM, root, comm, MPI_INFO_NULL,
+                                  request));
+        break;
+    case ALLREDUCE:
+        CHECK_MPI(MPI_Allreduce_init(small->send, small->receive, 4, MPI_INT, MPI_SUM, comm, MPI_INFO_NULL,
+                                     request));
+        break;
+    default:
+        CHECK_MPI(MPI_Barrier_init(comm, MPI_INFO_NULL, request));
+    }
+}
+
+/* Several rounds, each with other values; started one by one, by MPI_Startall, and in another order on each rank; some
+ * ranks compute with what is not waited for yet. */
+static void rounds_of_persistent(small_t *small, MPI_Request *requests, int count, int rounds)
+{
+    const int rank = world_rank(), size = world_size();
+
+    for (int round = 0; round < rounds; round++) {
+        for (int i = 0; i < count; i++)
+            set_values(&small[i], 100 * round + i, rank);
+        if (round % 3 == 0)
+            CHECK_MPI(MPI_Startall(count, requests));
+        else
+            for (int i = 0; i < count; i++) /* any step that has no factor in common with the count */
+                CHECK_MPI(MPI_Start(&requests[(i * (rank % 2 ? count - 1 : 1) + rank + round) % count]));
+        if (round % 2)
+            CHECK_MPI(MPI_Waitall(count, requests, MPI_STATUSES_IGNORE));
+        else
+            for (int i = count; i-- > 0;)
+                CHECK_MPI(MPI_Wait(&requests[i], MPI_STATUS_IGNORE));
+        for (int i = 0; i < count; i++) {
+            CHECK(requests[i] != MPI_REQUEST_NULL, "a persistent request went with its completion");
+            check(&small[i], rank, size);
+        }
+    }
+}
+#endif
+
 static void group_persistent(void)
 {
 #if HP_HAS_PERSISTENT
+    enum { COUNT = 2 * COLLECTIVES, ROUNDS = 10, GENERATIONS = 3 };
     MPI_Comm comm = create_comm();
-    int root = world_size() - 1, rank = world_rank(), size = world_size();
-    int data[3] = {0}, send[3], sum[3], all[3];
-    MPI_Request requests[4];
+    uint64_t most = 0;
 
-    CHECK_MPI(MPI_Bcast_init(data, 3, MPI_INT, root, comm, MPI_INFO_NULL, &requests[0]));
-    CHECK_MPI(MPI_Reduce_init(send, sum, 3, MPI_INT, MPI_SUM, root, comm, MPI_INFO_NULL, &requests[1]));
-    CHECK_MPI(MPI_Allreduce_init(send, all, 3, MPI_INT, MPI_SUM, comm, MPI_INFO_NULL, &requests[2]));
-    CHECK_MPI(MPI_Barrier_init(comm, MPI_INFO_NULL, &requests[3]));
-    for (int round = 0; round < 20; round++) {
-        for (int i = 0; i < 3; i++) {
-            data[i] = rank == root ? round + i : -1;
-            send[i] = round + rank + i;
-            sum[i] = all[i] = -1;
-        }
-        for (int i = 0; i < 4 && round % 2; i++)
-            CHECK_MPI(MPI_Start(&requests[i]));
-        if (round % 2 == 0)
-            CHECK_MPI(MPI_Startall(4, requests));
-        for (int i = 3; i >= 0 && round % 3 == 0; i--)
-            CHECK_MPI(MPI_Wait(&requests[i], MPI_STATUS_IGNORE));
-        if (round % 3)
-            CHECK_MPI(MPI_Waitall(4, requests, MPI_STATUSES_IGNORE));
-        for (int i = 0; i < 3; i++) {
-            int expected = size * (round + i) + size * (size - 1) / 2;
-            CHECK(requests[i] != MPI_REQUEST_NULL, "a persistent request went with its completion");
-            CHECK_EQUAL(data[i], round + i, "Bcast_init");
-            CHECK_EQUAL(all[i], expected, "Allreduce_init");
-            CHECK_EQUAL(sum[i], rank == root ? expected : -1, "Reduce_init");
-        }
+    for (int generation = 0; generation < GENERATIONS; generation++) {
+        MPI_Request requests[COUNT];
+        small_t small[COUNT];
+        hanpmpi_collective_stats_t before[COLLECTIVES];
+        for (collective_t collective = BCAST; collective < COLLECTIVES; collective++)
+            before[collective] = hp_lib_stats(stats_names[collective]);
+        for (int i = 0; i < COUNT; i++)
+            make(&small[i], (collective_t)(i % COLLECTIVES), (i + generation) % world_size(), comm,
+                 &requests[i]);
+        rounds_of_persistent(small, requests, COUNT, ROUNDS);
+        for (collective_t collective = BCAST; collective < COLLECTIVES; collective++)
+            if (hp_lib_forced(stats_names[collective]) && world_size() > 1)
+                CHECK_EQUAL(hp_lib_stats(stats_names[collective]).taken - before[collective].taken,
+                            ROUNDS * COUNT / COLLECTIVES, names[collective]);
+        for (int i = 0; i < COUNT; i++) /* the order is each rank's business */
+            CHECK_MPI(MPI_Request_free(&requests[(i + world_rank()) % COUNT]));
+        if (generation == 0)
+            most = hp_lib_resources().duplicates;
+        CHECK_EQUAL(hp_lib_resources().duplicates, most, "communicators: those that are free are used again");
     }
-    for (int i = 0; i < 4; i++)
-        CHECK_MPI(MPI_Request_free(&requests[i]));
     CHECK_MPI(MPI_Comm_free(&comm));
+    CHECK_MPI(MPI_Barrier(MPI_COMM_WORLD));
+#else
+    hp_group_skip("this mpi.h has no persistent collectives");
+#endif
+}
+
+/* Persistent ones whose communicator and datatype the program has freed; one that is never started, one that waits for a
+ * rank that is late; values that do not lie together, of another type on each rank. */
+static void group_persistent_freed(void)
+{
+#if HP_HAS_PERSISTENT
+    enum { INTS = 5000, ROUNDS = 6 };
+    MPI_Comm comm = create_comm();
+    const int rank = world_rank(), root = world_size() / 2;
+    int data[2 * INTS], sum;
+    MPI_Request requests[3];
+    MPI_Datatype spread;
+
+    CHECK_MPI(MPI_Type_vector(INTS, 1, 2, MPI_INT, &spread));
+    CHECK_MPI(MPI_Type_commit(&spread));
+    if (rank % 2)
+        CHECK_MPI(MPI_Bcast_init(data, 1, spread, root, comm, MPI_INFO_NULL, &requests[0]));
+    else
+        CHECK_MPI(MPI_Bcast_init(data, INTS, MPI_INT, root, comm, MPI_INFO_NULL, &requests[0]));
+    CHECK_MPI(MPI_Allreduce_init(data, &sum, 1, MPI_INT, MPI_MAX, comm, MPI_INFO_NULL, &requests[1]));
+    CHECK_MPI(MPI_Barrier_init(comm, MPI_INFO_NULL, &requests[2]));
+    CHECK_MPI(MPI_Type_free(&spread));
+    const bool frees = !hp_host_breaks_comm_free() || hp_lib_forced("bcast");
+    if (frees)
+        CHECK_MPI(MPI_Comm_free(&comm));
+    const int step = rank % 2 ? 2 : 1;
+    for (int round = 0; round < ROUNDS; round++) {
+        for (int i = 0; i < 2 * INTS; i++)
+            data[i] = rank != root ? -1 : i % step == 0 && i / step < INTS ? round + i / step : -2;
+        if (rank == round % world_size())
+            usleep(20000);
+        CHECK_MPI(MPI_Start(&requests[0]));
+        CHECK_MPI(MPI_Wait(&requests[0], MPI_STATUS_IGNORE));
+        for (int i = 0; i < 2 * INTS; i++)
+            CHECK_EQUAL(data[i],
+                        i % step == 0 && i / step < INTS ? round + i / step
+                        : rank != root                   ? -1
+                                                         : -2,
+                        "a value");
+        CHECK_MPI(MPI_Start(&requests[1]));
+        CHECK_MPI(MPI_Wait(&requests[1], MPI_STATUS_IGNORE));
+        CHECK_EQUAL(sum, round, "the maximum");
+    }
+    for (int i = 0; i < 3; i++)
+        CHECK_MPI(MPI_Request_free(&requests[i]));
+    if (!frees)
+        CHECK_MPI(MPI_Comm_free(&comm));
 #else
     hp_group_skip("this mpi.h has no persistent collectives");
 #endif
@@ -461,9 +556,16 @@ static void group_taken(void)
 }
 
 static const hp_group_t groups[] = {
-    {"status", group_status}, {"arrays", group_arrays}, {"many", group_many},
-    {"freed", group_freed},   {"cancel", group_cancel}, {"empty", group_empty},
-    {"file", group_file},     {"taken", group_taken},   {"persistent", group_persistent},
+    {"status", group_status},
+    {"arrays", group_arrays},
+    {"many", group_many},
+    {"freed", group_freed},
+    {"cancel", group_cancel},
+    {"empty", group_empty},
+    {"file", group_file},
+    {"taken", group_taken},
+    {"persistent", group_persistent},
+    {"persistent_freed", group_persistent_freed},
 };
 
 int main(int argc, char **argv)

@@ -21,6 +21,7 @@
 #include "pmpi_wrappers/backend/job_trace.h"
 #include "pmpi_wrappers/backend/machine.h"
 #include "pmpi_wrappers/backend/nonblocking.h"
+#include "pmpi_wrappers/backend/persistent.h"
 #include "pmpi_wrappers/backend/progress.h"
 #include "pmpi_wrappers/backend/tasks.h"
 
@@ -94,6 +95,7 @@ static void before_finalize(void)
     if (hp_job.knobs.stats && hp_job.rank == 0)
         hp_stats_print(stderr, (unsigned)hp_job.rank);
     hp_comm_state_fini();
+    hp_persistent_fini();
     hp_helper_thread_stop();
     hp_host_request_close();
     if (hp_job.explains)
@@ -121,6 +123,7 @@ static int comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *duplicate)
  * through. */
 static int comm_free(MPI_Comm *comm)
 {
+    hp_persistent_leave(comm ? *comm : MPI_COMM_NULL);
     hp_comm_state_forget(comm);
     int code = P(Comm_free)(comm);
     hp_comm_state_forgotten();
@@ -129,6 +132,7 @@ static int comm_free(MPI_Comm *comm)
 
 static int comm_disconnect(MPI_Comm *comm)
 {
+    hp_persistent_leave(comm ? *comm : MPI_COMM_NULL);
     hp_comm_state_forget(comm);
     int code = P(Comm_disconnect)(comm);
     hp_comm_state_forgotten();
@@ -168,6 +172,16 @@ static hp_backend_t backend = {
                 [HP_WRAPPED_Ireduce] = (hp_function_t)hp_mpi_ireduce,
                 [HP_WRAPPED_Iallreduce] = (hp_function_t)hp_mpi_iallreduce,
                 [HP_WRAPPED_Ibarrier] = (hp_function_t)hp_mpi_ibarrier,
+                [HP_WRAPPED_Bcast_init] = (hp_function_t)hp_mpi_bcast_init,
+                [HP_WRAPPED_Bcast_init_c] = (hp_function_t)hp_mpi_bcast_init_c,
+                [HP_WRAPPED_Reduce_init] = (hp_function_t)hp_mpi_reduce_init,
+                [HP_WRAPPED_Reduce_init_c] = (hp_function_t)hp_mpi_reduce_init_c,
+                [HP_WRAPPED_Allreduce_init] = (hp_function_t)hp_mpi_allreduce_init,
+                [HP_WRAPPED_Allreduce_init_c] = (hp_function_t)hp_mpi_allreduce_init_c,
+                [HP_WRAPPED_Barrier_init] = (hp_function_t)hp_mpi_barrier_init,
+                [HP_WRAPPED_Start] = (hp_function_t)hp_mpi_start,
+                [HP_WRAPPED_Startall] = (hp_function_t)hp_mpi_startall,
+                [HP_WRAPPED_Request_free] = (hp_function_t)hp_mpi_request_free,
 #if HP_HAS_LARGE_COUNT
                 [HP_WRAPPED_Ibcast_c] = (hp_function_t)hp_mpi_ibcast_c,
                 [HP_WRAPPED_Ireduce_c] = (hp_function_t)hp_mpi_ireduce_c,
@@ -188,6 +202,18 @@ static hp_backend_t backend = {
     .run_tasks = hp_tasks_run,
 };
 
+/* Came with MPI 4. */
+static bool is_optional(const char *name)
+{
+    static const char *const collectives[] = {"Bcast_init", "Reduce_init", "Allreduce_init", "Barrier_init"};
+    const size_t length = strlen(name);
+    bool any = length > 2 && strcmp(name + length - 2, "_c") == 0;
+
+    for (size_t i = 0; i < sizeof collectives / sizeof *collectives; i++)
+        any = any || strcmp(name, collectives[i]) == 0;
+    return any;
+}
+
 __attribute__((visibility("default"))) const hp_backend_t *
 hanpmpi_backend_open(const hp_function_t *mpi_calls, hp_find_fn_t find);
 __attribute__((visibility("default"))) const hp_backend_t *
@@ -199,9 +225,7 @@ hanpmpi_backend_open(const hp_function_t *mpi_calls, hp_find_fn_t find)
 #undef HP_MPI_CALL
     };
     for (unsigned i = 0; i < HP_MPI_CALL_COUNT; i++) {
-        const size_t length = strlen(names[i]);
-        const bool optional = length > 2 && strcmp(names[i] + length - 2, "_c") == 0;
-        if (!mpi_calls[i] && !optional) {
+        if (!mpi_calls[i] && !is_optional(names[i])) {
             hp_warn("this MPI lacks PMPI_%s, which the library needs", names[i]);
             return NULL;
         }

@@ -37,7 +37,7 @@ static int run(hp_ticket_t *ticket, const hp_call_t *call, MPI_Comm comm)
     const hp_choice_t *choice = &ticket->choice;
 
     if (__builtin_expect(!ticket->state->takes_nonblocking, 0)) {
-        const int code = hp_nonblocking_ask(ticket->state, comm);
+        const int code = hp_nonblocking_ask(ticket->state, comm, false);
         if (code != MPI_SUCCESS)
             return code;
     }

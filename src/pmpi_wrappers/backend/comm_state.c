@@ -156,6 +156,8 @@ static hp_comm_state_t *create(MPI_Comm comm)
     state->world_ranks = NULL;
     atomic_store_explicit(&state->nonblocking, 0, memory_order_relaxed);
     atomic_store_explicit(&state->is_active, false, memory_order_relaxed);
+    state->channels = NULL;
+    state->has_all_channels = false;
     hp_transport_mpi_init(&state->transport, MPI_COMM_NULL, rank);
     const int code = P(Comm_set_attr)(comm, attribute_key, state);
 
@@ -483,7 +485,7 @@ int hp_comm_state_set_up(hp_comm_state_t *state, MPI_Comm comm)
     if (!state->is_set_up && state->rank == 0)
         hp_info("a communicator of %d ranks stays with the MPI below: %s", state->size,
                 hp_outcome_text(HP_OUTCOME_NO_DUPLICATE));
-    return state->is_set_up && !state->takes_nonblocking ? hp_nonblocking_ask(state, comm) : code;
+    return state->is_set_up && !state->takes_nonblocking ? hp_nonblocking_ask(state, comm, false) : code;
 }
 
 void hp_comm_state_each(void (*visit)(hp_comm_state_t *state, void *context), void *context)

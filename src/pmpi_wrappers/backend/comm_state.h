@@ -38,6 +38,9 @@ typedef struct hp_comm_state {
     _Atomic uint32_t nonblocking; /* collectives in execution, */
     _Atomic bool is_active;       /* may have non-blocking collectives in execution: progress.h */
     struct hp_comm_state *next_active;
+    struct hp_channel
+        *channels; /* of its persistent collectives (persistent.h), oldest first: the same on all ranks */
+    bool has_all_channels;                 /* there can be no more */
     struct hp_comm_state *next, *previous; /* all states in use; next: the unused ones */
 } hp_comm_state_t;
 

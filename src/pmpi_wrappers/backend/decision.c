@@ -21,6 +21,26 @@ static hp_outcome_t decide_comm(hp_ticket_t *ticket, MPI_Comm comm)
     return state->always;
 }
 
+/* Whatever its outcome, the state is as all ranks know it. */
+static hp_outcome_t set_up(hp_ticket_t *ticket, MPI_Comm comm)
+{
+    ticket->error = hp_comm_state_set_up(ticket->state, comm);
+    return ticket->error == MPI_SUCCESS ? ticket->state->always : HP_OUTCOME_FAILED;
+}
+
+/* May collectives that complete later be taken? The ranks agree at once: nothing is gained by passing a persistent one now,
+ * which is never asked about again. */
+static hp_outcome_t agree(hp_ticket_t *ticket, MPI_Comm comm)
+{
+    hp_comm_state_t *state = ticket->state;
+
+    if (!state->takes_nonblocking)
+        ticket->error = hp_nonblocking_ask(state, comm, true);
+    return ticket->error != MPI_SUCCESS ? HP_OUTCOME_FAILED
+           : state->takes_nonblocking   ? HP_OUTCOME_TAKEN
+                                        : hp_nonblocking_want();
+}
+
 /* The size is known: may the call be taken? Sets the communicator up when it is time. */
 static hp_outcome_t decide_size(hp_ticket_t *ticket, MPI_Comm comm)
 {
@@ -29,21 +49,23 @@ static hp_outcome_t decide_size(hp_ticket_t *ticket, MPI_Comm comm)
     if (state->is_set_up) {
         if (__builtin_expect(!ticket->nonblocking || state->takes_nonblocking, 1))
             return HP_OUTCOME_TAKEN;
-        return hp_nonblocking_want();
+        hp_outcome_t why_not = hp_nonblocking_want();
+        return ticket->persistent ? agree(ticket, comm) : why_not;
     }
     hp_outcome_t outcome = hp_select_possible(knobs, ticket->collective, ticket->bytes, hp_job.one_node);
     if (outcome != HP_OUTCOME_TAKEN)
         return outcome;
     const bool is_time = ++state->eligible_calls >= (uint64_t)knobs->setup_calls ||
                          ticket->bytes >= (uint64_t)knobs->setup_bytes || knobs->reproducible;
-    if (ticket->nonblocking) /* which does not wait for other ranks, as setting up does */
+    if (ticket->nonblocking)
         hp_nonblocking_want();
-    if (!is_time || ticket->nonblocking)
+    if (ticket->persistent) {
+        outcome = set_up(ticket, comm);
+        return outcome == HP_OUTCOME_TAKEN ? agree(ticket, comm) : outcome;
+    }
+    if (!is_time || ticket->nonblocking) /* which does not wait for other ranks, as setting up does */
         return HP_OUTCOME_WARM_UP;
-    ticket->error = hp_comm_state_set_up(state, comm);
-    if (ticket->error != MPI_SUCCESS)
-        return HP_OUTCOME_FAILED;
-    return state->always;
+    return set_up(ticket, comm);
 }
 
 /* Last of the decision, when nothing else can make the call pass: the selection counts it. */

@@ -17,6 +17,7 @@
 /* One call from its entry to its return. */
 typedef struct {
     bool nonblocking; /* it may not set the communicator up, nor take part in the guard's trials */
+    bool persistent;  /* the beginning of one: nonblocking, but it may wait for the other ranks */
     hp_collective_t collective;
     hp_outcome_t outcome;
     int error; /* to be returned, when the outcome is HP_OUTCOME_FAILED */

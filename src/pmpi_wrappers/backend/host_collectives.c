@@ -87,14 +87,14 @@ static int agree(hp_comm_state_t *state, MPI_Comm comm)
     return MPI_SUCCESS;
 }
 
-int hp_nonblocking_ask(hp_comm_state_t *state, MPI_Comm comm)
+int hp_nonblocking_ask(hp_comm_state_t *state, MPI_Comm comm, bool at_once)
 {
     int code = MPI_SUCCESS;
 
     if (!may_ask)
         return code;
     const uint64_t calls = state->asking_calls++;
-    const bool is_time = (calls & (calls - 1)) == 0; /* 0, 1, 2, 4, ... */
+    const bool is_time = at_once || (calls & (calls - 1)) == 0; /* 0, 1, 2, 4, ... */
     if (!hp_host_collectives_enter && is_time && state->size == hp_job.size)
         code = agree(state, comm);
     state->takes_nonblocking = hp_host_collectives_enter;

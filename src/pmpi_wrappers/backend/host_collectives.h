@@ -10,7 +10,7 @@
  * a barrier, so programs without non-blocking collectives shall not pay for it; and which rank has something in
  * flight when is chance. Hence an agreement (HANPMPI_NONBLOCKING=auto). A non-blocking collective that could be
  * taken passes through, but is remembered. Blocking ones that the library takes on a communicator of all ranks
- * of the job come to the question, first when it is set up, then after 1, 2, 4, 8 ... of them: has any rank
+ * of the job (and the beginnings of persistent ones, which may block) come to the question, first when it is set up, then after 1, 2, 4, 8 ... of them: has any rank
  * seen such a call? From a yes on the job does as above. All ranks are in that same blocking collective then,
  * and blocking collectives of one thread come in an order without cycles, so each other one comes before it on
  * all its ranks, or behind it on all. Non-blocking ones do not: those on another communicator are taken from
@@ -53,8 +53,8 @@ int hp_host_barrier(MPI_Comm comm);
 /* A non-blocking collective could be taken. Returns why it is not. */
 hp_outcome_t hp_nonblocking_want(void);
 /* Inside a blocking collective that all ranks of a communicator take: may non-blocking ones be taken from now
- * on? Sets state->takes_nonblocking. Returns an MPI error code; the communicator's error handler has run
- * then. */
-int hp_nonblocking_ask(hp_comm_state_t *state, MPI_Comm comm);
+ * on? Sets state->takes_nonblocking. at_once: the ranks agree in this call, however many there were. Returns an MPI error
+ * code; the communicator's error handler has run then. */
+int hp_nonblocking_ask(hp_comm_state_t *state, MPI_Comm comm, bool at_once);
 
 #endif

@@ -98,18 +98,22 @@ static void register_once(void)
     is_registered = progress_register(progress) == 0;
 }
 
-int hp_host_request_start(hp_host_request_t *request)
+void hp_host_request_drive(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
+    if (progress_register)
+        pthread_once(&once, register_once);
+}
 
+int hp_host_request_start(hp_host_request_t *request)
+{
     atomic_init(&request->is_complete, false);
     atomic_init(&request->held, 2);
     request->error = MPI_SUCCESS;
     request->is_reported = false;
     if (start_with_poll)
         return start_with_poll(query, release, cancel, poll_all, wait_for, request, &request->handle);
-    if (progress_register)
-        pthread_once(&once, register_once);
+    hp_host_request_drive();
     return P(Grequest_start)(query, release, cancel, request, &request->handle);
 }
 

@@ -31,6 +31,9 @@ void hp_host_request_open(hp_find_fn_t find);
 /* Does the MPI call us in all its calls? Else the blocking ones have to be intercepted. */
 bool hp_host_request_is_driven(void);
 
+/* From now on something of ours is in flight now and then: the MPI that calls us in its calls does so. */
+void hp_host_request_drive(void);
+
 /* Makes request->handle. Returns an MPI code; its error handler has run. */
 int hp_host_request_start(hp_host_request_t *request);
 /* error: the MPI code that whoever waits gets. */

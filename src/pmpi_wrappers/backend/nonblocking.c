@@ -1,24 +1,26 @@
 #include "pmpi_wrappers/backend/nonblocking.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include "base/clock.h"
-#include "hier/execution.h"
-#include "hier/selection/setting.h"
-#include "pmpi_wrappers/backend/decision.h"
+#include "pmpi_wrappers/backend/flight.h"
 #include "pmpi_wrappers/backend/host_request.h"
 #include "pmpi_wrappers/backend/job.h"
-#include "pmpi_wrappers/backend/job_trace.h"
 #include "pmpi_wrappers/backend/machine.h"
-#include "pmpi_wrappers/backend/progress.h"
 
 /* A call until its request is freed. */
 typedef struct {
     hp_host_request_t request; /* the first member */
-    hp_comm_state_t *state;
-    MPI_Comm comm;
-    hp_packed_t packed;
-    MPI_Datatype datatype; /* of packed, ours: the program may free its own. MPI_DATATYPE_NULL: none */
+    hp_flight_t flight;
+    MPI_Request *handle; /* where the program wants it */
+    MPI_Datatype
+        datatype; /* of the flight's packed data, ours: the program may free its own. MPI_DATATYPE_NULL: none */
 } icall_t;
+
+static icall_t *icall_of(hp_flight_t *flight)
+{
+    return (icall_t *)((char *)flight - offsetof(icall_t, flight));
+}
 
 static void on_free(hp_host_request_t *request)
 {
@@ -28,121 +30,91 @@ static void on_free(hp_host_request_t *request)
 static void on_error(hp_host_request_t *request)
 {
     const icall_t *icall = (icall_t *)request;
-    P(Comm_call_errhandler)(icall->comm, request->error);
+    P(Comm_call_errhandler)(icall->flight.comm, request->error);
 }
 
-static void on_done(hp_comm_t *comm, hp_execution_t *execution)
+static void on_complete(hp_flight_t *flight, int code)
 {
-    icall_t *icall = execution->owner;
-    hp_comm_state_t *state = icall->state;
+    icall_t *icall = icall_of(flight);
 
-    int code = hp_comm_state_code(state, execution->status);
-    code = hp_packed_fini(&icall->packed, state, code);
     if (icall->datatype != MPI_DATATYPE_NULL)
         P(Type_free)(&icall->datatype);
-    hp_job_trace_end(execution);
-    hp_execution_put(comm, execution);
-    hp_progress_end(state);
     hp_host_request_complete(&icall->request, code);
 }
 
 /* The packed data's type, as our own. */
 static int keep_datatype(icall_t *icall)
 {
-    if (!icall->packed.bytes || icall->packed.is_root)
+    hp_packed_t *packed = &icall->flight.packed;
+
+    if (!packed->bytes || packed->is_root)
         return MPI_SUCCESS;
-    const int code = P(Type_dup)(HP_UNHANDLE(MPI_Datatype, icall->packed.type.handle), &icall->datatype);
+    const int code = P(Type_dup)(HP_UNHANDLE(MPI_Datatype, packed->type.handle), &icall->datatype);
     if (code == MPI_SUCCESS)
-        icall->packed.type.handle = HP_HANDLE(icall->datatype);
+        packed->type.handle = HP_HANDLE(icall->datatype);
     return code;
 }
 
-/* The others have made the call: what comes later on this communicator would be out of step with them. */
-static int miss(hp_comm_state_t *state, MPI_Comm comm, int code)
+static int open_request(hp_flight_t *flight)
 {
-    hp_comm_state_lock(state);
-    hp_execution_missed(state->comm);
-    hp_comm_state_unlock(state);
-    P(Comm_call_errhandler)(comm, code);
+    icall_t *icall = icall_of(flight);
+
+    int code = keep_datatype(icall);
+    if (code != MPI_SUCCESS)
+        return code;
+    code = hp_host_request_start(&icall->request);
+    if (code == MPI_SUCCESS)
+        *icall->handle = icall->request.handle;
+    else if (icall->datatype != MPI_DATATYPE_NULL)
+        P(Type_free)(&icall->datatype);
     return code;
 }
 
-static int give_up(icall_t *icall, MPI_Comm comm, int code)
-{
-    hp_comm_state_t *state = icall->state;
-
-    free(icall->packed.bytes);
-    free(icall);
-    return miss(state, comm, code);
-}
-
-static icall_t *create(const hp_ticket_t *ticket, MPI_Comm comm)
+static icall_t *create(const hp_ticket_t *ticket, MPI_Comm comm, MPI_Request *request)
 {
     icall_t *icall = calloc(1, sizeof *icall);
     if (!icall) {
-        miss(ticket->state, comm, MPI_ERR_NO_MEM);
+        hp_flight_miss(ticket->state, comm, MPI_ERR_NO_MEM);
         return NULL;
     }
     icall->request.on_error = on_error;
     icall->request.on_free = on_free;
-    icall->state = ticket->state;
-    icall->comm = comm;
+    icall->flight = (hp_flight_t){.state = ticket->state, .comm = comm, .on_complete = on_complete};
+    icall->handle = request;
     icall->datatype = MPI_DATATYPE_NULL;
     return icall;
 }
 
-/* Hands the call to the engine. */
-static int start(icall_t *icall, const hp_ticket_t *ticket, const hp_call_t *call, MPI_Request *request)
+static int start(icall_t *icall, const hp_ticket_t *ticket, const hp_call_t *call)
 {
-    hp_comm_state_t *state = icall->state;
     const hp_choice_t *choice = &ticket->choice;
-    hp_setting_t setting = *choice->setting;
+    const int code = hp_flight_start(&icall->flight, choice->algorithm, choice->setting, call, open_request);
 
-    hp_setting_deepen(&setting, hp_comm_state_knobs(state));
-    hp_comm_state_lock(state);
-    hp_execution_t *execution = hp_execution_get(state->comm);
-    hp_comm_state_unlock(state);
-    if (!execution)
-        return give_up(icall, icall->comm, MPI_ERR_NO_MEM);
-    int code = keep_datatype(icall);
-    if (code == MPI_SUCCESS)
-        code = hp_host_request_start(&icall->request);
-    if (code != MPI_SUCCESS) {
-        hp_comm_state_lock(state);
-        hp_execution_put(state->comm, execution);
-        hp_comm_state_unlock(state);
-        return give_up(icall, icall->comm, code);
-    }
-    *request = icall->request.handle;
-    hp_progress_begin(state);
-    hp_comm_state_lock(state);
-    execution->owner = icall;
-    execution->on_done = on_done;
-    execution->on_start = hp_job_trace ? hp_job_trace_begin : NULL;
-    if (hp_job.watches)
-        execution->since_ns = hp_clock_ns();
-    hp_execution_submit(state->comm, execution, choice->algorithm, call, &setting);
-    hp_comm_state_unlock(state);
-    return MPI_SUCCESS;
+    if (code != MPI_SUCCESS)
+        free(icall);
+    return code;
 }
 
 static int run(const hp_ticket_t *ticket, const hp_call_t *call, MPI_Comm comm, MPI_Request *request)
 {
-    icall_t *icall = create(ticket, comm);
-    return icall ? start(icall, ticket, call, request) : MPI_ERR_NO_MEM;
+    icall_t *icall = create(ticket, comm, request);
+    return icall ? start(icall, ticket, call) : MPI_ERR_NO_MEM;
 }
 
 static int run_bcast(const hp_ticket_t *ticket, void *buffer, int64_t count, MPI_Datatype datatype, int root,
                      MPI_Comm comm, MPI_Request *request)
 {
-    icall_t *icall = create(ticket, comm);
+    icall_t *icall = create(ticket, comm, request);
     if (!icall)
         return MPI_ERR_NO_MEM;
-    const int code = hp_packed_init(&icall->packed, ticket, buffer, count, datatype, root);
-    if (code != MPI_SUCCESS)
-        return give_up(icall, comm, code);
-    const hp_call_t call = hp_call_bcast(ticket, icall->packed.bytes ? icall->packed.bytes : buffer, root);
-    return start(icall, ticket, &call, request);
+    hp_packed_t *packed = &icall->flight.packed;
+    const int code = hp_packed_init(packed, ticket, buffer, count, datatype, root);
+    if (code != MPI_SUCCESS) {
+        free(icall);
+        return hp_flight_miss(ticket->state, comm, code);
+    }
+    const hp_call_t call = hp_call_bcast(ticket, packed->bytes ? packed->bytes : buffer, root);
+    return start(icall, ticket, &call);
 }
 
 static int run_barrier(const hp_ticket_t *ticket, MPI_Comm comm, MPI_Request *request)

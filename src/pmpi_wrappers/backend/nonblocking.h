@@ -4,14 +4,6 @@
  * communicator that is not set up yet, and a slot of the guard that is still in question, are left to the
  * blocking ones.
  *
- * Persistent collectives (MPI_Bcast_init ...) stay with the MPI below. The standard has all ranks make them in
- * one order, but lets each rank start them in an order of its own. Here what belongs together is found by
- * order: the tags of a collective by how many were called on its communicator before it, the steps of the
- * node's memory likewise, and what runs alone waits for what came before. So each persistent operation would
- * need a communicator of its own below, with node memory of its own: a set-up of milliseconds and a context id
- * each, of which MPICH has about 2048 and the library takes at most HANPMPI_MAX_COMMS. The request would be a
- * second matter: a generalized one cannot be started again.
- *
  * Threads: any, as the MPI's thread level allows. Ownership: the program's buffers are borrowed until the request is
  * complete. */
 #ifndef HP_PMPI_WRAPPERS_BACKEND_NONBLOCKING_H

@@ -128,6 +128,31 @@ static int front_Finalize(void)
 
 /* ---- bootstrap ---- */
 
+/* A program that is linked with this MPI does not call them; one that looks for a symbol may find ours. */
+#define HP_WRAPPED(name, arguments)
+#define HP_WRAPPED_LARGE(name, arguments, counts)
+#define HP_WRAPPED_NEW(name, arguments)                                                                      \
+    static int absent_##name(PARAMETERS_##arguments)                                                         \
+    {                                                                                                        \
+        (void)(const uintptr_t[]){ARGUMENTS_##arguments};                                                    \
+        hp_error("MPI_" #name " was called, but %s has no such function", host.path);                        \
+        abort();                                                                                             \
+    }
+#include "pmpi_wrappers/wrapped.def"
+#undef HP_WRAPPED
+
+static hp_function_t absent(unsigned which)
+{
+    static const hp_function_t functions[HP_WRAPPED_COUNT] = {
+#define HP_WRAPPED(name, arguments)
+#define HP_WRAPPED_LARGE(name, arguments, counts)
+#define HP_WRAPPED_NEW(name, arguments) [HP_WRAPPED_##name] = (hp_function_t)absent_##name,
+#include "pmpi_wrappers/wrapped.def"
+#undef HP_WRAPPED
+    };
+    return functions[which];
+}
+
 static void bootstrap(void)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -142,8 +167,11 @@ static void bootstrap(void)
         }
         for (unsigned i = 0; i < HP_WRAPPED_COUNT; i++) {
             host_functions[i] = hp_host_mpi_function(&host, wrapped_names[i]);
-            pmpi_targets[i] =
-                host_functions[i] ? host_functions[i] : hp_large_counts_function((hp_wrapped_t)i, &host);
+            pmpi_targets[i] = host_functions[i];
+            if (!pmpi_targets[i])
+                pmpi_targets[i] = hp_large_counts_function((hp_wrapped_t)i, &host);
+            if (!pmpi_targets[i])
+                pmpi_targets[i] = absent(i);
         }
         pmpi_targets[HP_WRAPPED_Init] = (hp_function_t)front_Init;
         pmpi_targets[HP_WRAPPED_Init_thread] = (hp_function_t)front_Init_thread;

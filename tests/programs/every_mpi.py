@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""One libhanpmpi.so under every MPI: calls intercepted = calls made, from C and from Python.
+"""One libhanpmpi.so under every MPI: calls intercepted = calls made, from C and from Python; non-blocking and persistent collectives.
 
-Compiles tests/mpi/intercept.c for the MPIs that scripts/setup put into .venv (Open MPI 5, MPICH 5 in its own and in the
-standard ABI, Intel MPI) and runs it with every collective taken and with the rules; runs a script under mpi4py the same way.
+Compiles tests/mpi/intercept.c and nonblocking.c for the MPIs that scripts/setup put into .venv (Open MPI 5, MPICH 5 in its own and in the
+standard ABI, Intel MPI) and runs them with every collective taken, the first with the rules, too; runs a script under mpi4py the same way.
 The two MPIs of Debian have tests of their own (tests/mpi).
 
 Exit code: 0, 1 on a failure, 77 when no further MPI is installed.
@@ -16,7 +16,8 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 TESTS = os.path.join(ROOT, "tests", "mpi")
-SOURCES = [os.path.join(TESTS, name) for name in ("intercept.c", "intercept_check.c", "mpi_check.c")]
+INTERCEPT = ("intercept.c", "intercept_check.c", "mpi_check.c")
+NONBLOCKING = ("nonblocking.c", "checked.c", "groups.c", "mpi_check.c", "basics.c", "operations.c", "typemap.c", "host_bugs.c")
 FLAGS = ["-std=gnu11", "-O1", "-D_GNU_SOURCE", "-I" + os.path.join(ROOT, "include")]
 VENV = os.path.join(ROOT, ".venv")
 
@@ -88,6 +89,11 @@ def execute(title, command, environment):
     return done.returncode == 0
 
 
+def build(name, compiler, sources, program):
+    sources = [os.path.join(TESTS, source) for source in sources]
+    return execute(f"{name}: compile", compiler[:1] + FLAGS + sources + compiler[1:] + ["-o", program, "-lm", "-ldl"], {})
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--library", required=True, help="libhanpmpi.so")
@@ -100,12 +106,13 @@ def main():
     good = True
     with tempfile.TemporaryDirectory(prefix="hanpmpi-") as directory:
         for name, (compiler, run, environment) in found.items():
-            program = os.path.join(directory, name)
-            if not execute(f"{name}: compile", compiler[:1] + FLAGS + SOURCES + compiler[1:] + ["-o", program, "-lm", "-ldl"], {}):
+            program, nonblocking = os.path.join(directory, name), os.path.join(directory, name + "-nonblocking")
+            if not (build(name, compiler, INTERCEPT, program) and build(name, compiler, NONBLOCKING, nonblocking)):
                 good = False
                 continue
             good &= execute(f"{name}: C, by the rules", run + ["-np", "2", program, "--loaded"], {**environment, **preload})
             good &= execute(f"{name}: C, all taken", run + ["-np", "2", program, "--loaded", "--taken", "bcast,reduce,allreduce,barrier"], {**environment, **preload, **TAKEN})
+            good &= execute(f"{name}: non-blocking, all taken", run + ["-np", "3", nonblocking], {**environment, **preload, **TAKEN})
             python = os.path.join(os.path.dirname(run[0]), "python3")
             if os.path.exists(os.path.join(os.path.dirname(run[0]), "..", "done")) and name in ("openmpi5", "mpich5"):
                 script = os.path.join(directory, "count.py")

@@ -17,8 +17,8 @@ static void on_done(hp_comm_t *comm, hp_execution_t *execution)
     code = hp_packed_fini(&flight->packed, state, code);
     hp_job_trace_end(execution);
     hp_execution_put(comm, execution);
-    hp_progress_end(state);
     flight->on_complete(flight, code);
+    hp_progress_end(state); /* not before the request is complete: host_calls.h */
 }
 
 int hp_flight_miss(hp_comm_state_t *state, MPI_Comm comm, int code)

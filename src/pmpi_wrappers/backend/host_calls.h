@@ -15,6 +15,10 @@
  *      MPI_Test ..., Iprobe, Improbe, Request_get_status   ours are moved on once
  *      blocking collectives               host_collectives.h
  *
+ * So nobody is in the MPI's own wait while a request of ours is incomplete. It may not even hear of one that another thread
+ * completes: MPICH 4.0.2 stays in MPI_Wait for a persistent receive (persistent.h) whose message another thread
+ * sends meanwhile, and in MPI_Waitall likewise; MPI_Test does see it.
+ *
  * MPI_Bsend does not wait for others, MPI_Mrecv only for the sender of a message that is on its way.
  * MPI_Comm_create_group, MPI_Intercomm_create and merge, MPI_Comm_spawn, connect, accept, disconnect,
  * MPI_Win_fence and its siblings, MPI_File_* after MPI_File_open, MPI_Buffer_detach, the MPI_X_init of

@@ -184,17 +184,13 @@ static void undo(persistent_t *persistent)
 
 /* ---- channels ---- */
 
-static channel_t *new_channel(hp_comm_state_t *state)
+/* channel: memory for it. Returns whether there is one now; all ranks come here. */
+static bool open_channel(channel_t *channel, hp_comm_state_t *state)
 {
-    channel_t *channel = calloc(1, sizeof *channel);
     channel_t **end = &state->channels;
 
-    if (!channel)
-        return NULL;
-    if (P(Comm_dup_with_info)(state->private_comm, MPI_INFO_NULL, &channel->comm) != MPI_SUCCESS) {
-        free(channel);
-        return NULL;
-    }
+    if (P(Comm_dup_with_info)(state->private_comm, MPI_INFO_NULL, &channel->comm) != MPI_SUCCESS)
+        return false;
     channel->state = hp_comm_state_find(channel->comm);
     channel->is_used = true;
     while (*end)
@@ -204,7 +200,7 @@ static channel_t *new_channel(hp_comm_state_t *state)
     channel->next_older = channels;
     channels = channel;
     pthread_mutex_unlock(&lock);
-    return channel;
+    return true;
 }
 
 /* All ranks of the channel are here, and it has left its communicator's list. */
@@ -250,28 +246,30 @@ static uint32_t channel_count(const hp_comm_state_t *state)
 /* The hints of the program's communicator hold on the channel, too. */
 static bool may_be_set_up(const hp_comm_state_t *state, const channel_t *channel)
 {
-    return channel && channel->state && channel->state->always == HP_OUTCOME_TAKEN &&
+    return channel->state && channel->state->always == HP_OUTCOME_TAKEN &&
            (!state->hinted || hp_comm_state_set_hints(channel->state, state->hinted) == HP_OK);
 }
 
-/* *out stays NULL where the library cannot have one more: on all ranks. */
-static int make_channel(hp_comm_state_t *state, channel_t **out)
+/* *out stays NULL where the library cannot have one more: on all ranks. *spare: memory for it, NULL once it is used. */
+static int make_channel(hp_comm_state_t *state, channel_t **spare, channel_t **out)
 {
+    channel_t *channel = *spare;
     uint64_t all;
 
     if (state->has_all_channels || channel_count(state) == CHANNELS_MAX)
         return MPI_SUCCESS;
-    channel_t *channel = new_channel(state);
-    int code = all_of(state, may_be_set_up(state, channel), &all);
+    const bool is_open = open_channel(channel, state);
+    int code = all_of(state, is_open && may_be_set_up(state, channel), &all);
     if (code == MPI_SUCCESS && all)
         code = hp_comm_state_set_up(channel->state, channel->comm);
     if (code == MPI_SUCCESS && all && channel->state->is_set_up)
         *out = channel;
     else {
         state->has_all_channels = true; /* the last one stays unused, and goes with the others */
-        if (channel)
-            channel->is_used = false;
+        channel->is_used = false;
     }
+    if (is_open)
+        *spare = NULL;
     return code;
 }
 
@@ -279,20 +277,25 @@ static int make_channel(hp_comm_state_t *state, channel_t **out)
  * on all ranks. Returns an MPI code. */
 static int find_channel(hp_comm_state_t *state, bool is_ready, channel_t **out)
 {
+    channel_t *spare =
+        calloc(1, sizeof *spare); /* what may fail on one rank does so before the ranks agree */
     uint64_t all;
 
-    const int code = all_of(state, (is_ready ? ready_bit : 0) | unused_channels(state), &all);
-    if (code != MPI_SUCCESS || !(all & ready_bit))
-        return code;
-    for (channel_t *channel = state->channels; channel; channel = channel->next, all >>= 1)
-        if (all & 1 && channel->state->is_set_up) {
-            pthread_mutex_lock(&lock);
-            channel->is_used = true;
-            pthread_mutex_unlock(&lock);
+    int code = all_of(state, (is_ready && spare ? ready_bit : 0) | unused_channels(state), &all);
+    const bool are_ready = code == MPI_SUCCESS && all & ready_bit;
+    for (channel_t *channel = state->channels; channel && are_ready && !*out;
+         channel = channel->next, all >>= 1)
+        if (all & 1 && channel->state->is_set_up)
             *out = channel;
-            return MPI_SUCCESS;
-        }
-    return make_channel(state, out);
+    if (*out) {
+        pthread_mutex_lock(&lock);
+        (*out)->is_used = true;
+        pthread_mutex_unlock(&lock);
+    } else if (are_ready) {
+        code = make_channel(state, &spare, out);
+    }
+    free(spare);
+    return code;
 }
 
 static int leave(hp_comm_state_t *state)

@@ -21,8 +21,8 @@
  *
  * MPI_Bsend does not wait for others, MPI_Mrecv only for the sender of a message that is on its way.
  * MPI_Comm_create_group, MPI_Intercomm_create and merge, MPI_Comm_spawn, connect, accept, disconnect,
- * MPI_Win_fence and its siblings, MPI_File_* after MPI_File_open, MPI_Buffer_detach, the MPI_X_init of
- * persistent collectives and collectives over an intercommunicator are not intercepted: ours do not move on in
+ * MPI_Win_fence and its siblings, MPI_File_* after MPI_File_open, MPI_Buffer_detach and
+ * collectives over an intercommunicator are not intercepted: ours do not move on in
  * them, nor in a call in which another thread was waiting before the first of ours came. A program in which
  * other ranks wait for ours before they come to such a call needs HANPMPI_PROGRESS=thread.
  *

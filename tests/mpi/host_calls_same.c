@@ -229,11 +229,12 @@ static void case_test(void)
     case_wait_with(true);
 }
 
-/* Four requests: one that is right, one too short, a null one, one that is cancelled. */
+/* Four requests: one that is right, one too short, a null one, one that is cancelled. The message for the first comes
+ * first: at an error MPI_Waitall may return before others are complete. */
 static void post(MPI_Request *requests, int buffers[4][MANY], int second)
 {
-    CHECK_MPI(MPI_Irecv(buffers[0], FEW, MPI_INT, 1, TAG + 1, hp_talk, &requests[0]));
-    CHECK_MPI(MPI_Irecv(buffers[1], second, MPI_INT, 1, TAG, hp_talk, &requests[1]));
+    CHECK_MPI(MPI_Irecv(buffers[0], FEW, MPI_INT, 1, TAG, hp_talk, &requests[0]));
+    CHECK_MPI(MPI_Irecv(buffers[1], second, MPI_INT, 1, TAG + 1, hp_talk, &requests[1]));
     requests[2] = MPI_REQUEST_NULL;
     CHECK_MPI(MPI_Irecv(buffers[3], FEW, MPI_INT, 1, TAG + 50, hp_talk, &requests[3]));
     CHECK_MPI(MPI_Cancel(&requests[3]));

@@ -374,8 +374,7 @@ static void make(small_t *small, collective_t collective, int root, MPI_Comm com
     }
 }
 
-/* Several rounds, each with other values; started one by one, by MPI_Startall, and in another order on each rank; some
- * ranks compute with what is not waited for yet. */
+/* Several rounds, each with other values; started by MPI_Startall, or one by one in another order on each rank. */
 static void rounds_of_persistent(small_t *small, MPI_Request *requests, int count, int rounds)
 {
     const int rank = world_rank(), size = world_size();

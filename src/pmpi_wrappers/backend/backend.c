@@ -119,24 +119,16 @@ static int comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *duplicate)
     return code;
 }
 
-/* The state goes before the communicator does, so that collectives of the program's own delete callbacks pass
- * through. */
 static int comm_free(MPI_Comm *comm)
 {
     hp_persistent_leave(comm ? *comm : MPI_COMM_NULL);
-    hp_comm_state_forget(comm);
-    int code = P(Comm_free)(comm);
-    hp_comm_state_forgotten();
-    return code;
+    return hp_comm_state_free(comm, P(Comm_free));
 }
 
 static int comm_disconnect(MPI_Comm *comm)
 {
     hp_persistent_leave(comm ? *comm : MPI_COMM_NULL);
-    hp_comm_state_forget(comm);
-    int code = P(Comm_disconnect)(comm);
-    hp_comm_state_forgotten();
-    return code;
+    return hp_comm_state_free(comm, P(Comm_disconnect));
 }
 
 static int get_stats(const char *collective, hanpmpi_collective_stats_t *out)
@@ -202,31 +194,23 @@ static hp_backend_t backend = {
     .run_tasks = hp_tasks_run,
 };
 
-/* Came with MPI 4. */
-static bool is_optional(const char *name)
-{
-    static const char *const collectives[] = {"Bcast_init", "Reduce_init", "Allreduce_init", "Barrier_init"};
-    const size_t length = strlen(name);
-    bool any = length > 2 && strcmp(name + length - 2, "_c") == 0;
-
-    for (size_t i = 0; i < sizeof collectives / sizeof *collectives; i++)
-        any = any || strcmp(name, collectives[i]) == 0;
-    return any;
-}
-
 __attribute__((visibility("default"))) const hp_backend_t *
 hanpmpi_backend_open(const hp_function_t *mpi_calls, hp_find_fn_t find);
 __attribute__((visibility("default"))) const hp_backend_t *
 hanpmpi_backend_open(const hp_function_t *mpi_calls, hp_find_fn_t find)
 {
-    static const char *const names[] = {
-#define HP_MPI_CALL(name) #name,
+    static const struct {
+        const char *name;
+        bool is_new;
+    } rows[] = {
+#define HP_MPI_CALL(name)     {#name, false},
+#define HP_MPI_CALL_NEW(name) {#name, true},
 #include "pmpi_wrappers/mpi_calls.def"
 #undef HP_MPI_CALL
     };
     for (unsigned i = 0; i < HP_MPI_CALL_COUNT; i++) {
-        if (!mpi_calls[i] && !is_optional(names[i])) {
-            hp_warn("this MPI lacks PMPI_%s, which the library needs", names[i]);
+        if (!mpi_calls[i] && !rows[i].is_new) {
+            hp_warn("this MPI lacks PMPI_%s, which the library needs", rows[i].name);
             return NULL;
         }
     }

@@ -178,7 +178,7 @@ static hp_comm_state_t *create(MPI_Comm comm)
     return state;
 }
 
-void hp_comm_state_forget(const MPI_Comm *comm)
+static void forget(const MPI_Comm *comm)
 {
     if (!comm || *comm == MPI_COMM_NULL || attribute_key == MPI_KEYVAL_INVALID)
         return;
@@ -196,9 +196,12 @@ void hp_comm_state_forget(const MPI_Comm *comm)
     dying = key;
 }
 
-void hp_comm_state_forgotten(void)
+int hp_comm_state_free(MPI_Comm *comm, int (*give_back)(MPI_Comm *comm))
 {
+    forget(comm);
+    const int code = give_back(comm);
     dying = 0;
+    return code;
 }
 
 hp_comm_state_t *hp_comm_state_find(MPI_Comm comm)
@@ -371,18 +374,36 @@ static void needs_fini(needs_t *needs)
     free(needs->all);
 }
 
-/* MPI_Comm_create, unlike MPI_Comm_dup, copies no attributes: the program's copy callbacks must not see our
- * duplicate. An error must not reach the program's error handler either. */
+static bool make_twin(MPI_Comm comm, MPI_Group group, MPI_Comm *twin)
+{
+    if (P(Comm_create)(comm, group, twin) != MPI_SUCCESS)
+        *twin = MPI_COMM_NULL;
+    if (*twin != MPI_COMM_NULL)
+        P(Comm_set_errhandler)(*twin, MPI_ERRORS_RETURN);
+    return *twin != MPI_COMM_NULL;
+}
+
+bool hp_comm_state_twin(MPI_Comm comm, MPI_Comm *twin)
+{
+    MPI_Group group;
+
+    *twin = MPI_COMM_NULL;
+    if (P(Comm_group)(comm, &group) != MPI_SUCCESS)
+        return false;
+    make_twin(comm, group, twin);
+    P(Group_free)(&group);
+    return *twin != MPI_COMM_NULL;
+}
+
+/* An error must not reach the program's error handler. */
 static bool make_private_comm(hp_comm_state_t *state, MPI_Comm comm, const needs_t *needs)
 {
     P(Comm_set_errhandler)(comm, MPI_ERRORS_RETURN);
-    if (P(Comm_create)(comm, needs->group, &state->private_comm) != MPI_SUCCESS)
-        state->private_comm = MPI_COMM_NULL;
+    const bool made = make_twin(comm, needs->group, &state->private_comm);
     /* None is SMPI's answer where the program has set none. */
     P(Comm_set_errhandler)(comm, needs->users == MPI_ERRHANDLER_NULL ? MPI_ERRORS_ARE_FATAL : needs->users);
-    if (state->private_comm == MPI_COMM_NULL)
+    if (!made)
         return false;
-    P(Comm_set_errhandler)(state->private_comm, MPI_ERRORS_RETURN);
     pthread_mutex_lock(&lock);
     duplicates++;
     pthread_mutex_unlock(&lock);

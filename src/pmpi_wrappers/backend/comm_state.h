@@ -54,11 +54,10 @@ void hp_comm_state_fini(void);
  * the other ranks count it towards setting the communicator up. */
 hp_comm_state_t *hp_comm_state_find(MPI_Comm comm);
 
-/* Around MPI_Comm_free and MPI_Comm_disconnect: gives the state of *comm up; until _forgotten this thread's
- * lookups of the communicator find a state that passes every call through. comm may be NULL or name no
- * communicator: then nothing happens. */
-void hp_comm_state_forget(const MPI_Comm *comm);
-void hp_comm_state_forgotten(void);
+/* Gives the state of *comm up, then the communicator, by MPI_Comm_free or MPI_Comm_disconnect of the MPI below. The state
+ * goes first: collectives of the program's own delete callbacks find one that passes every call through. comm may be NULL
+ * or name no communicator: the MPI reports that. Returns its code. */
+int hp_comm_state_free(MPI_Comm *comm, int (*give_back)(MPI_Comm *comm));
 
 /* May the library send messages of its own over the communicator? Not over one that passes every call
  * through, nor to processes of another MPI_COMM_WORLD (MPI_Comm_spawn and a merge), which may lack the
@@ -73,6 +72,11 @@ int hp_comm_state_is_within_world(hp_comm_state_t *state, MPI_Comm comm, bool *w
  * always set. Returns an MPI error code only when the ranks could not talk about it; the communicator's error
  * handler has run then. */
 int hp_comm_state_set_up(hp_comm_state_t *state, MPI_Comm comm);
+
+/* A communicator of the library's own, of the same ranks, whose errors return. MPI_Comm_create, unlike MPI_Comm_dup,
+ * copies no attributes: the program's copy callbacks must not see it. Collective over comm. Returns whether it was made;
+ * *twin is MPI_COMM_NULL if not. */
+bool hp_comm_state_twin(MPI_Comm comm, MPI_Comm *twin);
 
 /* What went wrong on the engine, as a code of the MPI. */
 int hp_comm_state_code(hp_comm_state_t *state, hp_status_t status);

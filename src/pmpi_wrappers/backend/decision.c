@@ -34,11 +34,13 @@ static hp_outcome_t agree(hp_ticket_t *ticket, MPI_Comm comm)
 {
     hp_comm_state_t *state = ticket->state;
 
-    if (!state->takes_nonblocking)
-        ticket->error = hp_nonblocking_ask(state, comm, true);
+    if (state->takes_nonblocking)
+        return HP_OUTCOME_TAKEN;
+    const hp_outcome_t why_not = hp_nonblocking_want();
+    ticket->error = hp_nonblocking_ask(state, comm, true);
     return ticket->error != MPI_SUCCESS ? HP_OUTCOME_FAILED
            : state->takes_nonblocking   ? HP_OUTCOME_TAKEN
-                                        : hp_nonblocking_want();
+                                        : why_not;
 }
 
 /* The size is known: may the call be taken? Sets the communicator up when it is time. */
@@ -49,8 +51,7 @@ static hp_outcome_t decide_size(hp_ticket_t *ticket, MPI_Comm comm)
     if (state->is_set_up) {
         if (__builtin_expect(!ticket->nonblocking || state->takes_nonblocking, 1))
             return HP_OUTCOME_TAKEN;
-        hp_outcome_t why_not = hp_nonblocking_want();
-        return ticket->persistent ? agree(ticket, comm) : why_not;
+        return ticket->persistent ? agree(ticket, comm) : hp_nonblocking_want();
     }
     hp_outcome_t outcome = hp_select_possible(knobs, ticket->collective, ticket->bytes, hp_job.one_node);
     if (outcome != HP_OUTCOME_TAKEN)

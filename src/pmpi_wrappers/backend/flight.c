@@ -4,7 +4,6 @@
 #include "base/clock.h"
 #include "hier/execution.h"
 #include "hier/selection/setting.h"
-#include "pmpi_wrappers/backend/job.h"
 #include "pmpi_wrappers/backend/job_trace.h"
 #include "pmpi_wrappers/backend/progress.h"
 

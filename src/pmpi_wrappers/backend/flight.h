@@ -7,6 +7,8 @@
 #define HP_PMPI_WRAPPERS_BACKEND_FLIGHT_H
 
 #include "pmpi_wrappers/backend/decision.h"
+#include "pmpi_wrappers/backend/job.h"
+#include "pmpi_wrappers/backend/machine.h"
 
 typedef struct hp_flight {
     hp_comm_state_t *state; /* where it runs */
@@ -14,6 +16,17 @@ typedef struct hp_flight {
     hp_packed_t packed;     /* of a bcast: filled in before the start; given back at the end */
     void (*on_complete)(struct hp_flight *flight, int code); /* code: of the MPI */
 } hp_flight_t;
+
+/* Does every call of the collective pass, without a look at it? Counts it then. Where ranks take turns a collective moves on
+ * only while somebody waits for it. */
+static inline bool hp_flight_passes(hp_collective_t collective)
+{
+    if (!hp_job.passes_at_once[collective] && !hp_ranks_take_turns)
+        return false;
+    hp_stats_count(collective, HP_STATS_BIN_UNKNOWN,
+                   hp_ranks_take_turns ? HP_OUTCOME_INACTIVE : HP_OUTCOME_ONE_NODE);
+    return true;
+}
 
 /* Submits the call. open: makes the program's request active, when nothing else can fail any more; returns an MPI code.
  * Returns an MPI code; when it is an error the error handler has run, on_complete will not, and every later collective of

@@ -5,8 +5,6 @@
 #include "base/clock.h"
 #include "pmpi_wrappers/backend/flight.h"
 #include "pmpi_wrappers/backend/host_request.h"
-#include "pmpi_wrappers/backend/job.h"
-#include "pmpi_wrappers/backend/machine.h"
 
 /* A call until its request is freed. */
 typedef struct {
@@ -129,15 +127,11 @@ static int finish(const hp_ticket_t *ticket, int code)
     return code;
 }
 
-/* As RUN_OR_PASS of the blocking ones. Where ranks take turns a collective moves on only while somebody waits for
- * it. */
+/* As RUN_OR_PASS of the blocking ones. */
 #define START_OR_PASS(ticket, collective_id, decision, taken, passed)                                        \
     do {                                                                                                     \
-        if (hp_job.passes_at_once[collective_id] || hp_ranks_take_turns) {                                   \
-            hp_stats_count(collective_id, HP_STATS_BIN_UNKNOWN,                                              \
-                           hp_ranks_take_turns ? HP_OUTCOME_INACTIVE : HP_OUTCOME_ONE_NODE);                 \
+        if (hp_flight_passes(collective_id))                                                                 \
             return (passed);                                                                                 \
-        }                                                                                                    \
         const int code_ = HP_TAKE_OR_PASS(ticket, decision, taken, passed);                                  \
         return finish(&(ticket), code_);                                                                     \
     } while (0)

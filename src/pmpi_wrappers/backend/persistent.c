@@ -7,7 +7,6 @@
 #include "pmpi_wrappers/backend/host_collectives.h"
 #include "pmpi_wrappers/backend/host_request.h"
 #include "pmpi_wrappers/backend/job.h"
-#include "pmpi_wrappers/backend/machine.h"
 
 /* Of one communicator: as many as there are bits to say which of them are free, but one. */
 enum { CHANNELS_MAX = 63, BUCKETS = 256, TAGS = 32768 };
@@ -96,18 +95,9 @@ static int take_tag(void)
     return tag;
 }
 
-/* Not a duplicate of MPI_COMM_SELF: the program's attributes are not for us. */
 static void make_self(void)
 {
-    MPI_Group group;
-
-    if (P(Comm_group)(MPI_COMM_SELF, &group) != MPI_SUCCESS)
-        return;
-    if (P(Comm_create)(MPI_COMM_SELF, group, &self) == MPI_SUCCESS)
-        P(Comm_set_errhandler)(self, MPI_ERRORS_RETURN);
-    else
-        self = MPI_COMM_NULL;
-    P(Group_free)(&group);
+    hp_comm_state_twin(MPI_COMM_SELF, &self);
 }
 
 static bool has_self(void)
@@ -212,9 +202,7 @@ static void free_channel(channel_t *channel)
         place = &(*place)->next_older;
     *place = channel->next_older;
     pthread_mutex_unlock(&lock);
-    hp_comm_state_forget(&channel->comm);
-    P(Comm_free)(&channel->comm);
-    hp_comm_state_forgotten();
+    hp_comm_state_free(&channel->comm, P(Comm_free));
     free(channel);
 }
 
@@ -496,11 +484,8 @@ typedef int (*barrier_init_t)(MPI_Comm, MPI_Info, MPI_Request *);
 /* What is made is counted at its starts; what is passed, here. */
 #define MAKE_OR_PASS(ticket, collective_id, decision, made, passed)                                          \
     do {                                                                                                     \
-        if (hp_job.passes_at_once[collective_id] || hp_ranks_take_turns) {                                   \
-            hp_stats_count(collective_id, HP_STATS_BIN_UNKNOWN,                                              \
-                           hp_ranks_take_turns ? HP_OUTCOME_INACTIVE : HP_OUTCOME_ONE_NODE);                 \
+        if (hp_flight_passes(collective_id))                                                                 \
             return (passed);                                                                                 \
-        }                                                                                                    \
         if ((decision) == HP_OUTCOME_TAKEN)                                                                  \
             (ticket).error = (made);                                                                         \
         if ((ticket).outcome == HP_OUTCOME_TAKEN)                                                            \

@@ -5,6 +5,7 @@
 #include <unistd.h>
 #include "base/log.h"
 #include "event_engine/wait.h"
+#include "pmpi_wrappers/backend/comm_state.h"
 #include "pmpi_wrappers/backend/job.h"
 
 enum { QUESTION_TAG = 1, ANSWER_TAG = 2 };
@@ -45,22 +46,6 @@ static void introduce(member_t *mine, bool answers)
     mine->answers = answers;
 }
 
-/* Without attributes, as comm_state.c does it. All ranks come to the same result, or the MPI itself fails. */
-static bool make_comm(void)
-{
-    MPI_Group world;
-
-    if (P(Comm_group)(MPI_COMM_WORLD, &world) != MPI_SUCCESS)
-        return false;
-    const bool made = P(Comm_create)(MPI_COMM_WORLD, world, &talk) == MPI_SUCCESS;
-    P(Group_free)(&world);
-    if (!made)
-        talk = MPI_COMM_NULL;
-    else
-        P(Comm_set_errhandler)(talk, MPI_ERRORS_RETURN);
-    return made;
-}
-
 void hp_talk_open(bool answers)
 {
     const size_t size = (size_t)hp_job.size;
@@ -77,7 +62,7 @@ void hp_talk_open(bool answers)
     introduce(&mine, answers);
     if (P(Allgather)(&mine, sizeof mine, MPI_BYTE, members, sizeof mine, MPI_BYTE, MPI_COMM_WORLD) !=
             MPI_SUCCESS ||
-        !make_comm()) {
+        !hp_comm_state_twin(MPI_COMM_WORLD, &talk)) {
         free(members);
         members = NULL;
         return;

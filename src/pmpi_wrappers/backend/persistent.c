@@ -15,9 +15,9 @@ static const uint64_t ready_bit = 1ull << CHANNELS_MAX;
 typedef struct hp_channel {
     MPI_Comm comm;
     hp_comm_state_t *state;
-    bool is_used;                  /* by this rank */
-    struct hp_channel *next;       /* of the same communicator, oldest first: the same on all ranks */
-    struct hp_channel *next_older; /* of all */
+    bool is_used;                   /* by this rank */
+    struct hp_channel *next;        /* of the same communicator, oldest first: the same on all ranks */
+    struct hp_channel *next_of_all; /* newest first */
 } channel_t;
 
 /* What stands behind a request. */
@@ -187,7 +187,7 @@ static bool open_channel(channel_t *channel, hp_comm_state_t *state)
         end = &(*end)->next;
     *end = channel;
     pthread_mutex_lock(&lock);
-    channel->next_older = channels;
+    channel->next_of_all = channels;
     channels = channel;
     pthread_mutex_unlock(&lock);
     return true;
@@ -199,8 +199,8 @@ static void free_channel(channel_t *channel)
     pthread_mutex_lock(&lock);
     channel_t **place = &channels;
     while (*place != channel)
-        place = &(*place)->next_older;
-    *place = channel->next_older;
+        place = &(*place)->next_of_all;
+    *place = channel->next_of_all;
     pthread_mutex_unlock(&lock);
     hp_comm_state_free(&channel->comm, P(Comm_free));
     free(channel);
@@ -315,13 +315,17 @@ void hp_persistent_leave(MPI_Comm comm)
 
 void hp_persistent_fini(void)
 {
-    /* Oldest first, as hp_comm_state_fini. */
+    channel_t *oldest = NULL; /* first, as in hp_comm_state_fini */
+
     while (channels) {
-        channel_t *oldest = channels;
-        while (oldest->next_older)
-            oldest = oldest->next_older;
-        free_channel(oldest);
+        channel_t *next = channels->next_of_all;
+        channels->next_of_all = oldest;
+        oldest = channels;
+        channels = next;
     }
+    channels = oldest;
+    while (channels)
+        free_channel(channels);
     if (self != MPI_COMM_NULL)
         P(Comm_free)(&self);
 }

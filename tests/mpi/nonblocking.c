@@ -485,6 +485,38 @@ static void group_persistent_freed(void)
 #endif
 }
 
+/* Where non-blocking ones pass, so do persistent ones, and nothing is set up for them. */
+static void group_persistent_passed(void)
+{
+#if HP_HAS_PERSISTENT
+    MPI_Comm comm;
+    const uint64_t before = hp_lib_resources().duplicates;
+    const char *setting = getenv("HANPMPI_NONBLOCKING");
+    MPI_Request requests[COLLECTIVES];
+    hanpmpi_collective_stats_t stats[COLLECTIVES];
+    small_t small[COLLECTIVES];
+
+    if (!setting || strcmp(setting, "off") != 0) {
+        hp_group_skip("HANPMPI_NONBLOCKING is not off");
+        return;
+    }
+    CHECK_MPI(MPI_Comm_dup(MPI_COMM_WORLD, &comm)); /* without a blocking collective */
+    for (collective_t collective = BCAST; collective < COLLECTIVES; collective++) {
+        stats[collective] = hp_lib_stats(stats_names[collective]);
+        make(&small[collective], collective, 0, comm, &requests[collective]);
+    }
+    rounds_of_persistent(small, requests, COLLECTIVES, 3);
+    CHECK_EQUAL(hp_lib_resources().duplicates, before, "private duplicates");
+    for (collective_t collective = BCAST; collective < COLLECTIVES; collective++) {
+        CHECK_MPI(MPI_Request_free(&requests[collective]));
+        CHECK_EQUAL(hp_lib_stats(stats_names[collective]).taken, stats[collective].taken, names[collective]);
+    }
+    CHECK_MPI(MPI_Comm_free(&comm));
+#else
+    hp_group_skip("this mpi.h has no persistent collectives");
+#endif
+}
+
 /* Collective file access, which calls collectives inside the MPI, while others are in flight. */
 static void group_file(void)
 {
@@ -565,6 +597,7 @@ static const hp_group_t groups[] = {
     {"taken", group_taken},
     {"persistent", group_persistent},
     {"persistent_freed", group_persistent_freed},
+    {"persistent_passed", group_persistent_passed},
 };
 
 int main(int argc, char **argv)

@@ -60,6 +60,8 @@ static hp_outcome_t decide_size(hp_ticket_t *ticket, MPI_Comm comm)
                          ticket->bytes >= (uint64_t)knobs->setup_bytes || knobs->reproducible;
     if (ticket->nonblocking)
         hp_nonblocking_want();
+    if (ticket->persistent && !hp_nonblocking_may(state))
+        return hp_nonblocking_want();
     if (ticket->persistent) {
         outcome = set_up(ticket, comm);
         return outcome == HP_OUTCOME_TAKEN ? agree(ticket, comm) : outcome;

@@ -65,6 +65,11 @@ int hp_host_barrier(MPI_Comm comm)
     return code == MPI_SUCCESS && !entered ? P(Barrier)(comm) : code;
 }
 
+bool hp_nonblocking_may(const hp_comm_state_t *state)
+{
+    return state->takes_nonblocking || may_ask;
+}
+
 hp_outcome_t hp_nonblocking_want(void)
 {
     if (!atomic_load_explicit(&wanted, memory_order_relaxed))

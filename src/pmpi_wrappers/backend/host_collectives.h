@@ -50,6 +50,8 @@ int hp_host_collective_enter(MPI_Comm comm, bool *entered);
     })
 int hp_host_barrier(MPI_Comm comm);
 
+/* May the communicator come to take non-blocking ones, or does it already? The same on all ranks. */
+bool hp_nonblocking_may(const hp_comm_state_t *state);
 /* A non-blocking collective could be taken. Returns why it is not. */
 hp_outcome_t hp_nonblocking_want(void);
 /* Inside a blocking collective that all ranks of a communicator take: may non-blocking ones be taken from now

@@ -204,7 +204,7 @@ def types(bench):
 def bad_options(bench):
     cases = [(2, ["--root", "2"], "0 to 1"), (0, ["--bytes", "9"], "multiples of the 8 bytes"),
              (0, ["--bytes", "8", "--buffers", "cold", "--cold-bytes", "900000G"], "take smaller sizes"),
-             (0, ["--tests", "0,5"], "give --overlap too"), (0, ["--overlap", "--tests", "0,-1"], "--tests -1: accepted is a list of at most 8"),
+             (0, ["--tests", "0,5"], "give --overlap too"), (0, ["--persistent"], "--persistent: "), (0, ["--overlap", "--tests", "0,-1"], "--tests -1: accepted is a list of at most 8"),
              (0, ["--overlap", "--arrival", "none,late"], "--arrival none only")]
     if bench.args.all_bad_options:
         cases += [(0, words, said) for words, said in (
@@ -259,6 +259,25 @@ def nonblocking(bench):
             check(None not in row and None not in row.values(), "fields and head differ", row)
             check(("both_ratio" in row) == library and float(row["host_t_both_us"]) > 0, row)
             check(0 <= float(row["host_overlap_imb"]) <= 100 and 0 <= float(row["host_overlap_osu"]) <= 100, row)
+
+
+def persistent(bench):
+    """--persistent: requests that are made once and started by every repetition; where the MPI has none, the option says so."""
+    options = ["--overlap", "--persistent", "--tests", "0,5"]
+    done = bench.start(0, options + ["--bytes", "8"] + QUICK)
+    if done.returncode:
+        check(done.returncode == 2 and "needs MPI 4; this is 3" in done.stderr, done.returncode, done.stderr)
+        return
+    for settings, passed in (({"HANPMPI_NONBLOCKING": "on"}, None), ({"HANPMPI_NONBLOCKING": "off"}, "hint")):
+        rows = bench.document(3, options + ["--bytes", "8,20000", "--force"] + QUICK, True, settings)["rows"]
+        check([row["collective"] for row in rows] == ["bcast"] * 2 + ["reduce"] * 2 + ["allreduce"] * 2 + ["barrier"], "rows")
+        for row in rows:
+            overlap = row["overlap"]
+            check(overlap["persistent"] and (overlap["taken"], overlap["passed_because"]) == (0 if passed else 1, passed), row["collective"], overlap)
+        check("persistent, overlap with" in bench.table, bench.table)
+    for more in (["--root", "rotate"], ["--buffers", "cold"]):
+        done = bench.start(0, options + more)
+        check(done.returncode == 2 and "--persistent: accepted with it are" in done.stderr, done.returncode, done.stderr)
 
 
 def known_overlap(bench):
@@ -321,7 +340,7 @@ def man_page(bench):
 
 
 CASES = {"host_only": host_only, "taken": taken, "passed": passed, "arrival": arrival, "csv": csv_rows, "buffers": buffers,
-         "types": types, "bad_options": bad_options, "wrong_result": wrong_result, "nonblocking": nonblocking, "known_overlap": known_overlap, "install": install, "man_page": man_page}
+         "types": types, "bad_options": bad_options, "wrong_result": wrong_result, "nonblocking": nonblocking, "persistent": persistent, "known_overlap": known_overlap, "install": install, "man_page": man_page}
 
 
 def main():

@@ -127,6 +127,19 @@ int bench_run_blocking(void *context, const bench_call_t *call)
     return runner->what->collective->run(call);
 }
 
+void bench_runner_make(const bench_runner_t *runner, bench_side_t side, bench_tally_t *tally,
+                       MPI_Request *request)
+{
+    const bench_collective_t *collective = runner->what->collective;
+    bench_call_t call = call_of(runner, runner->calls);
+    bench_outcomes_t before;
+
+    call.comm = runner->job->side[side];
+    bench_outcomes_get(collective->name, &before);
+    BENCH_MPI(collective->make(&call, request));
+    count_outcomes(runner, side, &before, tally);
+}
+
 void bench_runner_call(bench_runner_t *runner, bench_side_t side, double delay, bench_timed_fn_t timed,
                        void *context, bench_tally_t *tally, double *arrived, double *done)
 {

@@ -59,6 +59,11 @@ void bench_runner_init(bench_runner_t *runner, const bench_job_t *job, const ben
                        int calls_of_repetition);
 void bench_runner_fini(bench_runner_t *runner);
 
+/* A persistent request for the calls of a side: warm ones, with a root that stays. tally: of the library's side, where
+ * one that passes is counted here. */
+void bench_runner_make(const bench_runner_t *runner, bench_side_t side, bench_tally_t *tally,
+                       MPI_Request *request);
+
 /* Seconds after the barrier: when this rank arrived, `delay` after it, and when it was done. tally: of the
  * library's side. */
 void bench_runner_call(bench_runner_t *runner, bench_side_t side, double delay, bench_timed_fn_t timed,

@@ -17,6 +17,17 @@ size_t bench_count_max(void)
 #endif
 }
 
+bool bench_has_persistent(void)
+{
+    return MPI_VERSION >= 4;
+}
+
+#if MPI_VERSION >= 4
+#define MAKE(name) make_##name
+#else
+#define MAKE(name) NULL
+#endif
+
 /* ---- bcast ---- */
 
 static int run_bcast(const bench_call_t *c)
@@ -36,6 +47,14 @@ static int start_bcast(const bench_call_t *c, MPI_Request *request)
 #endif
     return MPI_Ibcast(c->recv, (int)c->count, c->values->type->type, c->root, c->comm, request);
 }
+
+#if MPI_VERSION >= 4
+static int make_bcast(const bench_call_t *c, MPI_Request *request)
+{
+    return MPI_Bcast_init_c(c->recv, (MPI_Count)c->count, c->values->type->type, c->root, c->comm,
+                            MPI_INFO_NULL, request);
+}
+#endif
 
 static void poison(const bench_call_t *c)
 {
@@ -112,6 +131,14 @@ static int start_reduce(const bench_call_t *c, MPI_Request *request)
                        request);
 }
 
+#if MPI_VERSION >= 4
+static int make_reduce(const bench_call_t *c, MPI_Request *request)
+{
+    return MPI_Reduce_init_c(c->send, c->recv, (MPI_Count)c->count, c->values->type->type, c->op->op, c->root,
+                             c->comm, MPI_INFO_NULL, request);
+}
+#endif
+
 static const char *validate_reduce(const bench_call_t *c, size_t *element)
 {
     if (c->rank == c->root) {
@@ -150,6 +177,14 @@ static int start_allreduce(const bench_call_t *c, MPI_Request *request)
                           request);
 }
 
+#if MPI_VERSION >= 4
+static int make_allreduce(const bench_call_t *c, MPI_Request *request)
+{
+    return MPI_Allreduce_init_c(c->send, c->recv, (MPI_Count)c->count, c->values->type->type, c->op->op,
+                                c->comm, MPI_INFO_NULL, request);
+}
+#endif
+
 static const char *validate_allreduce(const bench_call_t *c, size_t *element)
 {
     const char *wrong = differs(c, c->values->expected, element);
@@ -184,6 +219,13 @@ static int start_barrier(const bench_call_t *c, MPI_Request *request)
     return MPI_Ibarrier(c->comm, request);
 }
 
+#if MPI_VERSION >= 4
+static int make_barrier(const bench_call_t *c, MPI_Request *request)
+{
+    return MPI_Barrier_init(c->comm, MPI_INFO_NULL, request);
+}
+#endif
+
 static void fill_nothing(const bench_call_t *c)
 {
     (void)c;
@@ -204,14 +246,15 @@ static double no_bytes(double bytes, int count)
 }
 
 static const bench_collective_t collectives[] = {
-    {"bcast", HANPMPI_HINT_BCAST, "tree", true, false, false, run_bcast, start_bcast, fill_bcast,
+    {"bcast", HANPMPI_HINT_BCAST, "tree", true, false, false, run_bcast, start_bcast, MAKE(bcast), fill_bcast,
      validate_bcast, message, copies_to_the_others, one},
-    {"reduce", HANPMPI_HINT_REDUCE, "tree", true, true, false, run_reduce, start_reduce, fill_reduction,
-     validate_reduce, message, contributions_and_result, one},
+    {"reduce", HANPMPI_HINT_REDUCE, "tree", true, true, false, run_reduce, start_reduce, MAKE(reduce),
+     fill_reduction, validate_reduce, message, contributions_and_result, one},
     {"allreduce", HANPMPI_HINT_ALLREDUCE, "tree", false, true, false, run_allreduce, start_allreduce,
-     fill_reduction, validate_allreduce, shares_twice, contributions_and_results, ring_twice},
-    {"barrier", HANPMPI_HINT_BARRIER, "han", false, false, true, run_barrier, start_barrier, fill_nothing,
-     validate_nothing, no_bytes, no_bytes, one},
+     MAKE(allreduce), fill_reduction, validate_allreduce, shares_twice, contributions_and_results,
+     ring_twice},
+    {"barrier", HANPMPI_HINT_BARRIER, "han", false, false, true, run_barrier, start_barrier, MAKE(barrier),
+     fill_nothing, validate_nothing, no_bytes, no_bytes, one},
 };
 
 enum { COLLECTIVE_COUNT = sizeof collectives / sizeof *collectives };

@@ -26,6 +26,8 @@ typedef struct {
     bool no_data; /* one row, of 0 bytes */
     int (*run)(const bench_call_t *call);
     int (*start)(const bench_call_t *call, MPI_Request *request); /* the non-blocking one */
+    int (*make)(const bench_call_t *call,
+                MPI_Request *request); /* the persistent one; NULL: bench_has_persistent */
     void (*fill)(const bench_call_t *call);
     /* NULL, or what is wrong; *element: where. */
     const char *(*validate)(const bench_call_t *call, size_t *element);
@@ -40,6 +42,8 @@ const bench_collective_t *bench_collective_find(const char *name);
 /* "bcast, reduce, ...". Static text. */
 const char *bench_collective_names(void);
 
+/* Has the MPI of this binary persistent collectives? They came with MPI 4. */
+bool bench_has_persistent(void);
 /* The largest count that the MPI of this binary takes. */
 size_t bench_count_max(void);
 

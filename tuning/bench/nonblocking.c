@@ -15,13 +15,15 @@ typedef struct {
     bench_compute_t *compute;
     uint64_t products[BENCH_SIDES]; /* of a computation */
     int repetitions;
+    MPI_Request persistent[BENCH_SIDES]; /* MPI_REQUEST_NULL: each call makes its own request */
     bench_times_t times[BENCH_SIDES][KINDS_MAX];
-    bench_tally_t blocking, nonblocking;
+    bench_tally_t blocking, nonblocking, made; /* made: persistent requests */
 } batch_t;
 
 /* For bench_runner_call. */
 typedef struct {
     batch_t *batch;
+    bench_side_t side;
     uint64_t products; /* 0: no computation */
     int tests;
 } start_t;
@@ -31,9 +33,9 @@ static int start_compute_wait(void *context, const bench_call_t *call)
     const start_t *start = context;
     const bench_collective_t *collective = start->batch->runner.what->collective;
     const uint64_t slices = (uint64_t)start->tests + 1;
-    MPI_Request request;
+    MPI_Request request = start->batch->persistent[start->side];
     int done = 0;
-    int code = collective->start(call, &request);
+    int code = request == MPI_REQUEST_NULL ? collective->start(call, &request) : MPI_Start(&request);
 
     /* Slices differ by one product at most, and add up to all of them. */
     for (uint64_t slice = 0; slice < slices && code == MPI_SUCCESS && start->products > 0; slice++) {
@@ -58,7 +60,7 @@ static void one_call(batch_t *batch, int kind, int side, int repetition)
 {
     double *arrived = &batch->times[side][kind].arrived[repetition];
     double *done = &batch->times[side][kind].done[repetition];
-    start_t start = {.batch = batch};
+    start_t start = {.batch = batch, .side = (bench_side_t)side};
 
     if (kind == COMPUTE) {
         compute_alone(batch, batch->products[side], arrived, done);
@@ -74,6 +76,23 @@ static void one_call(batch_t *batch, int kind, int side, int repetition)
     else
         bench_runner_call(&batch->runner, (bench_side_t)side, 0, start_compute_wait, &start,
                           &batch->nonblocking, arrived, done);
+}
+
+/* Collective, like making them. */
+static void free_persistent(batch_t *batch)
+{
+    for (int side = 0; side < batch->runner.job->side_count; side++)
+        if (batch->persistent[side] != MPI_REQUEST_NULL)
+            BENCH_MPI(MPI_Request_free(&batch->persistent[side]));
+}
+
+/* Anew: whether one is taken is decided when it is made, by what is known of blocking calls by then. */
+static void make_persistent(batch_t *batch)
+{
+    free_persistent(batch);
+    batch->made = (bench_tally_t){0};
+    for (int side = 0; side < batch->runner.job->side_count && batch->plan->persistent; side++)
+        bench_runner_make(&batch->runner, (bench_side_t)side, &batch->made, &batch->persistent[side]);
 }
 
 /* So many repetitions more, of the first `kinds` kinds. */
@@ -191,12 +210,14 @@ void bench_nonblocking_measure(const bench_job_t *job, const bench_case_t *what,
                                const bench_nonblocking_plan_t *plan, bench_compute_t *compute,
                                bench_nonblocking_result_t *result)
 {
-    batch_t batch = {.plan = plan, .compute = compute};
+    batch_t batch = {.plan = plan, .compute = compute, .persistent = {MPI_REQUEST_NULL, MPI_REQUEST_NULL}};
     const int sides = job->side_count, calls = sides * (BOTH - 1 + plan->test_count);
     bench_warm_t warm;
 
     bench_runner_init(&batch.runner, job, what, calls);
+    make_persistent(&batch);
     bench_warm_up(job, what, sides * COMPUTE, warm_up_round, &batch, &warm);
+    make_persistent(&batch);
     choose_products(&batch, warm.medians_us);
     batch.blocking = batch.nonblocking = (bench_tally_t){0};
     batch.repetitions = 0;
@@ -212,8 +233,14 @@ void bench_nonblocking_measure(const bench_job_t *job, const bench_case_t *what,
             bench_times_fini(&batch.times[side][kind]);
     }
     bench_result_compare(job, &batch.blocking, &result->blocking);
-    if (sides == BENCH_SIDES)
+    if (sides == BENCH_SIDES) {
+        const char *why;
         result->taken = bench_tally_taken(job, &batch.nonblocking, &result->reason);
+        bench_tally_taken(job, &batch.made, &why);
+        if (plan->persistent && result->reason) /* decided once */
+            result->reason = why;
+    }
+    free_persistent(&batch);
     bench_runner_fini(&batch.runner);
 }
 

@@ -2,7 +2,7 @@
  *
  * A repetition is these calls, each on the host's side and on the library's in turns, all with the same root:
  *   blocking     MPI_Bcast
- *   pure         MPI_Ibcast, MPI_Wait
+ *   pure         MPI_Ibcast, MPI_Wait; or MPI_Start, MPI_Wait, of one that MPI_Bcast_init has made for all repetitions
  *   compute      the computation alone, after the same barrier
  *   both, N      MPI_Ibcast; the computation in N + 1 slices with an MPI_Test between two of them, until one says that
  *                the collective is complete; MPI_Wait. For each N that is asked for
@@ -24,6 +24,7 @@ enum { BENCH_TESTS_MAX = 8, BENCH_TESTS_MOST = 1000000 };
 typedef struct {
     int tests[BENCH_TESTS_MAX]; /* calls of MPI_Test while computing: each is measured */
     int test_count;
+    bool persistent;       /* needs warm buffers, and a root that stays */
     double compute_factor; /* length of the computation as a multiple of the pure time */
 } bench_nonblocking_plan_t;
 

@@ -201,6 +201,8 @@ static error_t finish(reader_t *reader, struct argp_state *state)
         return BAD(state, "%s: is for non-blocking collectives: give --overlap too", reader->overlap_only);
     if (options->overlap && (options->arrival_count > 1 || options->arrivals[0] != BENCH_ARRIVAL_NONE))
         return BAD(state, "--overlap: accepted with it is --arrival none only");
+    if (options->plan.persistent && (options->cold || options->root == BENCH_ROTATE))
+        return BAD(state, "--persistent: accepted with it are --buffers warm and a --root that stays");
     if (options->raw && !options->json)
         return BAD(state, "--raw: is for the JSON file: give --json FILE too");
     /* Behind --force, a hint that was given wins: an info object keeps the last value. */
@@ -303,6 +305,12 @@ static error_t read_option(int key, char *argument, struct argp_state *state)
     case KEY_OVERLAP:
         options->overlap = true;
         return 0;
+    case KEY_PERSISTENT:
+        reader->overlap_only = "--persistent";
+        options->plan.persistent = true;
+        return bench_has_persistent()
+                   ? 0
+                   : BAD(state, "--persistent: needs MPI 4; this is %d.%d", MPI_VERSION, MPI_SUBVERSION);
     case KEY_TESTS:
         return read_tests(reader, argument, state);
     case KEY_COMPUTE:

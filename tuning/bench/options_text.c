@@ -40,6 +40,11 @@ const struct argp_option bench_option_descriptions[] = {
      "they are "
      "under way; how much of their time it hides",
      2},
+    {"persistent", KEY_PERSISTENT, 0, 0,
+     "with --overlap: MPI_Start of persistent ones instead, made once for all repetitions (MPI_Bcast_init "
+     "and its siblings, "
+     "of MPI 4)",
+     2},
     {"tests", KEY_TESTS, "LIST", 0,
      "calls of MPI_Test during the computation, evenly spread; each number is measured (default 0,20)", 2},
     {"compute", KEY_COMPUTE, "F", 0,
@@ -106,7 +111,8 @@ const char bench_options_doc[] =
     "Columns with --overlap. Medians of the slowest rank's times, microseconds.\n"
     "  tests         calls of MPI_Test during the computation\n"
     "  blocking      MPI_Bcast\n"
-    "  pure          MPI_Ibcast, MPI_Wait; p/b: pure by blocking\n"
+    "  pure          MPI_Ibcast, MPI_Wait; p/b: pure by blocking. With --persistent:\n"
+    "                MPI_Start, MPI_Wait\n"
     "  compute       the computation alone: as long as that side's pure, times\n"
     "                --compute\n"
     "  both          MPI_Ibcast, the computation, MPI_Wait\n"

@@ -16,6 +16,7 @@ enum {
     KEY_FORCE,
     KEY_SYNC,
     KEY_OVERLAP,
+    KEY_PERSISTENT,
     KEY_TESTS,
     KEY_COMPUTE,
     KEY_RAW,

@@ -93,7 +93,9 @@ bool bench_table_section(bench_output_t *output, const bench_row_t *row)
                  what->collective->reduces ? what->op->name : "", root, what->cold ? "cold" : "warm");
     if (row->nonblocking)
         snprintf(section + length, sizeof section - (size_t)length,
-                 "overlap with a computation of %g times its time", output->options->plan.compute_factor);
+                 "%soverlap with a computation of %g times its time",
+                 output->options->plan.persistent ? "persistent, " : "",
+                 output->options->plan.compute_factor);
     else
         snprintf(section + length, sizeof section - (size_t)length, "arrival %s%s",
                  bench_arrival_name(what->arrival), skew);

@@ -68,7 +68,7 @@ void bench_overlap_csv_head(const bench_output_t *output)
     FILE *csv = output->csv;
 
     bench_csv_case_head(csv);
-    fprintf(csv, ",compute_factor,tests");
+    fprintf(csv, ",persistent,compute_factor,tests");
     for (int s = output->job->side_count - 1; s >= 0; s--) {
         const bench_side_t side = (bench_side_t)s;
         const char *name = bench_side_name(side);
@@ -91,7 +91,7 @@ static void csv_line(const bench_output_t *output, const bench_row_t *row, int t
     FILE *csv = output->csv;
 
     bench_csv_case(csv, row);
-    fprintf(csv, ",%g,%d", plan->compute_factor, plan->tests[t]);
+    fprintf(csv, ",%d,%g,%d", plan->persistent, plan->compute_factor, plan->tests[t]);
     for (int s = output->job->side_count - 1; s >= 0; s--) {
         const bench_nonblocking_side_t *side = &result->side[s];
         bench_csv_quantiles(csv, &row->result->side[s].max);
@@ -150,8 +150,9 @@ static json_t *side_object(const bench_output_t *output, const bench_row_t *row,
 void bench_overlap_json(const bench_output_t *output, const bench_row_t *row, json_t *object)
 {
     const bench_nonblocking_result_t *result = row->nonblocking;
-    json_t *overlap = json_pack("{s:f, s:o}", "compute_factor", output->options->plan.compute_factor, "host",
-                                side_object(output, row, BENCH_HOST));
+    const bench_nonblocking_plan_t *plan = &output->options->plan;
+    json_t *overlap = json_pack("{s:b, s:f, s:o}", "persistent", plan->persistent, "compute_factor",
+                                plan->compute_factor, "host", side_object(output, row, BENCH_HOST));
 
     if (both_sides(output)) {
         const bench_nonblocking_side_t *host = &result->side[BENCH_HOST],

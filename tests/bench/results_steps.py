@@ -140,7 +140,7 @@ def forced(run):
 
 
 # Before a program, where there are as many cores as ranks: a core each.
-PINNED = ["sh", "-c", 'exec taskset -c "$OMPI_COMM_WORLD_RANK" "$0" "$@"']
+PINNED = ["sh", "-c", 'exec taskset -c "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" "$0" "$@"']
 # Who makes the messages go on while the ranks compute: the MPI calls they make, or a thread of the library's.
 OVERLAP_PROGRESS = {"calls": {}, "thread": {"HANPMPI_PROGRESS": "thread"}}
 
@@ -156,6 +156,16 @@ def overlap(run):
             run.on_cluster("openmpi", [*program, "--json", run.json(f"nonblocking_{hosts}_hosts_{progress}")], hosts, "1", environment=environment)
         if run.full: # nothing of the library in the process, which might help the MPI's own calls
             run.on_cluster("openmpi", [*program, "--json", run.json(f"nonblocking_{hosts}_hosts_alone")], hosts, "1", library=False)
+
+
+@step
+def persistent(run):
+    """Persistent collectives, one rank a host: an MPI that has them."""
+    options = ["--overlap", "--persistent", "--collective", "bcast,allreduce", "--bytes", "16K,128K,1M,4M", "--tests", "20", "--warmup", "3",
+               "--repeat", "30" if run.full else "15"]
+    for hosts in ("2", "4"):
+        program = [*(PINNED if int(hosts) <= os.cpu_count() else []), run.bench("mpich"), *options]
+        run.on_cluster("mpich", [*program, "--json", run.json(f"persistent_{hosts}_hosts")], hosts, "1")
 
 
 @step

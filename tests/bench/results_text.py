@@ -145,7 +145,10 @@ def section_forced(directory):
 
 
 def overlap_lines(document):
-    """A line for each collective, size and number of tests."""
+    """The head of the table, and a line for each collective, size and number of tests."""
+    yield ("| collective | size | tests | library: blocking | pure (by blocking) | computation | both | overlap: IMB (quartiles), OSU "
+           "| MPI's own: blocking | pure (by blocking) | computation | both | overlap | ratio of both | taken |")
+    yield "|---|---|---|" + "---|" * 12
     for collective, rows in columns(document["rows"]):
         for row in rows:
             names = [name for name in ("library", "host") if name in row["overlap"]]
@@ -164,7 +167,8 @@ def overlap_lines(document):
                     ratio = f"{with_tests['t_both_us']['median'] / ours['t_both_us']['median']:.2f}"
                     share = row["overlap"]["taken"]
                     taken = "yes" if share == 1 else f"{100 * share:.0f}%" if share else f"no: {row['overlap']['passed_because']}"
-                yield (f"| I{TITLES[collective].lower()} | {bytes_text(row['bytes'])} | {with_tests['tests']} | {cells['library']} | {cells['host']} "
+                call = TITLES[collective] + "_init" if row["overlap"].get("persistent") else "I" + TITLES[collective].lower()
+                yield (f"| {call} | {bytes_text(row['bytes'])} | {with_tests['tests']} | {cells['library']} | {cells['host']} "
                        f"| {ratio} | {taken} |")
 
 
@@ -179,10 +183,7 @@ def section_overlap(directory):
             continue
         title = f"{len(document['nodes'])} hosts, {OVERLAP_TITLES[name[:-5].rsplit('_', 1)[1]]}"
         shown[title] = document
-        lines += [f"### {title[0].upper() + title[1:]}", "", setup_of(document), "", command_of(document), "",
-                  "| collective | size | tests | library: blocking | pure (by blocking) | computation | both | overlap: IMB (quartiles), OSU "
-                  "| MPI's own: blocking | pure (by blocking) | computation | both | overlap | ratio of both | taken |", "|---|---|---|" + "---|" * 12,
-                  *overlap_lines(document), ""]
+        lines += [f"### {title[0].upper() + title[1:]}", "", setup_of(document), "", command_of(document), "", *overlap_lines(document), ""]
     if not lines:
         return []
     document = next(iter(shown.values()))
@@ -195,6 +196,18 @@ def section_overlap(directory):
             "On 2 hosts each rank has a core of its own, and TCP's work is done on that core too. Nothing hides it: with progress in MPI calls it is what "
             "**both** has above **computation**, and the less time a collective takes, the larger a share of it that is.", "",
             *picture(path, "overlap of non-blocking collectives"), *lines]
+
+
+def section_persistent(directory):
+    lines = []
+    for hosts in (2, 4):
+        document = load(directory, f"persistent_{hosts}_hosts")
+        if document:
+            lines += [f"### {hosts} hosts, started again", "", setup_of(document), "", command_of(document), "", *overlap_lines(document), ""]
+    if not lines:
+        return []
+    return ["## Persistent collectives", "", "As above; pure: MPI_Start, MPI_Wait of a request that MPI_Bcast_init or MPI_Allreduce_init has made once for all "
+            "repetitions. Step persistent of tests/bench/reproduce.", "", *lines]
 
 
 def section_node(directory):
@@ -373,7 +386,7 @@ def section_examples(directory):
     return results_examples.section(directory, machine_of)
 
 
-SECTIONS = [section_cluster, section_never_slower, section_overlap, section_examples, section_tuning, section_layouts, section_arrival, section_forced, section_node, section_simulated, section_noise]
+SECTIONS = [section_cluster, section_never_slower, section_overlap, section_persistent, section_examples, section_tuning, section_layouts, section_arrival, section_forced, section_node, section_simulated, section_noise]
 
 
 def write(directory, text):

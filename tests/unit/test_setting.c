@@ -60,12 +60,34 @@ static void limits_of_lanes(void **state)
     assert_int_equal(hp_setting_lane_limit(&setting, HP_LANE_RECV), 5);
 }
 
+/* Between two nodes a call that is looked at rarely has more in flight; a knob holds, and elsewhere nothing changes. */
+static void more_in_flight_between_two_nodes(void **state)
+{
+    hp_setting_t usual = {.segment_bytes = 7, HP_SETTING_USUAL_PIPELINE}, setting = usual;
+    hp_knobs_t knobs;
+
+    (void)state;
+    hp_setting_no_knobs(&knobs);
+    hp_setting_deepen(&setting, 3, &knobs);
+    assert_true(hp_setting_same(&setting, &usual));
+    hp_setting_deepen(&setting, 2, &knobs);
+    assert_true(setting.sends_per_child > usual.sends_per_child);
+    assert_true(setting.recvs_per_parent > setting.sends_per_child);
+    assert_int_equal(setting.window_segments, usual.window_segments);
+    assert_int_equal(setting.segment_bytes, 7);
+    knobs.sends_per_child = knobs.recvs_per_parent = 5;
+    setting = usual;
+    hp_setting_deepen(&setting, 2, &knobs);
+    assert_true(hp_setting_same(&setting, &usual));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(knobs_that_are_not_set_change_nothing),
         cmocka_unit_test(knobs_are_applied),
         cmocka_unit_test(limits_of_lanes),
+        cmocka_unit_test(more_in_flight_between_two_nodes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -35,9 +35,10 @@ hp_knob_id_t hp_setting_knob(unsigned i);
 
 /* Those knobs over *setting; the ones that follow the rules (0, empty, auto) change nothing. */
 void hp_setting_apply(hp_setting_t *setting, const hp_knobs_t *knobs);
-/* For a call that nobody waits for, and that is looked at rarely: so much in flight that the links stay busy between
- * two looks. What a knob says holds. */
-void hp_setting_deepen(hp_setting_t *setting, const hp_knobs_t *knobs);
+/* For a call that nobody waits for, and that is looked at rarely, among ranks on so many nodes: so much in flight that the
+ * link stays busy between two looks. Among more than two nothing changes: what arrives is sent on, and where an MPI lets
+ * the messages of a link share it, what is in flight arrives together, at each hop again. What a knob says holds. */
+void hp_setting_deepen(hp_setting_t *setting, uint32_t nodes, const hp_knobs_t *knobs);
 /* The other way round: of all knobs these alone, such that applied to *usual they give *setting; where the
  * two agree they follow the rules. */
 void hp_setting_knobs(const hp_setting_t *setting, const hp_setting_t *usual, hp_knobs_t *knobs);

@@ -41,7 +41,7 @@ int hp_flight_start(hp_flight_t *flight, const hp_algorithm_t *algorithm, const 
     hp_comm_state_t *state = flight->state;
     hp_setting_t deepened = *setting;
 
-    hp_setting_deepen(&deepened, hp_comm_state_knobs(state));
+    hp_setting_deepen(&deepened, hp_comm_layout(state->comm).nodes, hp_comm_state_knobs(state));
     hp_comm_state_lock(state);
     hp_execution_t *execution = hp_execution_get(state->comm);
     hp_comm_state_unlock(state);

@@ -165,7 +165,7 @@ def persistent(run):
                "--repeat", "30" if run.full else "15"]
     for hosts in ("2", "4"):
         program = [*(PINNED if int(hosts) <= os.cpu_count() else []), run.bench("mpich"), *options]
-        run.on_cluster("mpich", [*program, "--json", run.json(f"persistent_{hosts}_hosts")], hosts, "1")
+        run.on_cluster("mpich5", [*program, "--json", run.json(f"persistent_{hosts}_hosts")], hosts, "1")
 
 
 @step

@@ -55,8 +55,8 @@ void hp_setting_deepen(hp_setting_t *setting, uint32_t nodes, const hp_knobs_t *
 {
     /* 2 MiB in segments of 32 KiB are 17 ms at 1 Gbit/s. Measured there on 2 hosts with Open MPI, 4 MiB: without a call of
      * MPI_Test in 35 ms of computation an Ibcast overlapped by 58 to 86% with these, by 13 to 16% with 16 and 24, an
-     * Iallreduce by 42 and 12%. With MPICH 5 on 4 hosts an Iallreduce that is waited for took 65 ms with 4 and 6, 76 with
-     * 16 and 24, 119 with these; an Ibcast 40, 45, 84. */
+     * Iallreduce by 42 and 12%. With MPICH 4.0 over UCX on 4 hosts an Iallreduce that is waited for took 65 ms with 4
+     * and 6, 76 with 16 and 24, 119 with these; an Ibcast 40, 45, 84. */
     const uint32_t sends = 64, recvs = 96;
 
     if (nodes > 2)

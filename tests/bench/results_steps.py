@@ -164,7 +164,7 @@ def persistent(run):
     options = ["--overlap", "--persistent", "--collective", "bcast,allreduce", "--bytes", "16K,128K,1M,4M", "--tests", "20", "--warmup", "3",
                "--repeat", "30" if run.full else "15"]
     for hosts in ("2", "4"):
-        program = [*(PINNED if int(hosts) <= os.cpu_count() else []), run.bench("mpich"), *options]
+        program = [*(PINNED if int(hosts) <= os.cpu_count() else []), run.bench("mpiabi"), *options]
         run.on_cluster("mpich5", [*program, "--json", run.json(f"persistent_{hosts}_hosts")], hosts, "1")
 
 

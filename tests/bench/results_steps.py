@@ -112,7 +112,7 @@ def cluster(run):
     if not run.full:
         return
     run.on_cluster("openmpi", [run.bench("openmpi"), *large, "--buffers", "cold", "--json", run.json("cold_openmpi")])
-    for mpi, bench in (("openmpi5", "openmpi"), ("mpich5", "mpich")):
+    for mpi, bench in (("openmpi5", "openmpi"), ("mpich5", "mpiabi")):
         run.on_cluster(mpi, [run.bench(bench), *large, "--json", run.json(f"cluster_{mpi}")])
     for hosts, ranks in (("8", "2"), ("2", "8"), ("4", "5,3,1,7")):
         run.on_cluster("openmpi", [run.bench("openmpi"), *large, "--json", run.json(f"layout_{hosts}_hosts_{ranks.replace(',', '_')}")],

@@ -139,8 +139,11 @@ def forced(run):
             json.dump({"mpi": document["mpi"], "collective": collective, "algorithms": rows}, file, indent=1)
 
 
-# Before a program, where there are as many cores as ranks: a core each.
-PINNED = ["sh", "-c", 'exec taskset -c "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" "$0" "$@"']
+def pinned(hosts):
+    """Before a program of one rank a host, where there are as many cores: a core each."""
+    return ["sh", "-c", 'exec taskset -c "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" "$0" "$@"'] if int(hosts) <= os.cpu_count() else []
+
+
 # Who makes the messages go on while the ranks compute: the MPI calls they make, or a thread of the library's.
 OVERLAP_PROGRESS = {"calls": {}, "thread": {"HANPMPI_PROGRESS": "thread"}}
 
@@ -151,7 +154,7 @@ def overlap(run):
     options = ["--overlap", "--collective", "bcast,allreduce", "--bytes", "1M,4M", "--tests", "0,20", "--warmup", "3",
                "--repeat", "30" if run.full else "15"]
     for hosts in ("2", "4"):
-        program = [*(PINNED if int(hosts) <= os.cpu_count() else []), run.bench("openmpi"), *options]
+        program = [*pinned(hosts), run.bench("openmpi"), *options]
         for progress, environment in OVERLAP_PROGRESS.items():
             run.on_cluster("openmpi", [*program, "--json", run.json(f"nonblocking_{hosts}_hosts_{progress}")], hosts, "1", environment=environment)
         if run.full: # nothing of the library in the process, which might help the MPI's own calls
@@ -164,7 +167,7 @@ def persistent(run):
     options = ["--overlap", "--persistent", "--collective", "bcast,allreduce", "--bytes", "16K,128K,1M,4M", "--tests", "20", "--warmup", "3",
                "--repeat", "30" if run.full else "15"]
     for hosts in ("2", "4"):
-        program = [*(PINNED if int(hosts) <= os.cpu_count() else []), run.bench("mpiabi"), *options]
+        program = [*pinned(hosts), run.bench("mpiabi"), *options]
         run.on_cluster("mpich5", [*program, "--json", run.json(f"persistent_{hosts}_hosts")], hosts, "1")
 
 

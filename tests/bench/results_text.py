@@ -172,6 +172,10 @@ def overlap_lines(document):
                        f"| {ratio} | {taken} |")
 
 
+def overlap_part(title, document):
+    return [f"### {title}", "", setup_of(document), "", command_of(document), "", *overlap_lines(document), ""]
+
+
 OVERLAP_TITLES = {"calls": "progress in MPI calls", "thread": "HANPMPI_PROGRESS=thread", "alone": "the MPI without the library"}
 
 
@@ -183,7 +187,7 @@ def section_overlap(directory):
             continue
         title = f"{len(document['nodes'])} hosts, {OVERLAP_TITLES[name[:-5].rsplit('_', 1)[1]]}"
         shown[title] = document
-        lines += [f"### {title[0].upper() + title[1:]}", "", setup_of(document), "", command_of(document), "", *overlap_lines(document), ""]
+        lines += overlap_part(title[0].upper() + title[1:], document)
     if not lines:
         return []
     document = next(iter(shown.values()))
@@ -203,7 +207,7 @@ def section_persistent(directory):
     for hosts in (2, 4):
         document = load(directory, f"persistent_{hosts}_hosts")
         if document:
-            lines += [f"### {hosts} hosts, started again", "", setup_of(document), "", command_of(document), "", *overlap_lines(document), ""]
+            lines += overlap_part(f"{hosts} hosts, started again", document)
     if not lines:
         return []
     return ["## Persistent collectives", "", "As above; pure: MPI_Start, MPI_Wait of a request that MPI_Bcast_init or MPI_Allreduce_init has made once for all "

@@ -127,14 +127,21 @@ int bench_run_blocking(void *context, const bench_call_t *call)
     return runner->what->collective->run(call);
 }
 
+/* The next call of a side. */
+static bench_call_t next_call(const bench_runner_t *runner, bench_side_t side)
+{
+    bench_call_t call = call_of(runner, runner->calls);
+    call.comm = runner->job->side[side];
+    return call;
+}
+
 void bench_runner_make(const bench_runner_t *runner, bench_side_t side, bench_tally_t *tally,
                        MPI_Request *request)
 {
     const bench_collective_t *collective = runner->what->collective;
-    bench_call_t call = call_of(runner, runner->calls);
+    const bench_call_t call = next_call(runner, side);
     bench_outcomes_t before;
 
-    call.comm = runner->job->side[side];
     bench_outcomes_get(collective->name, &before);
     BENCH_MPI(collective->make(&call, request));
     count_outcomes(runner, side, &before, tally);
@@ -145,10 +152,9 @@ void bench_runner_call(bench_runner_t *runner, bench_side_t side, double delay, 
 {
     const bench_job_t *job = runner->job;
     const bench_collective_t *collective = runner->what->collective;
-    bench_call_t call = call_of(runner, runner->calls);
+    const bench_call_t call = next_call(runner, side);
     bench_outcomes_t before;
 
-    call.comm = job->side[side];
     /* The first barrier ends the unequal work of filling and validating; the second one starts from there. */
     bench_runner_stop_if_wrong(runner);
     bench_outcomes_get(collective->name, &before);

@@ -17,17 +17,6 @@ size_t bench_count_max(void)
 #endif
 }
 
-bool bench_has_persistent(void)
-{
-    return MPI_VERSION >= 4;
-}
-
-#if MPI_VERSION >= 4
-#define MAKE(name) make_##name
-#else
-#define MAKE(name) NULL
-#endif
-
 /* ---- bcast ---- */
 
 static int run_bcast(const bench_call_t *c)
@@ -47,14 +36,6 @@ static int start_bcast(const bench_call_t *c, MPI_Request *request)
 #endif
     return MPI_Ibcast(c->recv, (int)c->count, c->values->type->type, c->root, c->comm, request);
 }
-
-#if MPI_VERSION >= 4
-static int make_bcast(const bench_call_t *c, MPI_Request *request)
-{
-    return MPI_Bcast_init_c(c->recv, (MPI_Count)c->count, c->values->type->type, c->root, c->comm,
-                            MPI_INFO_NULL, request);
-}
-#endif
 
 static void poison(const bench_call_t *c)
 {
@@ -131,14 +112,6 @@ static int start_reduce(const bench_call_t *c, MPI_Request *request)
                        request);
 }
 
-#if MPI_VERSION >= 4
-static int make_reduce(const bench_call_t *c, MPI_Request *request)
-{
-    return MPI_Reduce_init_c(c->send, c->recv, (MPI_Count)c->count, c->values->type->type, c->op->op, c->root,
-                             c->comm, MPI_INFO_NULL, request);
-}
-#endif
-
 static const char *validate_reduce(const bench_call_t *c, size_t *element)
 {
     if (c->rank == c->root) {
@@ -177,14 +150,6 @@ static int start_allreduce(const bench_call_t *c, MPI_Request *request)
                           request);
 }
 
-#if MPI_VERSION >= 4
-static int make_allreduce(const bench_call_t *c, MPI_Request *request)
-{
-    return MPI_Allreduce_init_c(c->send, c->recv, (MPI_Count)c->count, c->values->type->type, c->op->op,
-                                c->comm, MPI_INFO_NULL, request);
-}
-#endif
-
 static const char *validate_allreduce(const bench_call_t *c, size_t *element)
 {
     const char *wrong = differs(c, c->values->expected, element);
@@ -219,13 +184,6 @@ static int start_barrier(const bench_call_t *c, MPI_Request *request)
     return MPI_Ibarrier(c->comm, request);
 }
 
-#if MPI_VERSION >= 4
-static int make_barrier(const bench_call_t *c, MPI_Request *request)
-{
-    return MPI_Barrier_init(c->comm, MPI_INFO_NULL, request);
-}
-#endif
-
 static void fill_nothing(const bench_call_t *c)
 {
     (void)c;
@@ -244,6 +202,41 @@ static double no_bytes(double bytes, int count)
     (void)count;
     return 0;
 }
+
+/* ---- the persistent ones ---- */
+
+bool bench_has_persistent(void)
+{
+    return MPI_VERSION >= 4;
+}
+
+#if MPI_VERSION >= 4
+static int make_bcast(const bench_call_t *c, MPI_Request *request)
+{
+    return MPI_Bcast_init_c(c->recv, (MPI_Count)c->count, c->values->type->type, c->root, c->comm,
+                            MPI_INFO_NULL, request);
+}
+
+static int make_reduce(const bench_call_t *c, MPI_Request *request)
+{
+    return MPI_Reduce_init_c(c->send, c->recv, (MPI_Count)c->count, c->values->type->type, c->op->op, c->root,
+                             c->comm, MPI_INFO_NULL, request);
+}
+
+static int make_allreduce(const bench_call_t *c, MPI_Request *request)
+{
+    return MPI_Allreduce_init_c(c->send, c->recv, (MPI_Count)c->count, c->values->type->type, c->op->op,
+                                c->comm, MPI_INFO_NULL, request);
+}
+
+static int make_barrier(const bench_call_t *c, MPI_Request *request)
+{
+    return MPI_Barrier_init(c->comm, MPI_INFO_NULL, request);
+}
+#define MAKE(name) make_##name
+#else
+#define MAKE(name) NULL
+#endif
 
 static const bench_collective_t collectives[] = {
     {"bcast", HANPMPI_HINT_BCAST, "tree", true, false, false, run_bcast, start_bcast, MAKE(bcast), fill_bcast,

@@ -26,8 +26,7 @@ typedef struct {
     bool no_data; /* one row, of 0 bytes */
     int (*run)(const bench_call_t *call);
     int (*start)(const bench_call_t *call, MPI_Request *request); /* the non-blocking one */
-    int (*make)(const bench_call_t *call,
-                MPI_Request *request); /* the persistent one; NULL: bench_has_persistent */
+    int (*make)(const bench_call_t *call, MPI_Request *request);  /* the persistent one, if there are any */
     void (*fill)(const bench_call_t *call);
     /* NULL, or what is wrong; *element: where. */
     const char *(*validate)(const bench_call_t *call, size_t *element);

@@ -233,11 +233,12 @@ void bench_nonblocking_measure(const bench_job_t *job, const bench_case_t *what,
             bench_times_fini(&batch.times[side][kind]);
     }
     bench_result_compare(job, &batch.blocking, &result->blocking);
-    if (sides == BENCH_SIDES) {
-        const char *why;
+    if (sides == BENCH_SIDES)
         result->taken = bench_tally_taken(job, &batch.nonblocking, &result->reason);
+    if (sides == BENCH_SIDES && plan->persistent) { /* decided when they were made */
+        const char *why;
         bench_tally_taken(job, &batch.made, &why);
-        if (plan->persistent && result->reason) /* decided once */
+        if (result->reason)
             result->reason = why;
     }
     free_persistent(&batch);

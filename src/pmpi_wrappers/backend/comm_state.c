@@ -378,9 +378,10 @@ static bool make_twin(MPI_Comm comm, MPI_Group group, MPI_Comm *twin)
 {
     if (P(Comm_create)(comm, group, twin) != MPI_SUCCESS)
         *twin = MPI_COMM_NULL;
-    if (*twin != MPI_COMM_NULL)
-        P(Comm_set_errhandler)(*twin, MPI_ERRORS_RETURN);
-    return *twin != MPI_COMM_NULL;
+    if (*twin == MPI_COMM_NULL)
+        return false;
+    P(Comm_set_errhandler)(*twin, MPI_ERRORS_RETURN);
+    return true;
 }
 
 bool hp_comm_state_twin(MPI_Comm comm, MPI_Comm *twin)
@@ -390,9 +391,9 @@ bool hp_comm_state_twin(MPI_Comm comm, MPI_Comm *twin)
     *twin = MPI_COMM_NULL;
     if (P(Comm_group)(comm, &group) != MPI_SUCCESS)
         return false;
-    make_twin(comm, group, twin);
+    const bool made = make_twin(comm, group, twin);
     P(Group_free)(&group);
-    return *twin != MPI_COMM_NULL;
+    return made;
 }
 
 /* An error must not reach the program's error handler. */

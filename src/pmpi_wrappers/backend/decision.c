@@ -28,16 +28,22 @@ static hp_outcome_t set_up(hp_ticket_t *ticket, MPI_Comm comm)
     return ticket->error == MPI_SUCCESS ? ticket->state->always : HP_OUTCOME_FAILED;
 }
 
-/* May collectives that complete later be taken? The ranks agree at once: nothing is gained by passing a persistent one now,
- * which is never asked about again. */
-static hp_outcome_t agree(hp_ticket_t *ticket, MPI_Comm comm)
+/* A persistent one is never asked about again, so nothing is put off: sets the communicator up, and has the ranks agree at
+ * once, unless it would pass whatever they say. */
+static hp_outcome_t decide_persistent(hp_ticket_t *ticket, MPI_Comm comm)
 {
     hp_comm_state_t *state = ticket->state;
-
-    if (state->takes_nonblocking)
-        return HP_OUTCOME_TAKEN;
     const hp_outcome_t why_not = hp_nonblocking_want();
-    ticket->error = hp_nonblocking_ask(state, comm, true);
+
+    if (!hp_nonblocking_may(state))
+        return why_not;
+    if (!state->is_set_up) {
+        const hp_outcome_t outcome = set_up(ticket, comm);
+        if (outcome != HP_OUTCOME_TAKEN)
+            return outcome;
+    }
+    if (!state->takes_nonblocking)
+        ticket->error = hp_nonblocking_ask(state, comm, true);
     return ticket->error != MPI_SUCCESS ? HP_OUTCOME_FAILED
            : state->takes_nonblocking   ? HP_OUTCOME_TAKEN
                                         : why_not;
@@ -51,24 +57,20 @@ static hp_outcome_t decide_size(hp_ticket_t *ticket, MPI_Comm comm)
     if (state->is_set_up) {
         if (__builtin_expect(!ticket->nonblocking || state->takes_nonblocking, 1))
             return HP_OUTCOME_TAKEN;
-        return ticket->persistent ? agree(ticket, comm) : hp_nonblocking_want();
+        return ticket->persistent ? decide_persistent(ticket, comm) : hp_nonblocking_want();
     }
     hp_outcome_t outcome = hp_select_possible(knobs, ticket->collective, ticket->bytes, hp_job.one_node);
     if (outcome != HP_OUTCOME_TAKEN)
         return outcome;
     const bool is_time = ++state->eligible_calls >= (uint64_t)knobs->setup_calls ||
                          ticket->bytes >= (uint64_t)knobs->setup_bytes || knobs->reproducible;
-    if (ticket->nonblocking)
+    if (ticket->persistent)
+        return decide_persistent(ticket, comm);
+    if (ticket->nonblocking) { /* does not wait for other ranks, as setting up does */
         hp_nonblocking_want();
-    if (ticket->persistent && !hp_nonblocking_may(state))
-        return hp_nonblocking_want();
-    if (ticket->persistent) {
-        outcome = set_up(ticket, comm);
-        return outcome == HP_OUTCOME_TAKEN ? agree(ticket, comm) : outcome;
-    }
-    if (!is_time || ticket->nonblocking) /* which does not wait for other ranks, as setting up does */
         return HP_OUTCOME_WARM_UP;
-    return set_up(ticket, comm);
+    }
+    return is_time ? set_up(ticket, comm) : HP_OUTCOME_WARM_UP;
 }
 
 /* Last of the decision, when nothing else can make the call pass: the selection counts it. */

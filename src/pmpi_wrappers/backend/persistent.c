@@ -17,7 +17,7 @@ typedef struct hp_channel {
     hp_comm_state_t *state;
     bool is_used;                   /* by this rank */
     struct hp_channel *next;        /* of the same communicator, oldest first: the same on all ranks */
-    struct hp_channel *next_of_all; /* newest first */
+    struct hp_channel *next_of_all; /* oldest first */
 } channel_t;
 
 /* What stands behind a request. */
@@ -37,7 +37,7 @@ typedef struct persistent {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards what follows, and channels */
 static persistent_t *buckets[BUCKETS];                   /* by request */
 static _Atomic uint32_t count_of_all;                    /* in the buckets */
-static channel_t *channels;                              /* all, newest first */
+static channel_t *channels;                              /* all, oldest first */
 static MPI_Comm self = MPI_COMM_NULL;
 static uint8_t used_tags[TAGS / 8];
 
@@ -177,7 +177,7 @@ static void undo(persistent_t *persistent)
 /* channel: memory for it. Returns whether there is one now; all ranks come here. */
 static bool open_channel(channel_t *channel, hp_comm_state_t *state)
 {
-    channel_t **end = &state->channels;
+    channel_t **end = &state->channels, **end_of_all = &channels;
 
     if (P(Comm_dup_with_info)(state->private_comm, MPI_INFO_NULL, &channel->comm) != MPI_SUCCESS)
         return false;
@@ -187,8 +187,9 @@ static bool open_channel(channel_t *channel, hp_comm_state_t *state)
         end = &(*end)->next;
     *end = channel;
     pthread_mutex_lock(&lock);
-    channel->next_of_all = channels;
-    channels = channel;
+    while (*end_of_all)
+        end_of_all = &(*end_of_all)->next_of_all;
+    *end_of_all = channel;
     pthread_mutex_unlock(&lock);
     return true;
 }
@@ -315,16 +316,7 @@ void hp_persistent_leave(MPI_Comm comm)
 
 void hp_persistent_fini(void)
 {
-    channel_t *oldest = NULL; /* first, as in hp_comm_state_fini */
-
-    while (channels) {
-        channel_t *next = channels->next_of_all;
-        channels->next_of_all = oldest;
-        oldest = channels;
-        channels = next;
-    }
-    channels = oldest;
-    while (channels)
+    while (channels) /* oldest first, as hp_comm_state_fini */
         free_channel(channels);
     if (self != MPI_COMM_NULL)
         P(Comm_free)(&self);

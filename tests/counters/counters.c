@@ -13,7 +13,7 @@
 #include <string.h>
 #include "counters/cases.h"
 #include "counters/task_graph.h"
-#include "hier/selection/select.h"
+#include "hier/planning/select.h"
 
 #define COUNTERS(X)                                                                                          \
     X(segments)                                                                                              \

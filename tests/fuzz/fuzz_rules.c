@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "hier/selection/rules_json.h"
+#include "hier/planning/rules/rules_json.h"
 
 /* Not assert: it must hold in every build. */
 #define MUST(condition)                                                                                      \

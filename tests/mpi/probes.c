@@ -10,10 +10,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "base/clock.h"
-#include "pmpi_wrappers/backend/job.h"
-#include "pmpi_wrappers/backend/machine.h"
-#include "pmpi_wrappers/backend/node_setup.h"
-#include "pmpi_wrappers/backend/probe.h"
+#include "pmpi_wrappers/backend/start/job.h"
+#include "pmpi_wrappers/backend/glue/machine.h"
+#include "pmpi_wrappers/backend/comms/node_setup.h"
+#include "pmpi_wrappers/backend/start/probe.h"
 
 /* What the backend has elsewhere. */
 hp_function_t hp_mpi_calls[HP_MPI_CALL_COUNT];

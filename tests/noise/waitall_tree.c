@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/knobs.h"
-#include "hier/comm.h"
-#include "hier/selection/select.h"
+#include "hier/comm/comm.h"
+#include "hier/planning/select.h"
 #include "topo_tree/locality.h"
 
 enum { TAG = 7, CHILDREN_MAX = 64 };

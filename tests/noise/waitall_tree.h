@@ -13,7 +13,7 @@
 
 #include <mpi.h>
 #include <stddef.h>
-#include "hier/collective.h"
+#include "hier/call/collective.h"
 #include "topo_tree/tree.h"
 
 typedef struct {

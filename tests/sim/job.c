@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include "hier/execution.h"
-#include "hier/selection/rule.h"
+#include "hier/comm/execution.h"
+#include "hier/planning/rules/rule.h"
 #include "sim/job_state.h"
 
 /* ---- the program of the ranks ---- */

@@ -2,7 +2,7 @@
  * own, a message or a collective of the MPI below each, and it says itself what completes when.
  *
  * PITFALLS 27 (a failure leaves nothing). Linked with --wrap=calloc. */
-#include "hier/execution.h"
+#include "hier/comm/execution.h"
 #include "check.h"
 
 void *__real_calloc(size_t count, size_t bytes);

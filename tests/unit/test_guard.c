@@ -1,7 +1,7 @@
 /* test_guard: the MPI below is tried beside what the rules say, the fastest stays, and all ranks agree.
  *
  * PITFALLS 34. Each rank has a guard of its own, as in a job; a made-up machine says what a call takes. */
-#include "hier/selection/guard.h"
+#include "hier/planning/guard.h"
 #include "check.h"
 
 enum { RANKS = 5, CALLS_MAX = 100000 };

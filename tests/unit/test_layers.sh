@@ -4,7 +4,7 @@
 # usage: test_layers.sh SOURCE_DIR libhanpmpi.so
 # The order (DESIGN.md, section 3): base below; topo_tree and event_engine side by side on it; hier on both;
 # pmpi_wrappers on top, of which the front stands on base alone. mpi.h is seen in pmpi_wrappers/backend only, by
-# mpi_glue.h, hwloc in topo_tree only, jansson in hier/selection and in the
+# mpi_glue.h, hwloc in topo_tree only, jansson in hier/planning and in the
 # report of the watchdog, libev in the backend, only.
 set -u
 source_dir=$1
@@ -34,18 +34,18 @@ may_include() {
 may_include base 'base/'
 may_include topo_tree 'base/|topo_tree/'
 may_include event_engine 'base/|event_engine/'
-may_include hier 'base/|topo_tree/|event_engine/|hier/|\.\./\.\./\.\./tuning/default_rules\.def'
+may_include hier 'base/|topo_tree/|event_engine/|hier/|\.\./\.\./\.\./\.\./tuning/default_rules\.def'
 may_include pmpi_wrappers/backend 'base/|topo_tree/|event_engine/|hier/|hanpmpi/|pmpi_wrappers/(backend/|[a-z_]*\.(h|def))'
-may_include pmpi_wrappers/smpi 'base/|topo_tree/|hanpmpi/|pmpi_wrappers/(backend/(machine|mpi_glue)\.h|front/exports\.h|[a-z_]*\.(h|def))'
+may_include pmpi_wrappers/smpi 'base/|topo_tree/|hanpmpi/|pmpi_wrappers/(backend/glue/(machine|mpi_glue)\.h|front/exports\.h|[a-z_]*\.(h|def))'
 may_include pmpi_wrappers/front 'base/|hanpmpi/|pmpi_wrappers/(front/|[a-z_]*\.(h|def))'
 
-bad=$(includes . | grep -E ': (mpi[a-z_]*\.h|HP_MPI_HEADER)' | grep -v 'src/\./pmpi_wrappers/backend/mpi_glue\.h:')
-[ -z "$bad" ] || complain "mpi.h is for pmpi_wrappers/backend/mpi_glue.h only:"$'\n'"$bad"
+bad=$(includes . | grep -E ': (mpi[a-z_]*\.h|HP_MPI_HEADER)' | grep -v 'src/\./pmpi_wrappers/backend/glue/mpi_glue\.h:')
+[ -z "$bad" ] || complain "mpi.h is for pmpi_wrappers/backend/glue/mpi_glue.h only:"$'\n'"$bad"
 includes pmpi_wrappers/backend | grep -q ': HP_MPI_HEADER' || complain "nothing includes mpi.h: is this test up to date?"
 bad=$(includes . | grep ': hwloc' | grep -v 'src/\./topo_tree/')
 [ -z "$bad" ] || complain "hwloc is for topo_tree only:"$'\n'"$bad"
-bad=$(includes . | grep ': jansson' | grep -v -e 'src/\./hier/selection/' -e 'src/\./pmpi_wrappers/backend/stall_json\.c:')
-[ -z "$bad" ] || complain "jansson is for hier/selection and stall_json.c only:"$'\n'"$bad"
+bad=$(includes . | grep ': jansson' | grep -v -e 'src/\./hier/planning/' -e 'src/\./pmpi_wrappers/backend/observe/stall_json\.c:')
+[ -z "$bad" ] || complain "jansson is for hier/planning and stall_json.c only:"$'\n'"$bad"
 bad=$(includes . | grep -E ': ev\.h' | grep -v 'src/\./pmpi_wrappers/backend/')
 [ -z "$bad" ] || complain "libev is for pmpi_wrappers/backend only:"$'\n'"$bad"
 # An MPI name outside pmpi_wrappers would be a type or a call: comments and messages may name MPI_Bcast.

@@ -1,7 +1,7 @@
 /* test_lockstep: which tasks of which segments make an iteration (lockstep.h has the table), and what is
  * refused. */
 #include "hier/collectives/lockstep.h"
-#include "hier/selection/rule.h"
+#include "hier/planning/rules/rule.h"
 #include "check.h"
 
 enum { SEGMENTS = 4, ELEMENTS = 2 * SEGMENTS, TEXT_BYTES = 256 };

@@ -3,8 +3,8 @@
 #include "base/clock.h"
 #include "check.h"
 #include "hier/collectives/flags.h"
-#include "hier/selection/model.h"
-#include "hier/selection/model_between.h"
+#include "hier/planning/model/model.h"
+#include "hier/planning/model/model_between.h"
 #include "topo_tree/shape.h"
 
 /* ---- machines ---- */

@@ -4,7 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/log.h"
-#include "hier/selection/probes_cache.h"
+#include "hier/planning/model/probes_cache.h"
 
 static char top[64]; /* of this test's files */
 

@@ -10,10 +10,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include "check.h"
-#include "hier/execution.h"
+#include "hier/comm/execution.h"
 #include "mailbox.h"
-#include "pmpi_wrappers/backend/progress.h"
-#include "pmpi_wrappers/backend/survey.h"
+#include "pmpi_wrappers/backend/progress/progress.h"
+#include "pmpi_wrappers/backend/observe/survey.h"
 
 enum { RANKS = 4, COMMS = 2, HELPERS = 2, ROUNDS = 400, MOST_ELEMENTS = 60, MOST_IN_FLIGHT = 24 };
 

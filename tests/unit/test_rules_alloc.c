@@ -4,7 +4,7 @@
  * Linked with --wrap=malloc,--wrap=calloc; jansson is handed the same allocator. */
 #include <jansson.h>
 #include "check.h"
-#include "hier/selection/rules_json.h"
+#include "hier/planning/rules/rules_json.h"
 
 void *__real_malloc(size_t bytes);
 void *__real_calloc(size_t count, size_t bytes);

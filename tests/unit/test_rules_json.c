@@ -2,7 +2,7 @@
  *
  * A broken rule stands between two good ones, which must stand; what is told of it is compared to the letter.
  * PITFALLS 32. */
-#include "hier/selection/rules_json.h"
+#include "hier/planning/rules/rules_json.h"
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,7 +1,7 @@
 /* test_select: which algorithm runs a call, with which settings, or why none does.
  *
  * PITFALLS 32 (rules are checked), 33 (segment sizes of rules are used). */
-#include "hier/selection/select.h"
+#include "hier/planning/select.h"
 #include "places.h"
 
 typedef struct {

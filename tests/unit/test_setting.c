@@ -1,6 +1,6 @@
 /* test_setting: every number of a setting follows the knob of its name, and the knobs that are 0 leave it
  * alone. */
-#include "hier/selection/rule.h"
+#include "hier/planning/rules/rule.h"
 #include "check.h"
 
 static hp_setting_t setting_with(hp_knob_id_t id, const char *value)

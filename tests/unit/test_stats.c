@@ -1,7 +1,7 @@
 /* test_stats: calls fall into the right bins, totals add up, the table says what happened. */
 #include <stdbool.h>
 #include "check.h"
-#include "hier/stats.h"
+#include "hier/call/stats.h"
 
 static void bins_are_powers_of_sixteen(void **state)
 {

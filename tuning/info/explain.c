@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/words.h"
-#include "hier/selection/explain.h"
-#include "hier/selection/probes_cache.h"
-#include "hier/selection/rules_json.h"
+#include "hier/planning/explain.h"
+#include "hier/planning/model/probes_cache.h"
+#include "hier/planning/rules/rules_json.h"
 #include "topo_tree/fingerprint.h"
 
 typedef struct {

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "hier/selection/rules_json.h"
+#include "hier/planning/rules/rules_json.h"
 
 /* Ends the output. Returns the exit status. */
 static int finish_output(void)

@@ -8,8 +8,8 @@
 #ifndef HP_HIER_COLLECTIVES_ALGORITHM_H
 #define HP_HIER_COLLECTIVES_ALGORITHM_H
 
-#include "hier/collective.h"
-#include "hier/comm.h"
+#include "hier/call/collective.h"
+#include "hier/comm/comm.h"
 #include "hier/modules/between.h"
 #include "hier/modules/module.h"
 

@@ -6,7 +6,7 @@
 #ifndef HP_HIER_MODULES_BETWEEN_H
 #define HP_HIER_MODULES_BETWEEN_H
 
-#include "hier/collective.h"
+#include "hier/call/collective.h"
 
 /* id, name, the collectives that it can serve, description. auto: as the rule says; no rule names it. */
 #define HP_BETWEEN_TABLE(X)                                                                                  \

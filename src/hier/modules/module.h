@@ -14,8 +14,8 @@
 #ifndef HP_HIER_MODULES_MODULE_H
 #define HP_HIER_MODULES_MODULE_H
 
-#include "hier/collective.h"
-#include "hier/comm.h"
+#include "hier/call/collective.h"
+#include "hier/comm/comm.h"
 #include "hier/modules/module_words.h"
 #include "topo_tree/team.h"
 

@@ -2,8 +2,8 @@
  *
  * hwloc and the host name would tell of the machine that the simulator runs on, the same for all ranks. A
  * simulated host has a name and nothing inside: its ranks are one node. Threads, ownership: see machine.h. */
-#include "pmpi_wrappers/backend/machine.h"
-#include "pmpi_wrappers/backend/mpi_glue.h"
+#include "pmpi_wrappers/backend/glue/machine.h"
+#include "pmpi_wrappers/backend/glue/mpi_glue.h"
 
 const bool hp_ranks_take_turns = true;
 

@@ -1,0 +1,72 @@
+/* collective: what a collective call is, for all rooms above the engine. Knows no MPI type.
+ *
+ * Threads: plain data. Ownership: buffers are the user's, borrowed for the duration of the call. */
+#ifndef HP_HIER_CALL_COLLECTIVE_H
+#define HP_HIER_CALL_COLLECTIVE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "event_engine/op/op.h"
+#include "event_engine/transport.h"
+
+#define HP_COLLECTIVE_TABLE(X)                                                                               \
+    X(BCAST, bcast)                                                                                          \
+    X(REDUCE, reduce)                                                                                        \
+    X(ALLREDUCE, allreduce)                                                                                  \
+    X(BARRIER, barrier)
+
+typedef enum {
+#define X(id, name) HP_##id,
+    HP_COLLECTIVE_TABLE(X)
+#undef X
+        HP_COLLECTIVE_COUNT
+} hp_collective_t;
+
+/* "bcast", ... */
+const char *hp_collective_name(hp_collective_t collective);
+
+typedef struct {
+    hp_collective_t collective;
+    const void *send; /* reductions: this rank's contribution; equals recv for MPI_IN_PLACE */
+    void *recv;       /* result where this rank gets one, else NULL; bcast: the buffer */
+    size_t count;     /* elements */
+    hp_type_t type;
+    hp_handle_t op;
+    hp_kernel_fn_t kernel; /* the op on the type, or NULL: the transport's reduce does it */
+    bool commutative;
+    uint32_t root;
+} hp_call_t;
+
+/* Why a call was not taken. The first row is the one for calls that were. id, word for tables, sentence for
+ * people. */
+#define HP_OUTCOME_TABLE(X)                                                                                  \
+    X(TAKEN, "taken", "run by the library")                                                                  \
+    X(INACTIVE, "inactive", "before MPI_Init, after MPI_Finalize began, or the start-up handshake failed")   \
+    X(HINT, "hint", "the communicator's info hints or a knob name the MPI below")                            \
+    X(INTERCOMM, "intercomm", "an intercommunicator")                                                        \
+    X(ONE_RANK, "one-rank", "a communicator of one rank")                                                    \
+    X(OTHER_WORLD, "other-world", "the communicator has processes of another MPI_COMM_WORLD")                \
+    X(EMPTY, "empty", "no data: zero count or a type without data")                                          \
+    X(INVALID, "invalid", "an argument the MPI below must report or knows better")                           \
+    X(WARM_UP, "warm-up", "the first calls on a communicator, before it is set up")                          \
+    X(NO_DUPLICATE, "no-duplicate", "no private duplicate: too many communicators, or setting it up failed") \
+    X(FAILED, "failed", "no memory or an MPI error before the first message: reported as an MPI error")      \
+    X(ONE_NODE, "one-node", "all ranks on one node: the MPI below is at least as fast")                      \
+    X(RULE, "rule", "no rule for this size and number of nodes, or one that names the MPI below")            \
+    X(GUARD, "guard", "the MPI below was measured to be faster here, or is being measured")                  \
+    X(DATATYPE, "datatype", "a datatype or operation that is left to the MPI below")                         \
+    X(GPU, "gpu", "a GPU runtime is loaded: reductions may be in device memory")                             \
+    X(NOT_AGREED, "not-agreed", "a non-blocking call before the ranks have agreed that the program uses them")
+
+typedef enum {
+#define X(id, word, text) HP_OUTCOME_##id,
+    HP_OUTCOME_TABLE(X)
+#undef X
+        HP_OUTCOME_COUNT
+} hp_outcome_t;
+
+const char *hp_outcome_word(hp_outcome_t outcome);
+const char *hp_outcome_text(hp_outcome_t outcome);
+
+#endif

@@ -1,0 +1,112 @@
+/* comm: what the library keeps per communicator: its hierarchy, its trees, its engine, its settings.
+ *
+ * Created inside the first collective that may be taken (PITFALLS 20), from the table of localities that the
+ * ranks exchanged; destroyed when the user's communicator goes.
+ * Threads: one at a time; who calls sees to it (comm_state.h).
+ * Ownership: hp_comm_create allocates; the transport is borrowed and must outlive the comm. */
+#ifndef HP_HIER_COMM_COMM_H
+#define HP_HIER_COMM_COMM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "base/arena.h"
+#include "base/knobs.h"
+#include "base/pool.h"
+#include "event_engine/mem/node_memory.h"
+#include "event_engine/request.h"
+#include "event_engine/wait.h"
+#include "hier/comm/layout.h"
+#include "hier/planning/model/probes.h"
+#include "topo_tree/tree.h"
+
+/* Trees remembered per communicator. A program that uses one or a few roots finds them all; more trees
+ * than HP_FOREST_MAX are never used by one collective. */
+enum { HP_TREE_CACHE = 32, HP_FOREST_MAX = 16 };
+
+typedef struct {
+    bool valid, flat;
+    uint32_t root;
+    hp_shapes_t shapes;
+    hp_neighbors_t neighbors;
+} hp_cached_tree_t;
+
+typedef struct {
+    uint32_t rank, size;
+    hp_knobs_t knobs;            /* the job's, with this communicator's hints over them */
+    const hp_knobs_t *job_knobs; /* without the hints; NULL: there are none */
+    hp_probes_t probes;          /* what is known of the machine; the same on all ranks */
+    hp_hierarchy_t *hierarchy;   /* by topology */
+    hp_hierarchy_t
+        *rank_order; /* flat, for non-commutative reductions; NULL when hierarchy keeps rank order itself */
+    hp_hierarchy_t
+        *flat; /* all ranks in one row, for reproducible reductions; NULL where they are not asked for */
+    hp_pool_t pool;
+    hp_transport_t *transport;
+    struct hp_executions *executions; /* collectives called and not finished (execution.h) */
+    /* Of the collective that is being started: what it keeps of its stages, and its request. */
+    hp_arena_t *arena;
+    hp_request_t *request;
+    /* Memory shared with the ranks of the own node. shares_memory, reads_peers: on all nodes of the
+     * communicator, so the same on all ranks; a rank that is alone on its node has no memory all the same. */
+    bool shares_memory, reads_peers;
+    bool has_node_memory;
+    hp_node_memory_t node_memory;
+    uint32_t first_place; /* of the node's ranks in the order of the hierarchy */
+    /* Communicators of the MPI below for the levels' teams, made when first used. */
+    bool native_made[HP_LEVEL_COUNT][HP_WAY_COUNT];
+    hp_handle_t native_comms[HP_LEVEL_COUNT][HP_WAY_COUNT];
+    bool crowded;               /* more ranks than cores on this node */
+    uint64_t sleep_after_ns;    /* when waiting; by how crowded the node is */
+    void *owner;                /* who made it */
+    uint32_t sequence;          /* collectives started, for tags; the same on all ranks */
+    struct hp_choices *choices; /* what the selection remembers (select.h); NULL: nothing */
+    hp_cached_tree_t trees[HP_TREE_CACHE];
+    uint32_t next_tree;
+} hp_comm_t;
+
+/* table: size localities. knobs are copied. Returns HP_OK, HP_ERR_NO_MEM, HP_ERR_ARG. */
+hp_status_t hp_comm_create(uint32_t rank, uint32_t size, const hp_locality_t *table, const hp_knobs_t *knobs,
+                           hp_transport_t *transport, hp_comm_t **out);
+void hp_comm_destroy(hp_comm_t *comm); /* NULL is allowed; no collective may be in execution */
+
+/* This rank's neighbours in the tree for root; in_rank_order: a tree that reduces in rank order (root must be
+ * 0). Cached. NULL when out of memory. Valid until HP_FOREST_MAX other trees have been asked for. */
+const hp_neighbors_t *hp_comm_tree(hp_comm_t *comm, const hp_shapes_t *shapes, uint32_t root,
+                                   bool in_rank_order);
+
+/* Hands the memory over that the ranks of this node share: numbered in the order of hp_comm_node_member. */
+void hp_comm_set_node_memory(hp_comm_t *comm, const hp_node_memory_t *memory);
+/* The ranks of this rank's node, in that order; *count says how many. The array belongs to the hierarchy. */
+const uint32_t *hp_comm_node_ranks(const hp_comm_t *comm, uint32_t *count);
+/* The number of a rank of this node in the node's memory. */
+uint32_t hp_comm_node_member(const hp_comm_t *comm, uint32_t rank);
+/* Do the levels tell which ranks share a node, and are there ranks that do? The same answer on all ranks. */
+bool hp_comm_may_share(const hp_comm_t *comm);
+/* The shape of that memory: by the hierarchy and the knobs. */
+hp_node_shape_t hp_comm_node_shape(const hp_comm_t *comm);
+
+/* What the selection has to know of the communicator. */
+hp_layout_t hp_comm_layout(const hp_comm_t *comm);
+
+/* Other knobs, from the next collective on; what was chosen by the old ones is forgotten. */
+void hp_comm_set_knobs(hp_comm_t *comm, const hp_knobs_t *knobs);
+
+/* The tag of a message of the current collective. channel: 0..7, separates the streams one collective has
+ * between two ranks. Fits the 32767 that MPI guarantees for tags. */
+uint32_t hp_comm_tag(const hp_comm_t *comm, uint32_t channel);
+
+/* Waits, when nothing moved. only: the request, when it alone is in execution; else NULL. */
+typedef struct {
+    hp_wait_t messages;
+    uint64_t empty_polls, since_ns, nudged_ns; /* waiting for flags */
+} hp_comm_wait_t;
+void hp_comm_idle(hp_comm_t *comm, hp_comm_wait_t *wait, const hp_request_t *only);
+static inline void hp_comm_busy(hp_comm_wait_t *wait)
+{
+    *wait = (hp_comm_wait_t){0};
+}
+
+/* Progresses comm->request, the only one in execution, until it is done. */
+hp_status_t hp_comm_wait(hp_comm_t *comm);
+
+#endif

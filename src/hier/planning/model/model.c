@@ -1,0 +1,257 @@
+#include "hier/planning/model/model.h"
+
+#include <string.h>
+#include "hier/collectives/flags.h"
+#include "hier/planning/model/model_between.h"
+#include "hier/planning/model/model_inside.h"
+
+/* What a segment costs each rank in the engine, beside its data: segments of 8 KiB took 0.5 us each more than
+ * their share of 32 KiB (tuning/README.md, one node, bcast). */
+static const double segment_us = 0.5;
+
+/* The slots' size, unless HANPMPI_SLOT_BYTES says otherwise: the module shm has no larger segments. */
+enum { SLOT_BYTES = 131072 };
+
+/* Segments that are worth trying. */
+enum { SEGMENT_LEAST = 2048, SEGMENT_MOST = 524288 };
+
+static double most(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+static double least(double a, double b)
+{
+    return a < b ? a : b;
+}
+
+bool hp_probes_cover(const hp_probes_t *probes, const hp_layout_t *layout)
+{
+    if (!(probes->copy_rate > 0 && probes->reduce_rate > 0 && probes->cores > 0))
+        return false;
+    if (layout->nodes > 1 && !(probes->between_us > 0 && probes->between_rate > 0))
+        return false;
+    return layout->most_ranks < 2 ||
+           (layout->shares_memory ? probes->flag_us > 0 : probes->inside_us > 0 && probes->inside_rate > 0);
+}
+
+bool hp_probes_adopt(const hp_probes_t *all, size_t stride, uint32_t size, const hp_layout_t *layout,
+                     hp_probes_t *out)
+{
+    for (uint32_t rank = 0; rank < size; rank++) {
+        const hp_probes_t *known = (const hp_probes_t *)((const char *)all + rank * stride);
+        if (hp_probes_are_sane(known) && hp_probes_cover(known, layout)) {
+            *out = *known;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What serves inside a node, as hp_module_choose finds it. */
+static hp_module_id_t module_of(const hp_layout_t *layout, const hp_setting_t *setting)
+{
+    hp_module_id_t module = (hp_module_id_t)setting->modules.module[HP_LEVEL_CORE];
+    if (module == HP_MODULE_SINGLE_COPY && !layout->reads_peers)
+        module = HP_MODULE_SHM;
+    if (!layout->shares_memory && (module == HP_MODULE_SHM || module == HP_MODULE_SINGLE_COPY))
+        module = HP_MODULE_P2P;
+    return module;
+}
+
+/* One segment through all stages, and what the next ones find in their way. */
+typedef struct {
+    double fill_us, link_us, serial_us, lead_us, member_us, bus_us;
+} segment_t;
+
+static void add_inside(segment_t *segment, const hp_inside_cost_t *cost)
+{
+    segment->fill_us += cost->fill_us + segment_us;
+    segment->lead_us += cost->lead_us;
+    segment->member_us += cost->member_us;
+    segment->bus_us += cost->bus_us;
+}
+
+static segment_t segment_of(const hp_probes_t *probes, const hp_layout_t *layout, hp_collective_t collective,
+                            double bytes, const hp_setting_t *setting)
+{
+    const hp_module_id_t module = module_of(layout, setting);
+    const hp_shape_t shape = setting->shapes.shape[HP_LEVEL_CORE];
+    const bool up = collective != HP_BCAST, down = collective != HP_REDUCE;
+    /* In an allreduce each leader folds its segments, and pushes the results. */
+    const bool everybody = layout->nodes == 1 && !(up && down);
+    segment_t segment = {0};
+
+    if (up && layout->most_ranks > 1) {
+        const hp_inside_cost_t cost =
+            hp_model_inside(probes, layout->most_ranks, module, shape, true, everybody, bytes);
+        add_inside(&segment, &cost);
+    }
+    if (layout->nodes > 1) {
+        const hp_between_cost_t cost = hp_model_between(probes, layout->nodes, collective, bytes, setting);
+        segment.fill_us += cost.fill_us + segment_us;
+        segment.link_us = cost.link_us;
+        segment.serial_us = cost.serial_us;
+        segment.lead_us += cost.cpu_us;
+    }
+    if (down && layout->most_ranks > 1) {
+        const hp_inside_cost_t cost =
+            hp_model_inside(probes, layout->most_ranks, module, shape, false, everybody, bytes);
+        add_inside(&segment, &cost);
+    }
+    return segment;
+}
+
+/* What a segment costs once the pipeline is full. */
+static double steady_us(const hp_probes_t *probes, const hp_layout_t *layout, const segment_t *segment,
+                        const hp_setting_t *setting)
+{
+    const double ranks = layout->most_ranks;
+    const double turns = least(least(setting->leaders, HP_FOREST_MAX), ranks);
+    const double own = (segment->lead_us + (turns - 1) * segment->member_us) / turns; /* of one that leads */
+    const double all = segment->lead_us + (ranks - 1) * segment->member_us;
+    const double rank_us = most(own, segment->member_us) + segment_us;
+    const double node_us = (all + ranks * segment_us) / probes->cores;
+    const double work = most(most(rank_us, node_us), segment->bus_us);
+    const double hidden = least(probes->overlap, 1);
+
+    return most(segment->serial_us / turns,
+                most(segment->link_us, work) + (1 - hidden) * least(segment->link_us, work));
+}
+
+static double pipeline_us(const hp_probes_t *probes, const hp_layout_t *layout, hp_collective_t collective,
+                          uint64_t bytes, const hp_setting_t *setting)
+{
+    const bool slots = module_of(layout, setting) == HP_MODULE_SHM && layout->most_ranks > 1;
+    const size_t cut = slots && setting->segment_bytes > SLOT_BYTES ? SLOT_BYTES : setting->segment_bytes;
+    const double whole = (double)bytes, part = least((double)cut, whole);
+    const segment_t segment = segment_of(probes, layout, collective, part, setting);
+
+    if (part >= whole)
+        return segment.fill_us;
+    return segment.fill_us + (whole - part) / part * steady_us(probes, layout, &segment, setting);
+}
+
+static bool runs_flags(const hp_algorithm_t *algorithm, const hp_layout_t *layout, uint64_t bytes)
+{
+    return strcmp(algorithm->name, "flags") == 0 && layout->nodes == 1 && layout->shares_memory &&
+           bytes <= HP_FLAGS_BYTES_MAX;
+}
+
+double hp_model_us(const hp_probes_t *probes, const hp_layout_t *layout, hp_collective_t collective,
+                   uint64_t bytes, hp_algorithm_id_t id, const hp_setting_t *setting)
+{
+    const hp_algorithm_t *algorithm = hp_algorithm_of(id);
+    const uint64_t data = collective == HP_BARRIER ? 0 : bytes;
+
+    if (!algorithm || algorithm->collective != collective || !hp_probes_cover(probes, layout))
+        return -1;
+    if (runs_flags(algorithm, layout, data))
+        return hp_model_flags_us(probes, layout->most_ranks, collective, (double)data);
+    if (strcmp(algorithm->name, "han") == 0 || strcmp(algorithm->name, "flags") == 0)
+        return pipeline_us(probes, layout, collective, data, setting);
+    return -1;
+}
+
+double hp_model_bound_us(const hp_probes_t *probes, const hp_layout_t *layout, hp_collective_t collective,
+                         uint64_t bytes)
+{
+    const double data = collective == HP_BARRIER ? 0 : (double)bytes;
+    const double nodes = layout->nodes, ranks = layout->most_ranks;
+    double us;
+
+    if (!hp_probes_cover(probes, layout))
+        return 0;
+    us = nodes > 1 ? probes->between_us : layout->shares_memory ? probes->flag_us : probes->inside_us;
+    if (nodes > 1) {
+        const double share = collective == HP_ALLREDUCE ? 2 * (nodes - 1) / nodes : 1;
+        us = most(us, share * data / probes->between_rate);
+    }
+    if (ranks > 1) {
+        const double copies = collective == HP_ALLREDUCE ? ranks : ranks - 1;
+        us = most(us, copies * data / hp_model_node_rate(probes, layout->most_ranks));
+    }
+    return us;
+}
+
+/* ---- the best setting ---- */
+
+/* Worth considering on this layout? Rules for one node and for several have little in common. */
+static bool is_candidate(const hp_rule_t *rule, const hp_layout_t *layout, hp_collective_t collective,
+                         uint64_t bytes)
+{
+    const hp_algorithm_t *algorithm = hp_algorithm_of(rule->algorithm);
+    const bool several = rule->nodes.to > 1;
+
+    return algorithm && rule->collective == collective && several == (layout->nodes > 1) &&
+           bytes <= algorithm->bytes_max &&
+           (strcmp(algorithm->name, "flags") != 0 || runs_flags(algorithm, layout, bytes));
+}
+
+/* But for the size of the segments. */
+static bool is_same(const hp_rule_t *a, const hp_rule_t *b)
+{
+    const hp_setting_t *x = &a->setting, *y = &b->setting;
+
+    return a->algorithm == b->algorithm && x->between == y->between && x->trees == y->trees &&
+           x->leaders == y->leaders && x->ib_segment_bytes == y->ib_segment_bytes &&
+           x->ir_segment_bytes == y->ir_segment_bytes && x->sends_per_child == y->sends_per_child &&
+           x->recvs_per_parent == y->recvs_per_parent && x->window_segments == y->window_segments &&
+           memcmp(&x->shapes, &y->shapes, sizeof x->shapes) == 0 &&
+           memcmp(&x->modules, &y->modules, sizeof x->modules) == 0;
+}
+
+typedef struct {
+    hp_algorithm_id_t algorithm;
+    hp_setting_t setting;
+    double us; /* < 0: none yet */
+} best_t;
+
+static void try_segments(const hp_probes_t *probes, const hp_layout_t *layout, uint64_t bytes,
+                         const hp_rule_t *rule, best_t *best)
+{
+    const bool cuts = !runs_flags(hp_algorithm_of(rule->algorithm), layout, bytes) && bytes > 0;
+    hp_setting_t setting = rule->setting;
+
+    for (size_t segment = SEGMENT_LEAST; segment <= SEGMENT_MOST; segment *= 2) {
+        if (cuts)
+            setting.segment_bytes = segment;
+        const double us = hp_model_us(probes, layout, rule->collective, bytes, rule->algorithm, &setting);
+        if (us >= 0 && (best->us < 0 || us < best->us))
+            *best = (best_t){.algorithm = rule->algorithm, .setting = setting, .us = us};
+        if (!cuts || segment >= bytes) /* the next ones are the same */
+            return;
+    }
+}
+
+bool hp_model_choose(const hp_probes_t *probes, const hp_layout_t *layout, hp_collective_t collective,
+                     uint64_t bytes, hp_algorithm_id_t *algorithm, hp_setting_t *setting, double *us)
+{
+    enum { DISTINCT_MAX = 64 };
+    const hp_rule_t *tried[DISTINCT_MAX];
+    size_t count, tried_count = 0;
+    const hp_rule_t *rules = hp_rules_default(&count);
+    best_t best = {.us = -1};
+
+    if (collective == HP_BARRIER)
+        bytes = 0;
+    if (!hp_probes_cover(probes, layout))
+        return false;
+    for (size_t i = 0; i < count && tried_count < DISTINCT_MAX; i++) {
+        size_t k = 0;
+        if (!is_candidate(&rules[i], layout, collective, bytes))
+            continue;
+        while (k < tried_count && !is_same(&rules[i], tried[k]))
+            k++;
+        if (k < tried_count)
+            continue;
+        tried[tried_count++] = &rules[i];
+        try_segments(probes, layout, bytes, &rules[i], &best);
+    }
+    if (best.us < 0)
+        return false;
+    *algorithm = best.algorithm;
+    *setting = best.setting;
+    *us = best.us;
+    return true;
+}

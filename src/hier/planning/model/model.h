@@ -1,0 +1,45 @@
+/* model: how long a collective would take with given settings, from a handful of probes of the machine.
+ *
+ * LogGP's arithmetic (A. Alexandrov, M. Ionescu, K. Schauser, C. Scheiman, 1995) on a pipeline:
+ *
+ *      time  =  fill  +  (segments - 1) x steady
+ *
+ *   fill     the way of the first segment, stage by stage: hops x (latency + message), copies, folds
+ *   steady   what the busiest resource needs for a segment: the link of the node that has most messages, the
+ *            processor of the rank that has most work (of the node's cores where ranks outnumber them), the
+ *            node's memory. Work hides behind the link as far as the probe `overlap` says
+ *
+ * Parts: model_between.h, model_inside.h. All levels inside a node count as one, and the node with the most
+ * ranks stands for all. The arithmetic is plain +, -, *, / in one order, so that ranks that were given the
+ * same probes come to the same answer. Threads: pure. Ownership: plain data. */
+#ifndef HP_HIER_PLANNING_MODEL_MODEL_H
+#define HP_HIER_PLANNING_MODEL_MODEL_H
+
+#include "hier/planning/model/probes.h"
+#include "hier/planning/rules/rule.h"
+
+/* Are the probes there that a communicator of this layout needs? */
+bool hp_probes_cover(const hp_probes_t *probes, const hp_layout_t *layout);
+
+/* all: what each of `size` ranks knows, stride bytes apart. The first that covers the layout is *out: the
+ * same on all ranks that have the same table. false: none does, *out is left alone. */
+bool hp_probes_adopt(const hp_probes_t *all, size_t stride, uint32_t size, const hp_layout_t *layout,
+                     hp_probes_t *out);
+
+/* Microseconds from the first rank's arrival to the last rank's end when all arrive at once. < 0: the
+ * probes do not cover it, or the model knows nothing of the algorithm, HP_ALGORITHM_NATIVE among others. */
+double hp_model_us(const hp_probes_t *probes, const hp_layout_t *layout, hp_collective_t collective,
+                   uint64_t bytes, hp_algorithm_id_t algorithm, const hp_setting_t *setting);
+
+/* Microseconds that no algorithm can beat: each node's data over its link, the ranks' data through the
+ * memory, one latency. 0: not known. */
+double hp_model_bound_us(const hp_probes_t *probes, const hp_layout_t *layout, hp_collective_t collective,
+                         uint64_t bytes);
+
+/* The settings that the model expects to be fastest, among those of the default rules for one node, or for
+ * more than one, with segments of 2 to 512 KiB; the first of those that are equally fast. false: it knows
+ * none. *us: the time it expects. */
+bool hp_model_choose(const hp_probes_t *probes, const hp_layout_t *layout, hp_collective_t collective,
+                     uint64_t bytes, hp_algorithm_id_t *algorithm, hp_setting_t *setting, double *us);
+
+#endif

@@ -1,0 +1,200 @@
+#include "hier/planning/model/model_between.h"
+
+#include "hier/modules/exchange.h"
+
+uint32_t hp_model_log2(uint32_t count)
+{
+    uint32_t rounds = 0;
+    while (rounds < 32 && (UINT64_C(1) << rounds) < count)
+        rounds++;
+    return rounds;
+}
+
+static uint32_t lower_log2(uint32_t count)
+{
+    uint32_t rounds = 0;
+    while (count >>= 1)
+        rounds++;
+    return rounds;
+}
+
+/* Each round is one digit of the positions in base k. The children of the largest subtrees are served
+ * first, so the last child of each round is on the longest way. */
+static hp_model_tree_t knomial(uint32_t count, uint32_t k)
+{
+    uint64_t weight = 1;
+    uint32_t below = 0; /* rounds under the first one */
+
+    while (weight * k < count) {
+        weight *= k;
+        below++;
+    }
+    const uint32_t top = (uint32_t)((count + weight - 1) / weight) - 1;
+    return (hp_model_tree_t){.hops = below + 1,
+                             .gaps = top + below * (k - 1),
+                             .root = top + below * (k - 1),
+                             .inner = below * (k - 1)};
+}
+
+static hp_model_tree_t binary(uint32_t count)
+{
+    const uint32_t root = count > 2 ? 2 : 1, half = count / 2; /* positions of the root's larger half */
+    const uint32_t inner = half > 2 ? 2 : half - 1, hops = lower_log2(count);
+    return (hp_model_tree_t){.hops = hops, .gaps = root + (hops - 1) * inner, .root = root, .inner = inner};
+}
+
+hp_model_tree_t hp_model_tree(hp_shape_t shape, uint32_t count)
+{
+    if (count < 2)
+        return (hp_model_tree_t){0};
+    switch (shape) {
+    case HP_SHAPE_CHAIN:
+        return (hp_model_tree_t){count - 1, count - 1, 1, count > 2};
+    case HP_SHAPE_BINARY:
+        return binary(count);
+    case HP_SHAPE_BINOMIAL:
+        return knomial(count, 2);
+    case HP_SHAPE_KNOMIAL4:
+        return knomial(count, 4);
+    case HP_SHAPE_KNOMIAL8:
+        return knomial(count, 8);
+    default:
+        return (hp_model_tree_t){1, count - 1, count - 1, 0};
+    }
+}
+
+/* The root has one child in each of the two trees, the others at most two in one of them and none in the
+ * other: on average one (double_tree.h). */
+static hp_model_tree_t double_tree(uint32_t count)
+{
+    const uint32_t hops = count > 2 ? lower_log2(count - 1) + 1 : 1;
+    return (hp_model_tree_t){.hops = hops, .gaps = 2 * hops - 1, .root = 1, .inner = count > 2};
+}
+
+static double most(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+typedef struct {
+    double us;      /* between two messages of a sender, or of a receiver */
+    double link_us; /* of a message */
+    double fold_us;
+} message_t;
+
+static message_t message_of(const hp_probes_t *probes, double bytes)
+{
+    const double link_us = bytes / probes->between_rate;
+    return (message_t){.us = most(link_us, probes->between_cpu_us),
+                       .link_us = link_us,
+                       .fold_us = bytes / probes->reduce_rate};
+}
+
+/* The way down, or the way up, in pieces (0: whole) that follow each other. */
+static double way_us(const hp_probes_t *probes, const hp_model_tree_t *tree, double bytes, size_t piece_bytes,
+                     bool folds)
+{
+    const double piece = piece_bytes && (double)piece_bytes < bytes ? (double)piece_bytes : bytes;
+    const message_t message = message_of(probes, piece);
+    const double fold_us = folds ? message.fold_us : 0, step_us = most(message.us, fold_us);
+    const double busiest = tree->root > tree->inner ? tree->root : tree->inner;
+
+    return tree->hops * (probes->between_us + fold_us) + tree->gaps * step_us +
+           (piece < bytes ? (bytes - piece) / piece * busiest * step_us : 0);
+}
+
+static double pieces_of(double bytes, size_t piece_bytes)
+{
+    return piece_bytes && (double)piece_bytes < bytes ? bytes / (double)piece_bytes : 1;
+}
+
+/* Children of the busiest position, and with its parent; of the mean position where roots take turns. */
+typedef struct {
+    double children, neighbors;
+} load_t;
+
+static load_t load_of(const hp_model_tree_t *tree, uint32_t nodes, uint32_t turns)
+{
+    const double children = tree->root > tree->inner ? tree->root : tree->inner;
+    const double neighbors = tree->root > tree->inner + 1 ? tree->root : tree->inner + 1;
+    const double mean = (double)(nodes - 1) / nodes;
+
+    if (turns < nodes) /* the busiest position is there in one turn and an average one in the others */
+        return (load_t){(children + (turns - 1) * mean) / turns,
+                        (neighbors + (turns - 1) * 2 * mean) / turns};
+    return (load_t){mean, 2 * mean};
+}
+
+static hp_between_cost_t tree_cost(const hp_probes_t *probes, uint32_t nodes, hp_collective_t collective,
+                                   double bytes, const hp_setting_t *setting)
+{
+    const bool up = collective != HP_BCAST, down = collective != HP_REDUCE, twice = up && down;
+    const bool two_trees = setting->between == HP_BETWEEN_DOUBLE_TREE;
+    const hp_model_tree_t tree =
+        two_trees ? double_tree(nodes) : hp_model_tree(setting->shapes.shape[HP_LEVEL_NODE], nodes);
+    const load_t load = load_of(&tree, nodes, twice ? setting->trees : 1);
+    const message_t message = message_of(probes, bytes);
+    const double messages = (up ? pieces_of(bytes, setting->ir_segment_bytes) : 0) +
+                            (down ? pieces_of(bytes, setting->ib_segment_bytes) : 0);
+    hp_between_cost_t cost = {.link_us = (twice ? load.neighbors : load.children) * message.link_us,
+                              .cpu_us = load.neighbors * messages * probes->between_cpu_us +
+                                        (up ? load.children * message.fold_us : 0)};
+
+    if (up)
+        cost.fill_us += way_us(probes, &tree, bytes, setting->ir_segment_bytes, true);
+    if (down)
+        cost.fill_us += way_us(probes, &tree, bytes, setting->ib_segment_bytes, false);
+    return cost;
+}
+
+/* Rounds of an exchange, the share of the segment that each node sends in all of them together, the share
+ * that it folds. */
+typedef struct {
+    double rounds, sent, folded;
+    bool serial;
+} exchange_t;
+
+static exchange_t exchange_of(hp_between_t between, uint32_t nodes)
+{
+    const hp_fold_in_t in = hp_fold_in(nodes, 0);
+    const double kept = (double)(in.power - 1) / in.power, all = (double)(nodes - 1) / nodes;
+    const double pairs = in.paired ? 1 : 0; /* the others wait for those that came in pairs */
+
+    switch (between) {
+    case HP_BETWEEN_RING:
+        return (exchange_t){2.0 * (nodes - 1), 2 * all, all, true};
+    case HP_BETWEEN_RABENSEIFNER:
+        return (exchange_t){2.0 * in.rounds + 2 * pairs, 2 * kept + 2 * pairs, kept + pairs, false};
+    default:
+        return (exchange_t){in.rounds + 2 * pairs, in.rounds + 2 * pairs, in.rounds + pairs, false};
+    }
+}
+
+static hp_between_cost_t exchange_cost(const hp_probes_t *probes, uint32_t nodes, double bytes,
+                                       hp_between_t between)
+{
+    const exchange_t exchange = exchange_of(between, nodes);
+    const message_t message = message_of(probes, bytes * exchange.sent / exchange.rounds);
+    const double fold_us = exchange.folded * bytes / probes->reduce_rate;
+    hp_between_cost_t cost = {.fill_us = exchange.rounds * (probes->between_us + message.us) + fold_us,
+                              .link_us = exchange.rounds * message.link_us,
+                              .cpu_us = 2 * exchange.rounds * probes->between_cpu_us + fold_us};
+    if (exchange.serial)
+        cost.serial_us = cost.fill_us;
+    return cost;
+}
+
+hp_between_cost_t hp_model_between(const hp_probes_t *probes, uint32_t nodes, hp_collective_t collective,
+                                   double bytes, const hp_setting_t *setting)
+{
+    const bool exchanges = setting->between == HP_BETWEEN_RING ||
+                           setting->between == HP_BETWEEN_RECURSIVE_DOUBLING ||
+                           setting->between == HP_BETWEEN_RABENSEIFNER;
+
+    if (collective == HP_BARRIER) /* a dissemination */
+        return (hp_between_cost_t){.fill_us =
+                                       hp_model_log2(nodes) * (probes->between_us + probes->between_cpu_us)};
+    if (collective == HP_ALLREDUCE && exchanges)
+        return exchange_cost(probes, nodes, bytes, setting->between);
+    return tree_cost(probes, nodes, collective, bytes, setting);
+}

@@ -1,0 +1,156 @@
+#include "hier/planning/rules/rule.h"
+
+#include <stdio.h>
+
+static const hp_rule_t rules[] = {
+#define HP_RULE(which, nodes_from, nodes_to, bytes_from, bytes_to, name, segment, between_shape,             \
+                inside_shape, inside_module, tree_count, leader_count, joined)                               \
+    {.collective = HP_##which,                                                                               \
+     .nodes = {nodes_from, nodes_to},                                                                        \
+     .ranks = {1, UINT64_MAX},                                                                               \
+     .bytes = {bytes_from, bytes_to},                                                                        \
+     .algorithm = HP_ALGORITHM_##which##_##name,                                                             \
+     .setting = {.segment_bytes = segment,                                                                   \
+                 .shapes.shape = {[HP_LEVEL_NODE] = HP_SHAPE_##between_shape,                                \
+                                  [HP_LEVEL_NODE + 1 ... HP_LEVEL_CORE] = HP_SHAPE_##inside_shape},          \
+                 .modules.module = {[HP_LEVEL_NODE] = HP_MODULE_P2P,                                         \
+                                    [HP_LEVEL_NODE + 1 ... HP_LEVEL_CORE] = HP_MODULE_##inside_module},      \
+                 .between = HP_BETWEEN_##joined,                                                             \
+                 .trees = tree_count,                                                                        \
+                 .leaders = leader_count,                                                                    \
+                 HP_SETTING_USUAL_PIPELINE}},
+#include "../../../../tuning/default_rules.def"
+#undef HP_RULE
+};
+
+const hp_rule_t *hp_rules_default(size_t *count)
+{
+    *count = sizeof rules / sizeof *rules;
+    return rules;
+}
+
+static bool is_in(uint64_t value, hp_range_t range)
+{
+    return value >= range.from && value <= range.to;
+}
+
+bool hp_rule_matches(const hp_rule_t *rule, hp_collective_t collective, const hp_layout_t *layout,
+                     uint64_t bytes)
+{
+    const bool even = layout->least_ranks == layout->most_ranks;
+
+    return rule->collective == collective && is_in(bytes, rule->bytes) && is_in(layout->nodes, rule->nodes) &&
+           is_in(layout->least_ranks, rule->ranks) && is_in(layout->most_ranks, rule->ranks) &&
+           (rule->evenness == HP_RANKS_ANY || (rule->evenness == HP_RANKS_EVEN) == even);
+}
+
+/* Each of the following is one reason why a rule cannot be: false, with the reason in error. */
+
+static bool check_ranges(const hp_rule_t *rule, char *error, unsigned error_bytes)
+{
+    const struct {
+        const char *name;
+        hp_range_t range;
+        uint64_t least;
+    } ranges[] = {{"nodes", rule->nodes, 1}, {"ranks_per_node", rule->ranks, 1}, {"bytes", rule->bytes, 0}};
+
+    for (unsigned i = 0; i < sizeof ranges / sizeof *ranges; i++) {
+        const unsigned long long from = ranges[i].range.from, to = ranges[i].range.to;
+        if (from > to) {
+            snprintf(error, error_bytes, "%s: from %llu to %llu holds for nothing", ranges[i].name, from, to);
+            return false;
+        }
+        if (from < ranges[i].least) {
+            snprintf(error, error_bytes, "%s: from %llu: there is at least 1", ranges[i].name, from);
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool check_calls(const hp_rule_t *rule, char *error, unsigned error_bytes)
+{
+    if (rule->evenness == HP_RANKS_UNEVEN && (rule->nodes.to == 1 || rule->ranks.from == rule->ranks.to)) {
+        snprintf(error, error_bytes, "ranks: \"uneven\" holds for nothing with one %s",
+                 rule->nodes.to == 1 ? "node" : "number of ranks_per_node");
+        return false;
+    }
+    if (rule->collective == HP_BARRIER && rule->bytes.from > 0) {
+        snprintf(error, error_bytes, "bytes: a barrier has none, from %llu holds for nothing",
+                 (unsigned long long)rule->bytes.from);
+        return false;
+    }
+    if (rule->collective != HP_BARRIER && rule->bytes.to == 0) {
+        snprintf(error, error_bytes, "bytes: calls without data are always left to the MPI below");
+        return false;
+    }
+    return true;
+}
+
+static bool check_algorithm(const hp_rule_t *rule, const hp_algorithm_t *algorithm, char *error,
+                            unsigned error_bytes)
+{
+    const unsigned long long bytes_max = algorithm->bytes_max;
+
+    if (algorithm->collective != rule->collective)
+        snprintf(error, error_bytes, "%s is an algorithm of %s, not of %s", algorithm->name,
+                 hp_collective_name(algorithm->collective), hp_collective_name(rule->collective));
+    else if (rule->bytes.from > bytes_max)
+        snprintf(error, error_bytes, "%s is for at most %llu bytes, the rule begins at %llu", algorithm->name,
+                 bytes_max, (unsigned long long)rule->bytes.from);
+    else if (rule->bytes.to > bytes_max && rule->bytes.to != UINT64_MAX)
+        snprintf(error, error_bytes, "%s is for at most %llu bytes, the rule goes to %llu", algorithm->name,
+                 bytes_max, (unsigned long long)rule->bytes.to);
+    else if (rule->nodes.to > algorithm->nodes_max)
+        snprintf(error, error_bytes, "%s is for at most %llu node: add \"nodes\": [1, %llu]", algorithm->name,
+                 (unsigned long long)algorithm->nodes_max, (unsigned long long)algorithm->nodes_max);
+    else
+        return true;
+    return false;
+}
+
+static bool check_numbers(const hp_setting_t *setting, char *error, unsigned error_bytes)
+{
+    if (setting->segment_bytes && setting->trees && setting->trees <= HP_FOREST_MAX && setting->leaders &&
+        setting->leaders <= HP_FOREST_MAX && setting->sends_per_child && setting->recvs_per_parent &&
+        setting->window_segments)
+        return true;
+    snprintf(error, error_bytes,
+             "segment_bytes, sends_per_child, recvs_per_parent and window_segments must be at least 1, "
+             "trees and leaders 1..%d",
+             HP_FOREST_MAX);
+    return false;
+}
+
+static bool check_between(const hp_rule_t *rule, char *error, unsigned error_bytes)
+{
+    const hp_between_t between = rule->setting.between;
+    const char *name = hp_between_name(between);
+
+    if (between == HP_BETWEEN_TREE)
+        return true;
+    if (between == HP_BETWEEN_AUTO)
+        snprintf(error, error_bytes, "between_nodes: %s says nothing in a rule", name);
+    else if (!hp_between_serves(between, rule->collective))
+        snprintf(error, error_bytes, "between_nodes: there is no %s for %s: it would be a tree", name,
+                 hp_collective_name(rule->collective));
+    else if (rule->nodes.to == 1)
+        snprintf(error, error_bytes, "between_nodes: %s joins nodes, the rule is for one", name);
+    else if (rule->setting.modules.module[HP_LEVEL_NODE] != HP_MODULE_P2P)
+        snprintf(error, error_bytes, "between_nodes: %s needs the module p2p for the level node, not %s",
+                 name, hp_module_name((hp_module_id_t)rule->setting.modules.module[HP_LEVEL_NODE]));
+    else
+        return true;
+    return false;
+}
+
+bool hp_rule_check(const hp_rule_t *rule, char *error, unsigned error_bytes)
+{
+    const hp_algorithm_t *algorithm = hp_algorithm_of(rule->algorithm);
+
+    if (!check_ranges(rule, error, error_bytes) || !check_calls(rule, error, error_bytes))
+        return false;
+    return !algorithm ||
+           (check_algorithm(rule, algorithm, error, error_bytes) &&
+            check_numbers(&rule->setting, error, error_bytes) && check_between(rule, error, error_bytes));
+}

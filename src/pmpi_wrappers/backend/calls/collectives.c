@@ -1,0 +1,199 @@
+/* collectives: the blocking ones: decide, run or pass through, count.
+ *
+ * After the first message a call completes or reports an error; it never falls back. */
+#include "pmpi_wrappers/backend/calls/collectives.h"
+
+#include "base/clock.h"
+#include "hier/comm/execution.h"
+#include "pmpi_wrappers/backend/calls/decision.h"
+#include "pmpi_wrappers/backend/progress/host_collectives.h"
+#include "pmpi_wrappers/backend/start/job.h"
+#include "pmpi_wrappers/backend/observe/job_trace.h"
+
+/* Runs a collective on the engine. Returns the MPI's code; the error handler has run when it is an error. */
+static int execute(hp_comm_state_t *state, const hp_algorithm_t *algorithm, const hp_call_t *call,
+                   const hp_setting_t *setting, bool is_traced, MPI_Comm comm)
+{
+    hp_status_t status = HP_ERR_NO_MEM;
+
+    hp_comm_state_lock(state);
+    hp_execution_t *execution = hp_execution_get(state->comm);
+    if (execution) {
+        if (__builtin_expect(hp_job_trace != NULL, 0))
+            execution->on_start = is_traced ? hp_job_trace_begin : NULL;
+        if (__builtin_expect(hp_job.watches, 0))
+            execution->since_ns = hp_clock_ns();
+        hp_execution_submit(state->comm, execution, algorithm, call, setting);
+        status = hp_execution_wait(state->comm, execution);
+        hp_job_trace_end(execution);
+        hp_execution_put(state->comm, execution);
+    }
+    hp_comm_state_unlock(state);
+    return status == HP_OK ? MPI_SUCCESS : hp_comm_state_report(state, comm, status);
+}
+
+static int run(hp_ticket_t *ticket, const hp_call_t *call, MPI_Comm comm)
+{
+    const hp_choice_t *choice = &ticket->choice;
+
+    if (__builtin_expect(!ticket->state->takes_nonblocking, 0)) {
+        const int code = hp_nonblocking_ask(ticket->state, comm, false);
+        if (code != MPI_SUCCESS)
+            return code;
+    }
+    /* The module native makes communicators, which blocks in the MPI below. */
+    if (hp_host_collectives_enter && hp_setting_uses(choice->setting, HP_MODULE_NATIVE)) {
+        const int code = hp_host_collective_enter(comm, NULL);
+        if (code != MPI_SUCCESS)
+            return code;
+    }
+    return execute(ticket->state, choice->algorithm, call, choice->setting, true, comm);
+}
+
+static int run_bcast(hp_ticket_t *ticket, void *buffer, int64_t count, MPI_Datatype datatype, int root,
+                     MPI_Comm comm)
+{
+    hp_packed_t packed;
+
+    int code = hp_packed_init(&packed, ticket, buffer, count, datatype, root);
+    if (code != MPI_SUCCESS) {
+        P(Comm_call_errhandler)(comm, code);
+        return code;
+    }
+    const hp_call_t call = hp_call_bcast(ticket, packed.bytes ? packed.bytes : buffer, root);
+    code = run(ticket, &call, comm);
+    return hp_packed_fini(&packed, ticket->state, code);
+}
+
+static int run_barrier(hp_ticket_t *ticket, MPI_Comm comm)
+{
+    const hp_call_t call = hp_call_barrier();
+    return run(ticket, &call, comm);
+}
+
+/* ---- the guard ---- */
+
+/* The maximum of the guard's times over the ranks, by the library's own allreduce: it needs no more of the MPI
+ * below than the collectives that are taken. */
+static int agree_on_times(hp_comm_state_t *state, hp_guard_t *guard, unsigned count, MPI_Comm comm)
+{
+    hp_call_t call = {.collective = HP_ALLREDUCE,
+                      .send = guard->us,
+                      .recv = guard->us,
+                      .count = count,
+                      .type = hp_datatype_named(MPI_DOUBLE)->type,
+                      .op = HP_HANDLE(MPI_MAX)};
+    hp_setting_t setting;
+
+    hp_reduction_describe(MPI_MAX, MPI_DOUBLE, &call.type, &call.commutative, &call.kernel);
+    hp_setting_default(&setting);
+    setting.shapes.shape[HP_LEVEL_NODE] = HP_SHAPE_BINOMIAL;
+    const int code = execute(state, hp_algorithm_find(HP_ALLREDUCE, "han"), &call, &setting, false, comm);
+    if (code == MPI_SUCCESS)
+        hp_guard_agreed(guard);
+    return code;
+}
+
+/* Behind every call: counts it, and hands its time to whom it is for. Returns code, or what went wrong here. */
+static int finish(hp_ticket_t *ticket, int code, MPI_Comm comm)
+{
+    hp_bin_t *bin = ticket->choice.bin;
+    const uint64_t ns = ticket->start_ns ? hp_clock_ns() - ticket->start_ns : 0;
+    unsigned count;
+
+    hp_ticket_count(ticket, ns);
+    if (!ticket->start_ns || !bin ||
+        ticket->outcome == HP_OUTCOME_FAILED) /* most calls: nobody asks how long */
+        return code;
+    const double us = (double)ns / 1000.0;
+    bin->us[ticket->choice.slot] += us;
+    if (ticket->choice.is_timed && hp_guard_record(&bin->guard, us, &count)) {
+        const int agreed = agree_on_times(ticket->state, &bin->guard, count, comm);
+        bin->agreements++;
+        if (hp_job.explains)
+            bin->agreements_us += (double)(hp_clock_ns() - ticket->start_ns) / 1000.0 - us;
+        return code == MPI_SUCCESS ? agreed : code;
+    }
+    return code;
+}
+
+/* ---- the wrapped functions ---- */
+
+/* Passes at once where the whole job passes; else as the decision says; counts in any case. */
+#define RUN_OR_PASS(ticket, comm, collective_id, decision, taken, passed)                                    \
+    do {                                                                                                     \
+        if (hp_job.passes_at_once[collective_id]) {                                                          \
+            hp_stats_count(collective_id, HP_STATS_BIN_UNKNOWN, HP_OUTCOME_ONE_NODE);                        \
+            return (passed);                                                                                 \
+        }                                                                                                    \
+        const int code_ = HP_TAKE_OR_PASS(ticket, decision, taken, passed);                                  \
+        return finish(&(ticket), code_, comm);                                                               \
+    } while (0)
+
+int hp_mpi_bcast(void *buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm)
+{
+    hp_ticket_t ticket = {0};
+    RUN_OR_PASS(ticket, comm, HP_BCAST, hp_decide_bcast(&ticket, count, datatype, root, comm),
+                run_bcast(&ticket, buffer, count, datatype, root, comm),
+                HP_HOST_COLLECTIVE(comm, P(Bcast)(buffer, count, datatype, root, comm)));
+}
+
+int hp_mpi_reduce(const void *send, void *recv, int count, MPI_Datatype datatype, MPI_Op op, int root,
+                  MPI_Comm comm)
+{
+    hp_ticket_t ticket = {0};
+    hp_call_t call = {.collective = HP_REDUCE};
+    RUN_OR_PASS(ticket, comm, HP_REDUCE,
+                hp_decide_reduction(&ticket, &call, send, recv, count, datatype, op, root, comm),
+                run(&ticket, &call, comm),
+                HP_HOST_COLLECTIVE(comm, P(Reduce)(send, recv, count, datatype, op, root, comm)));
+}
+
+int hp_mpi_allreduce(const void *send, void *recv, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
+{
+    hp_ticket_t ticket = {0};
+    hp_call_t call = {.collective = HP_ALLREDUCE};
+    RUN_OR_PASS(ticket, comm, HP_ALLREDUCE,
+                hp_decide_reduction(&ticket, &call, send, recv, count, datatype, op, 0, comm),
+                run(&ticket, &call, comm),
+                HP_HOST_COLLECTIVE(comm, P(Allreduce)(send, recv, count, datatype, op, comm)));
+}
+
+int hp_mpi_barrier(MPI_Comm comm)
+{
+    hp_ticket_t ticket = {0};
+    RUN_OR_PASS(ticket, comm, HP_BARRIER, hp_decide_barrier(&ticket, comm), run_barrier(&ticket, comm),
+                hp_host_barrier(comm));
+}
+
+#if HP_HAS_LARGE_COUNT
+int hp_mpi_bcast_c(void *buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm)
+{
+    hp_ticket_t ticket = {0};
+    RUN_OR_PASS(ticket, comm, HP_BCAST, hp_decide_bcast(&ticket, count, datatype, root, comm),
+                run_bcast(&ticket, buffer, count, datatype, root, comm),
+                HP_HOST_COLLECTIVE(comm, P(Bcast_c)(buffer, count, datatype, root, comm)));
+}
+
+int hp_mpi_reduce_c(const void *send, void *recv, MPI_Count count, MPI_Datatype datatype, MPI_Op op, int root,
+                    MPI_Comm comm)
+{
+    hp_ticket_t ticket = {0};
+    hp_call_t call = {.collective = HP_REDUCE};
+    RUN_OR_PASS(ticket, comm, HP_REDUCE,
+                hp_decide_reduction(&ticket, &call, send, recv, count, datatype, op, root, comm),
+                run(&ticket, &call, comm),
+                HP_HOST_COLLECTIVE(comm, P(Reduce_c)(send, recv, count, datatype, op, root, comm)));
+}
+
+int hp_mpi_allreduce_c(const void *send, void *recv, MPI_Count count, MPI_Datatype datatype, MPI_Op op,
+                       MPI_Comm comm)
+{
+    hp_ticket_t ticket = {0};
+    hp_call_t call = {.collective = HP_ALLREDUCE};
+    RUN_OR_PASS(ticket, comm, HP_ALLREDUCE,
+                hp_decide_reduction(&ticket, &call, send, recv, count, datatype, op, 0, comm),
+                run(&ticket, &call, comm),
+                HP_HOST_COLLECTIVE(comm, P(Allreduce_c)(send, recv, count, datatype, op, comm)));
+}
+#endif

@@ -1,0 +1,257 @@
+#include "pmpi_wrappers/backend/calls/decision.h"
+
+#include <stdlib.h>
+#include "base/clock.h"
+#include "pmpi_wrappers/backend/progress/host_collectives.h"
+#include "pmpi_wrappers/backend/start/job.h"
+
+/* The communicator, as far as nothing but local facts is needed. */
+static hp_outcome_t decide_comm(hp_ticket_t *ticket, MPI_Comm comm)
+{
+    ticket->bin = HP_STATS_BIN_UNKNOWN;
+    if (!hp_job.active)
+        return HP_OUTCOME_INACTIVE;
+    if (hp_job.knobs.stats || hp_job.explains)
+        ticket->start_ns = hp_clock_ns();
+    hp_comm_state_t *state = ticket->state = hp_comm_state_find(comm);
+    if (!state)
+        return HP_OUTCOME_INVALID;
+    if (state->always == HP_OUTCOME_FAILED)
+        P(Comm_call_errhandler)(comm, ticket->error = MPI_ERR_NO_MEM);
+    return state->always;
+}
+
+/* Whatever its outcome, the state is as all ranks know it. */
+static hp_outcome_t set_up(hp_ticket_t *ticket, MPI_Comm comm)
+{
+    ticket->error = hp_comm_state_set_up(ticket->state, comm);
+    return ticket->error == MPI_SUCCESS ? ticket->state->always : HP_OUTCOME_FAILED;
+}
+
+/* A persistent one is never asked about again, so nothing is put off: sets the communicator up, and has the ranks agree at
+ * once, unless it would pass whatever they say. */
+static hp_outcome_t decide_persistent(hp_ticket_t *ticket, MPI_Comm comm)
+{
+    hp_comm_state_t *state = ticket->state;
+    const hp_outcome_t why_not = hp_nonblocking_want();
+
+    if (!hp_nonblocking_may(state))
+        return why_not;
+    if (!state->is_set_up) {
+        const hp_outcome_t outcome = set_up(ticket, comm);
+        if (outcome != HP_OUTCOME_TAKEN)
+            return outcome;
+    }
+    if (!state->takes_nonblocking)
+        ticket->error = hp_nonblocking_ask(state, comm, true);
+    return ticket->error != MPI_SUCCESS ? HP_OUTCOME_FAILED
+           : state->takes_nonblocking   ? HP_OUTCOME_TAKEN
+                                        : why_not;
+}
+
+/* The size is known: may the call be taken? Sets the communicator up when it is time. */
+static hp_outcome_t decide_size(hp_ticket_t *ticket, MPI_Comm comm)
+{
+    hp_comm_state_t *state = ticket->state;
+    const hp_knobs_t *knobs = hp_comm_state_knobs(state);
+    if (state->is_set_up) {
+        if (__builtin_expect(!ticket->nonblocking || state->takes_nonblocking, 1))
+            return HP_OUTCOME_TAKEN;
+        return ticket->persistent ? decide_persistent(ticket, comm) : hp_nonblocking_want();
+    }
+    hp_outcome_t outcome = hp_select_possible(knobs, ticket->collective, ticket->bytes, hp_job.one_node);
+    if (outcome != HP_OUTCOME_TAKEN)
+        return outcome;
+    const bool is_time = ++state->eligible_calls >= (uint64_t)knobs->setup_calls ||
+                         ticket->bytes >= (uint64_t)knobs->setup_bytes || knobs->reproducible;
+    if (ticket->persistent)
+        return decide_persistent(ticket, comm);
+    if (ticket->nonblocking) { /* does not wait for other ranks, as setting up does */
+        hp_nonblocking_want();
+        return HP_OUTCOME_WARM_UP;
+    }
+    return is_time ? set_up(ticket, comm) : HP_OUTCOME_WARM_UP;
+}
+
+/* Last of the decision, when nothing else can make the call pass: the selection counts it. */
+static hp_outcome_t choose(hp_ticket_t *ticket, MPI_Comm comm)
+{
+    hp_outcome_t outcome = (ticket->nonblocking ? hp_select_untimed : hp_select)(
+        ticket->state->comm, ticket->collective, ticket->bytes, &ticket->choice);
+
+    /* The first one on a level makes a communicator there, which waits for the other ranks. */
+    if (ticket->nonblocking && outcome == HP_OUTCOME_TAKEN &&
+        hp_setting_uses(ticket->choice.setting, HP_MODULE_NATIVE))
+        outcome = HP_OUTCOME_HINT;
+    if (outcome == HP_OUTCOME_FAILED)
+        P(Comm_call_errhandler)(comm, ticket->error = MPI_ERR_NO_MEM);
+    if (ticket->choice.is_timed && !ticket->start_ns)
+        ticket->start_ns = hp_clock_ns();
+    return outcome;
+}
+
+/* Everything but the buffers and the reduction: takes the communicator's side of the decision. */
+static hp_outcome_t decide(hp_ticket_t *ticket, int64_t count, MPI_Datatype datatype, int root, MPI_Comm comm)
+{
+    MPI_Count type_bytes = 0;
+
+    hp_outcome_t outcome = decide_comm(ticket, comm);
+    if (outcome != HP_OUTCOME_TAKEN)
+        return outcome;
+    hp_comm_state_t *state = ticket->state;
+    ticket->named = hp_datatype_named(datatype);
+    if (ticket->named)
+        type_bytes = (MPI_Count)ticket->named->type.bytes;
+    if (count < 0 || datatype == MPI_DATATYPE_NULL || root < 0 || root >= state->size ||
+        (!ticket->named && P(Type_size_x)(datatype, &type_bytes) != MPI_SUCCESS) || type_bytes < 0 ||
+        __builtin_mul_overflow((uint64_t)count, (uint64_t)type_bytes, &ticket->bytes))
+        return HP_OUTCOME_INVALID;
+    ticket->bin = hp_stats_bin(ticket->bytes);
+    if (ticket->bytes == 0)
+        return HP_OUTCOME_EMPTY;
+    outcome = decide_size(ticket, comm);
+    if (outcome != HP_OUTCOME_TAKEN)
+        return outcome;
+    if (!ticket->named && !hp_datatype_is_committed(datatype, state->private_comm))
+        return HP_OUTCOME_INVALID;
+    return HP_OUTCOME_TAKEN;
+}
+
+void hp_ticket_count(const hp_ticket_t *ticket, uint64_t ns)
+{
+    hp_stats_count(ticket->collective, ticket->bin, ticket->outcome);
+    hp_stats_bin_t *bin = &hp_stats[ticket->collective][ticket->bin];
+    if (ticket->outcome == HP_OUTCOME_TAKEN)
+        hp_stats_add(&bin->taken_bytes, ticket->bytes);
+    if (hp_job.knobs.stats)
+        __atomic_fetch_add(ticket->outcome == HP_OUTCOME_TAKEN ? &bin->taken_ns : &bin->passed_ns, ns,
+                           __ATOMIC_RELAXED);
+}
+
+/* ---- bcast ---- */
+
+hp_outcome_t hp_decide_bcast(hp_ticket_t *ticket, int64_t count, MPI_Datatype datatype, int root,
+                             MPI_Comm comm)
+{
+    ticket->collective = HP_BCAST;
+    hp_outcome_t outcome = decide(ticket, count, datatype, root, comm);
+    if (outcome == HP_OUTCOME_TAKEN)
+        outcome = choose(ticket, comm);
+    return ticket->outcome = outcome;
+}
+
+static hp_type_t bytes_type(void)
+{
+    return (hp_type_t){
+        .handle = HP_HANDLE(MPI_BYTE), .bytes = 1, .extent = 1, .true_lb = 0, .true_extent = 1};
+}
+
+hp_call_t hp_call_bcast(const hp_ticket_t *ticket, void *buffer, int root)
+{
+    return (hp_call_t){.collective = HP_BCAST,
+                       .recv = buffer,
+                       .count = ticket->bytes,
+                       .type = bytes_type(),
+                       .root = (uint32_t)root};
+}
+
+int hp_packed_init(hp_packed_t *packed, const hp_ticket_t *ticket, void *buffer, int64_t count,
+                   MPI_Datatype datatype, int root)
+{
+    const hp_comm_state_t *state = ticket->state;
+
+    *packed = (hp_packed_t){.buffer = buffer, .count = count, .is_root = root == state->rank};
+    const bool plain = ticket->named && ticket->named->contiguous;
+    const bool described = plain || hp_datatype_describe(datatype, &packed->type);
+    if (plain || (described && hp_datatype_is_contiguous(datatype, &packed->type)))
+        return MPI_SUCCESS;
+    if (!described) {
+        MPI_Count lb, extent;
+        P(Type_get_extent_x)(datatype, &lb, &extent);
+        packed->type = (hp_type_t){.handle = HP_HANDLE(datatype),
+                                   .bytes = (size_t)(ticket->bytes / (uint64_t)count),
+                                   .extent = (size_t)extent};
+    }
+    packed->bytes = malloc(ticket->bytes);
+    if (!packed->bytes)
+        return MPI_ERR_NO_MEM;
+    const int code = packed->is_root ? hp_datatype_pack(true, buffer, count, &packed->type, packed->bytes,
+                                                        state->private_comm, state->rank)
+                                     : MPI_SUCCESS;
+    if (code != MPI_SUCCESS) {
+        free(packed->bytes);
+        packed->bytes = NULL;
+    }
+    return code;
+}
+
+int hp_packed_fini(hp_packed_t *packed, const hp_comm_state_t *state, int code)
+{
+    if (!packed->bytes)
+        return code;
+    if (!packed->is_root && code == MPI_SUCCESS)
+        code = hp_datatype_pack(false, packed->buffer, packed->count, &packed->type, packed->bytes,
+                                state->private_comm, state->rank);
+    free(packed->bytes);
+    return code;
+}
+
+/* ---- reductions ---- */
+
+static bool describe_type(const hp_ticket_t *ticket, MPI_Datatype datatype, hp_type_t *out)
+{
+    if (!ticket->named)
+        return hp_datatype_describe(datatype, out);
+    *out = ticket->named->type;
+    return true;
+}
+
+hp_outcome_t hp_decide_reduction(hp_ticket_t *ticket, hp_call_t *call, const void *send, void *recv,
+                                 int64_t count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm)
+{
+    ticket->collective = call->collective;
+    hp_outcome_t outcome = decide(ticket, count, datatype, root, comm);
+    if (outcome == HP_OUTCOME_TAKEN) {
+        const bool has_result = call->collective == HP_ALLREDUCE || root == ticket->state->rank;
+        /* The same buffer twice is an error that most MPIs report; in place on a rank without result is
+         * another. A program may free its own operation or datatype while the call is in execution, and an
+         * operation cannot be duplicated. */
+        if (ticket->state->gpu)
+            outcome = HP_OUTCOME_GPU;
+        else if ((ticket->nonblocking && (!ticket->named || !hp_op_is_predefined(op))) ||
+                 !describe_type(ticket, datatype, &call->type) ||
+                 !hp_reduction_describe(op, datatype, &call->type, &call->commutative, &call->kernel))
+            outcome = HP_OUTCOME_DATATYPE;
+        else if ((has_result && recv == MPI_IN_PLACE) || (!has_result && send == MPI_IN_PLACE) ||
+                 (has_result && send == recv && send != MPI_BOTTOM))
+            outcome = HP_OUTCOME_INVALID;
+        call->send = send == MPI_IN_PLACE ? recv : send;
+        call->recv = recv;
+        call->count = (size_t)count;
+        call->op = HP_HANDLE(op);
+        call->root = (uint32_t)root;
+        if (outcome == HP_OUTCOME_TAKEN)
+            outcome = choose(ticket, comm);
+    }
+    return ticket->outcome = outcome;
+}
+
+/* ---- barrier ---- */
+
+hp_outcome_t hp_decide_barrier(hp_ticket_t *ticket, MPI_Comm comm)
+{
+    ticket->collective = HP_BARRIER;
+    hp_outcome_t outcome = decide_comm(ticket, comm);
+    if (outcome == HP_OUTCOME_TAKEN) {
+        ticket->bin = hp_stats_bin(0);
+        outcome = decide_size(ticket, comm);
+    }
+    if (outcome == HP_OUTCOME_TAKEN)
+        outcome = choose(ticket, comm);
+    return ticket->outcome = outcome;
+}
+
+hp_call_t hp_call_barrier(void)
+{
+    return (hp_call_t){.collective = HP_BARRIER, .type = bytes_type(), .commutative = true};
+}

@@ -1,0 +1,67 @@
+#include "pmpi_wrappers/backend/calls/flight.h"
+
+#include <stdlib.h>
+#include "base/clock.h"
+#include "hier/comm/execution.h"
+#include "hier/call/setting.h"
+#include "pmpi_wrappers/backend/observe/job_trace.h"
+#include "pmpi_wrappers/backend/progress/progress.h"
+
+static void on_done(hp_comm_t *comm, hp_execution_t *execution)
+{
+    hp_flight_t *flight = execution->owner;
+    hp_comm_state_t *state = flight->state;
+
+    int code = hp_comm_state_code(state, execution->status);
+    code = hp_packed_fini(&flight->packed, state, code);
+    hp_job_trace_end(execution);
+    hp_execution_put(comm, execution);
+    flight->on_complete(flight, code);
+    hp_progress_end(state); /* not before the request is complete: host_calls.h */
+}
+
+int hp_flight_miss(hp_comm_state_t *state, MPI_Comm comm, int code)
+{
+    hp_comm_state_lock(state);
+    hp_execution_missed(state->comm);
+    hp_comm_state_unlock(state);
+    P(Comm_call_errhandler)(comm, code);
+    return code;
+}
+
+static int give_up(hp_flight_t *flight, int code)
+{
+    free(flight->packed.bytes);
+    return hp_flight_miss(flight->state, flight->comm, code);
+}
+
+int hp_flight_start(hp_flight_t *flight, const hp_algorithm_t *algorithm, const hp_setting_t *setting,
+                    const hp_call_t *call, int (*open)(hp_flight_t *flight))
+{
+    hp_comm_state_t *state = flight->state;
+    hp_setting_t deepened = *setting;
+
+    hp_setting_deepen(&deepened, hp_comm_layout(state->comm).nodes, hp_comm_state_knobs(state));
+    hp_comm_state_lock(state);
+    hp_execution_t *execution = hp_execution_get(state->comm);
+    hp_comm_state_unlock(state);
+    if (!execution)
+        return give_up(flight, MPI_ERR_NO_MEM);
+    const int code = open(flight);
+    if (code != MPI_SUCCESS) {
+        hp_comm_state_lock(state);
+        hp_execution_put(state->comm, execution);
+        hp_comm_state_unlock(state);
+        return give_up(flight, code);
+    }
+    hp_progress_begin(state);
+    hp_comm_state_lock(state);
+    execution->owner = flight;
+    execution->on_done = on_done;
+    execution->on_start = hp_job_trace ? hp_job_trace_begin : NULL;
+    if (hp_job.watches)
+        execution->since_ns = hp_clock_ns();
+    hp_execution_submit(state->comm, execution, algorithm, call, &deepened);
+    hp_comm_state_unlock(state);
+    return MPI_SUCCESS;
+}

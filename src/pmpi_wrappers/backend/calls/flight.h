@@ -1,0 +1,40 @@
+/* flight: a collective that is handed to the engine and completes later: what the non-blocking and the persistent
+ * ones have in common.
+ *
+ * Threads: start where the program calls; on_complete runs on whatever thread moved the collective on, which has locked
+ * the state. Ownership: the starter's, until on_complete. */
+#ifndef HP_PMPI_WRAPPERS_BACKEND_CALLS_FLIGHT_H
+#define HP_PMPI_WRAPPERS_BACKEND_CALLS_FLIGHT_H
+
+#include "pmpi_wrappers/backend/calls/decision.h"
+#include "pmpi_wrappers/backend/start/job.h"
+#include "pmpi_wrappers/backend/glue/machine.h"
+
+typedef struct hp_flight {
+    hp_comm_state_t *state; /* where it runs */
+    MPI_Comm comm;          /* the program's, whose error handler is told what fails at the start */
+    hp_packed_t packed;     /* of a bcast: filled in before the start; given back at the end */
+    void (*on_complete)(struct hp_flight *flight, int code); /* code: of the MPI */
+} hp_flight_t;
+
+/* Does every call of the collective pass, without a look at it? Counts it then. Where ranks take turns a collective moves on
+ * only while somebody waits for it. */
+static inline bool hp_flight_passes(hp_collective_t collective)
+{
+    if (!hp_job.passes_at_once[collective] && !hp_ranks_take_turns)
+        return false;
+    hp_stats_count(collective, HP_STATS_BIN_UNKNOWN,
+                   hp_ranks_take_turns ? HP_OUTCOME_INACTIVE : HP_OUTCOME_ONE_NODE);
+    return true;
+}
+
+/* Submits the call. open: makes the program's request active, when nothing else can fail any more; returns an MPI code.
+ * Returns an MPI code; when it is an error the error handler has run, on_complete will not, and every later collective of
+ * the state fails: the other ranks have started this one. */
+int hp_flight_start(hp_flight_t *flight, const hp_algorithm_t *algorithm, const hp_setting_t *setting,
+                    const hp_call_t *call, int (*open)(hp_flight_t *flight));
+
+/* The other ranks start a collective that does not come to its start here. Returns code; its error handler has run. */
+int hp_flight_miss(hp_comm_state_t *state, MPI_Comm comm, int code);
+
+#endif

@@ -1,0 +1,205 @@
+#include "pmpi_wrappers/backend/calls/nonblocking.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include "base/clock.h"
+#include "pmpi_wrappers/backend/calls/flight.h"
+#include "pmpi_wrappers/backend/glue/host_request.h"
+
+/* A call until its request is freed. */
+typedef struct {
+    hp_host_request_t request; /* the first member */
+    hp_flight_t flight;
+    MPI_Request *handle; /* where the program wants it */
+    MPI_Datatype
+        datatype; /* of the flight's packed data, ours: the program may free its own. MPI_DATATYPE_NULL: none */
+} icall_t;
+
+static icall_t *icall_of(hp_flight_t *flight)
+{
+    return (icall_t *)((char *)flight - offsetof(icall_t, flight));
+}
+
+static void on_free(hp_host_request_t *request)
+{
+    free(request);
+}
+
+static void on_error(hp_host_request_t *request)
+{
+    const icall_t *icall = (icall_t *)request;
+    P(Comm_call_errhandler)(icall->flight.comm, request->error);
+}
+
+static void on_complete(hp_flight_t *flight, int code)
+{
+    icall_t *icall = icall_of(flight);
+
+    if (icall->datatype != MPI_DATATYPE_NULL)
+        P(Type_free)(&icall->datatype);
+    hp_host_request_complete(&icall->request, code);
+}
+
+/* The packed data's type, as our own. */
+static int keep_datatype(icall_t *icall)
+{
+    hp_packed_t *packed = &icall->flight.packed;
+
+    if (!packed->bytes || packed->is_root)
+        return MPI_SUCCESS;
+    const int code = P(Type_dup)(HP_UNHANDLE(MPI_Datatype, packed->type.handle), &icall->datatype);
+    if (code == MPI_SUCCESS)
+        packed->type.handle = HP_HANDLE(icall->datatype);
+    return code;
+}
+
+static int open_request(hp_flight_t *flight)
+{
+    icall_t *icall = icall_of(flight);
+
+    int code = keep_datatype(icall);
+    if (code != MPI_SUCCESS)
+        return code;
+    code = hp_host_request_start(&icall->request);
+    if (code == MPI_SUCCESS)
+        *icall->handle = icall->request.handle;
+    else if (icall->datatype != MPI_DATATYPE_NULL)
+        P(Type_free)(&icall->datatype);
+    return code;
+}
+
+static icall_t *create(const hp_ticket_t *ticket, MPI_Comm comm, MPI_Request *request)
+{
+    icall_t *icall = calloc(1, sizeof *icall);
+    if (!icall) {
+        hp_flight_miss(ticket->state, comm, MPI_ERR_NO_MEM);
+        return NULL;
+    }
+    icall->request.on_error = on_error;
+    icall->request.on_free = on_free;
+    icall->flight = (hp_flight_t){.state = ticket->state, .comm = comm, .on_complete = on_complete};
+    icall->handle = request;
+    icall->datatype = MPI_DATATYPE_NULL;
+    return icall;
+}
+
+static int start(icall_t *icall, const hp_ticket_t *ticket, const hp_call_t *call)
+{
+    const hp_choice_t *choice = &ticket->choice;
+    const int code = hp_flight_start(&icall->flight, choice->algorithm, choice->setting, call, open_request);
+
+    if (code != MPI_SUCCESS)
+        free(icall);
+    return code;
+}
+
+static int run(const hp_ticket_t *ticket, const hp_call_t *call, MPI_Comm comm, MPI_Request *request)
+{
+    icall_t *icall = create(ticket, comm, request);
+    return icall ? start(icall, ticket, call) : MPI_ERR_NO_MEM;
+}
+
+static int run_bcast(const hp_ticket_t *ticket, void *buffer, int64_t count, MPI_Datatype datatype, int root,
+                     MPI_Comm comm, MPI_Request *request)
+{
+    icall_t *icall = create(ticket, comm, request);
+    if (!icall)
+        return MPI_ERR_NO_MEM;
+    hp_packed_t *packed = &icall->flight.packed;
+    const int code = hp_packed_init(packed, ticket, buffer, count, datatype, root);
+    if (code != MPI_SUCCESS) {
+        free(icall);
+        return hp_flight_miss(ticket->state, comm, code);
+    }
+    const hp_call_t call = hp_call_bcast(ticket, packed->bytes ? packed->bytes : buffer, root);
+    return start(icall, ticket, &call);
+}
+
+static int run_barrier(const hp_ticket_t *ticket, MPI_Comm comm, MPI_Request *request)
+{
+    const hp_call_t call = hp_call_barrier();
+    return run(ticket, &call, comm, request);
+}
+
+static int finish(const hp_ticket_t *ticket, int code)
+{
+    hp_ticket_count(ticket, ticket->start_ns ? hp_clock_ns() - ticket->start_ns : 0);
+    return code;
+}
+
+/* As RUN_OR_PASS of the blocking ones. */
+#define START_OR_PASS(ticket, collective_id, decision, taken, passed)                                        \
+    do {                                                                                                     \
+        if (hp_flight_passes(collective_id))                                                                 \
+            return (passed);                                                                                 \
+        const int code_ = HP_TAKE_OR_PASS(ticket, decision, taken, passed);                                  \
+        return finish(&(ticket), code_);                                                                     \
+    } while (0)
+
+int hp_mpi_ibcast(void *buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm,
+                  MPI_Request *request)
+{
+    hp_ticket_t ticket = {.nonblocking = true};
+    START_OR_PASS(ticket, HP_BCAST, hp_decide_bcast(&ticket, count, datatype, root, comm),
+                  run_bcast(&ticket, buffer, count, datatype, root, comm, request),
+                  P(Ibcast)(buffer, count, datatype, root, comm, request));
+}
+
+int hp_mpi_ireduce(const void *send, void *recv, int count, MPI_Datatype datatype, MPI_Op op, int root,
+                   MPI_Comm comm, MPI_Request *request)
+{
+    hp_ticket_t ticket = {.nonblocking = true};
+    hp_call_t call = {.collective = HP_REDUCE};
+    START_OR_PASS(
+        ticket, HP_REDUCE, hp_decide_reduction(&ticket, &call, send, recv, count, datatype, op, root, comm),
+        run(&ticket, &call, comm, request), P(Ireduce)(send, recv, count, datatype, op, root, comm, request));
+}
+
+int hp_mpi_iallreduce(const void *send, void *recv, int count, MPI_Datatype datatype, MPI_Op op,
+                      MPI_Comm comm, MPI_Request *request)
+{
+    hp_ticket_t ticket = {.nonblocking = true};
+    hp_call_t call = {.collective = HP_ALLREDUCE};
+    START_OR_PASS(
+        ticket, HP_ALLREDUCE, hp_decide_reduction(&ticket, &call, send, recv, count, datatype, op, 0, comm),
+        run(&ticket, &call, comm, request), P(Iallreduce)(send, recv, count, datatype, op, comm, request));
+}
+
+int hp_mpi_ibarrier(MPI_Comm comm, MPI_Request *request)
+{
+    hp_ticket_t ticket = {.nonblocking = true};
+    START_OR_PASS(ticket, HP_BARRIER, hp_decide_barrier(&ticket, comm), run_barrier(&ticket, comm, request),
+                  P(Ibarrier)(comm, request));
+}
+
+#if HP_HAS_LARGE_COUNT
+int hp_mpi_ibcast_c(void *buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm,
+                    MPI_Request *request)
+{
+    hp_ticket_t ticket = {.nonblocking = true};
+    START_OR_PASS(ticket, HP_BCAST, hp_decide_bcast(&ticket, count, datatype, root, comm),
+                  run_bcast(&ticket, buffer, count, datatype, root, comm, request),
+                  P(Ibcast_c)(buffer, count, datatype, root, comm, request));
+}
+
+int hp_mpi_ireduce_c(const void *send, void *recv, MPI_Count count, MPI_Datatype datatype, MPI_Op op,
+                     int root, MPI_Comm comm, MPI_Request *request)
+{
+    hp_ticket_t ticket = {.nonblocking = true};
+    hp_call_t call = {.collective = HP_REDUCE};
+    START_OR_PASS(ticket, HP_REDUCE,
+                  hp_decide_reduction(&ticket, &call, send, recv, count, datatype, op, root, comm),
+                  run(&ticket, &call, comm, request),
+                  P(Ireduce_c)(send, recv, count, datatype, op, root, comm, request));
+}
+
+int hp_mpi_iallreduce_c(const void *send, void *recv, MPI_Count count, MPI_Datatype datatype, MPI_Op op,
+                        MPI_Comm comm, MPI_Request *request)
+{
+    hp_ticket_t ticket = {.nonblocking = true};
+    hp_call_t call = {.collective = HP_ALLREDUCE};
+    START_OR_PASS(
+        ticket, HP_ALLREDUCE, hp_decide_reduction(&ticket, &call, send, recv, count, datatype, op, 0, comm),
+        run(&ticket, &call, comm, request), P(Iallreduce_c)(send, recv, count, datatype, op, comm, request));
+}
+#endif

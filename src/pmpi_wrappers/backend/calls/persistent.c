@@ -1,0 +1,561 @@
+#include "pmpi_wrappers/backend/calls/persistent.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include "base/clock.h"
+#include "pmpi_wrappers/backend/calls/flight.h"
+#include "pmpi_wrappers/backend/progress/host_collectives.h"
+#include "pmpi_wrappers/backend/glue/host_request.h"
+#include "pmpi_wrappers/backend/start/job.h"
+
+/* Of one communicator: as many as there are bits to say which of them are free, but one. */
+enum { CHANNELS_MAX = 63, BUCKETS = 256, TAGS = 32768 };
+static const uint64_t ready_bit = 1ull << CHANNELS_MAX;
+
+typedef struct hp_channel {
+    MPI_Comm comm;
+    hp_comm_state_t *state;
+    bool is_used;                   /* by this rank */
+    struct hp_channel *next;        /* of the same communicator, oldest first: the same on all ranks */
+    struct hp_channel *next_of_all; /* oldest first */
+} channel_t;
+
+/* What stands behind a request. */
+typedef struct persistent {
+    hp_flight_t flight; /* the first member */
+    hp_ticket_t ticket; /* its state: the channel's */
+    channel_t *channel;
+    MPI_Request request; /* the program's: receives a message with this tag from the rank itself */
+    int tag;
+    int held; /* by the program until it frees the request, and by a flight; under the lock */
+    hp_setting_t setting;
+    hp_call_t call;
+    MPI_Datatype datatype; /* of a bcast, ours; MPI_DATATYPE_NULL: a predefined one */
+    struct persistent *next;
+} persistent_t;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards what follows, and channels */
+static persistent_t *buckets[BUCKETS];                   /* by request */
+static _Atomic uint32_t count_of_all;                    /* in the buckets */
+static channel_t *channels;                              /* all, oldest first */
+static MPI_Comm self = MPI_COMM_NULL;
+static uint8_t used_tags[TAGS / 8];
+
+/* ---- requests ---- */
+
+static persistent_t **place_of(MPI_Request request)
+{
+    return &buckets[(HP_HANDLE(request) * 0x9e3779b97f4a7c15u) >> 56];
+}
+
+/* NULL: not one of ours. */
+static persistent_t *find(MPI_Request request)
+{
+    pthread_mutex_lock(&lock);
+    persistent_t *found = *place_of(request);
+    while (found && HP_HANDLE(found->request) != HP_HANDLE(request))
+        found = found->next;
+    pthread_mutex_unlock(&lock);
+    return found;
+}
+
+static void enlist(persistent_t *persistent)
+{
+    pthread_mutex_lock(&lock);
+    persistent_t **place = place_of(persistent->request);
+    persistent->next = *place;
+    *place = persistent;
+    atomic_fetch_add_explicit(&count_of_all, 1, memory_order_relaxed);
+    pthread_mutex_unlock(&lock);
+}
+
+static void delist(persistent_t *persistent)
+{
+    pthread_mutex_lock(&lock);
+    persistent_t **place = place_of(persistent->request);
+    while (*place != persistent)
+        place = &(*place)->next;
+    *place = persistent->next;
+    atomic_fetch_sub_explicit(&count_of_all, 1, memory_order_relaxed);
+    pthread_mutex_unlock(&lock);
+}
+
+/* -1: all are in use. */
+static int take_tag(void)
+{
+    int tag = -1;
+
+    pthread_mutex_lock(&lock);
+    for (int i = 0; i < TAGS && tag < 0; i++)
+        if (!(used_tags[i / 8] & 1u << i % 8))
+            tag = i;
+    if (tag >= 0)
+        used_tags[tag / 8] |= (uint8_t)(1u << tag % 8);
+    pthread_mutex_unlock(&lock);
+    return tag;
+}
+
+static void make_self(void)
+{
+    hp_comm_state_twin(MPI_COMM_SELF, &self);
+}
+
+static bool has_self(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, make_self);
+    return self != MPI_COMM_NULL;
+}
+
+static void destroy(persistent_t *persistent)
+{
+    if (persistent->datatype != MPI_DATATYPE_NULL)
+        P(Type_free)(&persistent->datatype);
+    pthread_mutex_lock(&lock);
+    if (persistent->tag >= 0)
+        used_tags[persistent->tag / 8] &= (uint8_t) ~(1u << persistent->tag % 8);
+    if (persistent->channel)
+        persistent->channel->is_used = false;
+    pthread_mutex_unlock(&lock);
+    free(persistent);
+}
+
+static void let_go(persistent_t *persistent)
+{
+    pthread_mutex_lock(&lock);
+    const bool is_last = --persistent->held == 0;
+    pthread_mutex_unlock(&lock);
+    if (is_last)
+        destroy(persistent);
+}
+
+/* The collective is done. An error is told to the program's handler; whoever waits gets one, too: a message for which the
+ * receive has no room. */
+static void on_complete(hp_flight_t *flight, int code)
+{
+    persistent_t *persistent = (persistent_t *)flight;
+    static const char bytes[1];
+    MPI_Request send;
+
+    if (code != MPI_SUCCESS)
+        P(Comm_call_errhandler)(flight->comm, code);
+    if (P(Isend)(bytes, code == MPI_SUCCESS ? 0 : sizeof bytes, MPI_BYTE, 0, persistent->tag, self, &send) ==
+        MPI_SUCCESS)
+        P(Request_free)(&send);
+    let_go(persistent);
+}
+
+/* NULL: something lacks on this rank. */
+static persistent_t *create(MPI_Comm comm)
+{
+    persistent_t *persistent = calloc(1, sizeof *persistent);
+
+    if (!persistent)
+        return NULL;
+    persistent->flight.comm = comm;
+    persistent->flight.on_complete = on_complete;
+    persistent->datatype = MPI_DATATYPE_NULL;
+    persistent->held = 1;
+    persistent->tag = take_tag();
+    if (persistent->tag >= 0 && has_self() &&
+        P(Recv_init)(NULL, 0, MPI_BYTE, 0, persistent->tag, self, &persistent->request) == MPI_SUCCESS)
+        return persistent;
+    destroy(persistent);
+    return NULL;
+}
+
+static void undo(persistent_t *persistent)
+{
+    if (!persistent)
+        return;
+    P(Request_free)(&persistent->request);
+    destroy(persistent);
+}
+
+/* ---- channels ---- */
+
+/* channel: memory for it. Returns whether there is one now; all ranks come here. */
+static bool open_channel(channel_t *channel, hp_comm_state_t *state)
+{
+    channel_t **end = &state->channels, **end_of_all = &channels;
+
+    if (P(Comm_dup_with_info)(state->private_comm, MPI_INFO_NULL, &channel->comm) != MPI_SUCCESS)
+        return false;
+    channel->state = hp_comm_state_find(channel->comm);
+    channel->is_used = true;
+    while (*end)
+        end = &(*end)->next;
+    *end = channel;
+    pthread_mutex_lock(&lock);
+    while (*end_of_all)
+        end_of_all = &(*end_of_all)->next_of_all;
+    *end_of_all = channel;
+    pthread_mutex_unlock(&lock);
+    return true;
+}
+
+/* All ranks of the channel are here, and it has left its communicator's list. */
+static void free_channel(channel_t *channel)
+{
+    pthread_mutex_lock(&lock);
+    channel_t **place = &channels;
+    while (*place != channel)
+        place = &(*place)->next_of_all;
+    *place = channel->next_of_all;
+    pthread_mutex_unlock(&lock);
+    hp_comm_state_free(&channel->comm, P(Comm_free));
+    free(channel);
+}
+
+static int all_of(const hp_comm_state_t *state, uint64_t mine, uint64_t *all)
+{
+    *all = 0;
+    return P(Allreduce)(&mine, all, 1, MPI_UINT64_T, MPI_BAND, state->private_comm);
+}
+
+static uint64_t unused_channels(const hp_comm_state_t *state)
+{
+    uint64_t mask = 0, bit = 1;
+
+    pthread_mutex_lock(&lock);
+    for (const channel_t *channel = state->channels; channel; channel = channel->next, bit <<= 1)
+        mask |= channel->is_used ? 0 : bit;
+    pthread_mutex_unlock(&lock);
+    return mask;
+}
+
+static uint32_t channel_count(const hp_comm_state_t *state)
+{
+    uint32_t count = 0;
+    for (const channel_t *channel = state->channels; channel; channel = channel->next)
+        count++;
+    return count;
+}
+
+/* The hints of the program's communicator hold on the channel, too. */
+static bool may_be_set_up(const hp_comm_state_t *state, const channel_t *channel)
+{
+    return channel->state && channel->state->always == HP_OUTCOME_TAKEN &&
+           (!state->hinted || hp_comm_state_set_hints(channel->state, state->hinted) == HP_OK);
+}
+
+/* *out stays NULL where the library cannot have one more: on all ranks. *spare: memory for it, NULL once it is used. */
+static int make_channel(hp_comm_state_t *state, channel_t **spare, channel_t **out)
+{
+    channel_t *channel = *spare;
+    uint64_t all;
+
+    if (state->has_all_channels || channel_count(state) == CHANNELS_MAX)
+        return MPI_SUCCESS;
+    const bool is_open = open_channel(channel, state);
+    int code = all_of(state, is_open && may_be_set_up(state, channel), &all);
+    if (code == MPI_SUCCESS && all)
+        code = hp_comm_state_set_up(channel->state, channel->comm);
+    if (code == MPI_SUCCESS && all && channel->state->is_set_up)
+        *out = channel;
+    else {
+        state->has_all_channels = true; /* the last one stays unused, and goes with the others */
+        channel->is_used = false;
+    }
+    if (is_open)
+        *spare = NULL;
+    return code;
+}
+
+/* A channel for a collective that is ready on this rank. *out stays NULL where some rank is not, or cannot have a channel:
+ * on all ranks. Returns an MPI code. */
+static int find_channel(hp_comm_state_t *state, bool is_ready, channel_t **out)
+{
+    channel_t *spare =
+        calloc(1, sizeof *spare); /* what may fail on one rank does so before the ranks agree */
+    uint64_t all;
+
+    int code = all_of(state, (is_ready && spare ? ready_bit : 0) | unused_channels(state), &all);
+    const bool are_ready = code == MPI_SUCCESS && all & ready_bit;
+    for (channel_t *channel = state->channels; channel && are_ready && !*out;
+         channel = channel->next, all >>= 1)
+        if (all & 1 && channel->state->is_set_up)
+            *out = channel;
+    if (*out) {
+        pthread_mutex_lock(&lock);
+        (*out)->is_used = true;
+        pthread_mutex_unlock(&lock);
+    } else if (are_ready) {
+        code = make_channel(state, &spare, out);
+    }
+    free(spare);
+    return code;
+}
+
+static int leave(hp_comm_state_t *state)
+{
+    uint64_t all;
+
+    const int code = all_of(state, unused_channels(state), &all);
+    for (channel_t *channel = state->channels; channel && code == MPI_SUCCESS; all >>= 1) {
+        channel_t *next = channel->next;
+        if (all & 1)
+            free_channel(channel);
+        channel = next;
+    }
+    state->channels = NULL; /* what is left goes at the end: its collective may be started again */
+    return code;
+}
+
+void hp_persistent_leave(MPI_Comm comm)
+{
+    pthread_mutex_lock(&lock);
+    const bool any = channels != NULL;
+    pthread_mutex_unlock(&lock);
+    if (!any || comm == MPI_COMM_NULL || !hp_job.active)
+        return;
+    hp_comm_state_t *state = hp_comm_state_find(comm);
+    if (state && state->channels)
+        HP_HOST_COLLECTIVE(comm, leave(state));
+}
+
+void hp_persistent_fini(void)
+{
+    while (channels) /* oldest first, as hp_comm_state_fini */
+        free_channel(channels);
+    if (self != MPI_COMM_NULL)
+        P(Comm_free)(&self);
+}
+
+/* ---- starting, freeing ---- */
+
+static int open_request(hp_flight_t *flight)
+{
+    persistent_t *persistent = (persistent_t *)flight;
+
+    pthread_mutex_lock(&lock);
+    persistent->held++;
+    pthread_mutex_unlock(&lock);
+    const int code = P(Start)(&persistent->request);
+    if (code != MPI_SUCCESS)
+        let_go(persistent);
+    return code;
+}
+
+static int pack(persistent_t *persistent)
+{
+    const hp_packed_t *to = &persistent->flight.packed;
+    const hp_packed_t what = *to;
+
+    const int code = hp_packed_init(&persistent->flight.packed, &persistent->ticket, what.buffer, what.count,
+                                    persistent->datatype, (int)persistent->call.root);
+    persistent->call.recv = to->bytes ? to->bytes : what.buffer;
+    return code;
+}
+
+static int start(persistent_t *persistent)
+{
+    hp_flight_t *flight = &persistent->flight;
+    const hp_ticket_t ticket = persistent->ticket; /* it may be over, and freed, when it has been started */
+    const uint64_t start_ns = hp_job.knobs.stats ? hp_clock_ns() : 0;
+
+    int code = ticket.collective == HP_BCAST ? pack(persistent) : MPI_SUCCESS;
+    code = code == MPI_SUCCESS ? hp_flight_start(flight, ticket.choice.algorithm, &persistent->setting,
+                                                 &persistent->call, open_request)
+                               : hp_flight_miss(flight->state, flight->comm, code);
+    hp_ticket_count(&ticket, start_ns ? hp_clock_ns() - start_ns : 0);
+    return code;
+}
+
+static bool has_any(void)
+{
+    return atomic_load_explicit(&count_of_all, memory_order_relaxed) != 0;
+}
+
+int hp_mpi_start(MPI_Request *request)
+{
+    persistent_t *persistent = has_any() && request ? find(*request) : NULL;
+    return persistent ? start(persistent) : P(Start)(request);
+}
+
+int hp_mpi_startall(int count, MPI_Request *requests)
+{
+    bool any = false;
+    int code = MPI_SUCCESS;
+
+    for (int i = 0; has_any() && requests && i < count && !any; i++)
+        any = find(requests[i]) != NULL;
+    if (!any)
+        return P(Startall)(count, requests);
+    for (int i = 0; i < count && code == MPI_SUCCESS; i++)
+        code = hp_mpi_start(&requests[i]);
+    return code;
+}
+
+int hp_mpi_request_free(MPI_Request *request)
+{
+    persistent_t *persistent = has_any() && request ? find(*request) : NULL;
+
+    if (persistent)
+        delist(persistent);
+    const int code = P(Request_free)(request);
+    if (persistent)
+        let_go(persistent);
+    return code;
+}
+
+/* ---- making ---- */
+
+static int find_or_report(const hp_ticket_t *ticket, MPI_Comm comm, bool is_ready, channel_t **channel)
+{
+    const int code = find_channel(ticket->state, is_ready, channel);
+    if (code != MPI_SUCCESS)
+        P(Comm_call_errhandler)(comm, code);
+    return code;
+}
+
+/* persistent: NULL where something lacks. Where some rank lacks something, ticket->outcome says so. */
+static int make(persistent_t *persistent, hp_ticket_t *ticket, MPI_Comm comm, MPI_Request *request)
+{
+    channel_t *channel = NULL;
+
+    const int code = HP_HOST_COLLECTIVE(comm, find_or_report(ticket, comm, persistent != NULL, &channel));
+    if (!channel) {
+        ticket->outcome = code == MPI_SUCCESS ? HP_OUTCOME_NO_DUPLICATE : HP_OUTCOME_FAILED;
+        undo(persistent);
+        return code;
+    }
+    persistent->channel = channel;
+    persistent->flight.state = channel->state;
+    persistent->setting = *ticket->choice.setting;
+    persistent->ticket = *ticket;
+    persistent->ticket.state = channel->state;
+    hp_host_request_drive();
+    enlist(persistent);
+    *request = persistent->request;
+    return code;
+}
+
+static int make_bcast(hp_ticket_t *ticket, void *buffer, int64_t count, MPI_Datatype datatype, int root,
+                      MPI_Comm comm, MPI_Request *request)
+{
+    persistent_t *persistent = create(comm);
+
+    if (persistent && P(Type_dup)(datatype, &persistent->datatype) != MPI_SUCCESS) {
+        persistent->datatype = MPI_DATATYPE_NULL;
+        undo(persistent);
+        persistent = NULL;
+    }
+    if (persistent) {
+        persistent->flight.packed = (hp_packed_t){.buffer = buffer, .count = count};
+        persistent->call = hp_call_bcast(ticket, buffer, root);
+    }
+    return make(persistent, ticket, comm, request);
+}
+
+static int make_reduction(hp_ticket_t *ticket, const hp_call_t *call, MPI_Comm comm, MPI_Request *request)
+{
+    persistent_t *persistent = create(comm);
+
+    if (persistent)
+        persistent->call = *call;
+    return make(persistent, ticket, comm, request);
+}
+
+static int make_barrier(hp_ticket_t *ticket, MPI_Comm comm, MPI_Request *request)
+{
+    const hp_call_t call = hp_call_barrier();
+    return make_reduction(ticket, &call, comm, request);
+}
+
+/* Those of the MPI below, whose mpi.h may be older than its library. */
+typedef int (*bcast_init_t)(void *, int, MPI_Datatype, int, MPI_Comm, MPI_Info, MPI_Request *);
+typedef int (*bcast_init_c_t)(void *, MPI_Count, MPI_Datatype, int, MPI_Comm, MPI_Info, MPI_Request *);
+typedef int (*reduce_init_t)(const void *, void *, int, MPI_Datatype, MPI_Op, int, MPI_Comm, MPI_Info,
+                             MPI_Request *);
+typedef int (*reduce_init_c_t)(const void *, void *, MPI_Count, MPI_Datatype, MPI_Op, int, MPI_Comm, MPI_Info,
+                               MPI_Request *);
+typedef int (*allreduce_init_t)(const void *, void *, int, MPI_Datatype, MPI_Op, MPI_Comm, MPI_Info,
+                                MPI_Request *);
+typedef int (*allreduce_init_c_t)(const void *, void *, MPI_Count, MPI_Datatype, MPI_Op, MPI_Comm, MPI_Info,
+                                  MPI_Request *);
+typedef int (*barrier_init_t)(MPI_Comm, MPI_Info, MPI_Request *);
+#define HOST(name, type) ((type)hp_mpi_calls[HP_MPI_CALL_##name])
+
+/* What is made is counted at its starts; what is passed, here. */
+#define MAKE_OR_PASS(ticket, collective_id, decision, made, passed)                                          \
+    do {                                                                                                     \
+        if (hp_flight_passes(collective_id))                                                                 \
+            return (passed);                                                                                 \
+        if ((decision) == HP_OUTCOME_TAKEN)                                                                  \
+            (ticket).error = (made);                                                                         \
+        if ((ticket).outcome == HP_OUTCOME_TAKEN)                                                            \
+            return (ticket).error;                                                                           \
+        hp_ticket_count(&(ticket), 0);                                                                       \
+        return (ticket).outcome == HP_OUTCOME_FAILED ? (ticket).error : (passed);                            \
+    } while (0)
+
+/* The same for counts of int and of MPI_Count. */
+#define BCAST_INIT(host, type)                                                                               \
+    do {                                                                                                     \
+        hp_ticket_t ticket = {.nonblocking = true, .persistent = true};                                      \
+        MAKE_OR_PASS(ticket, HP_BCAST, hp_decide_bcast(&ticket, count, datatype, root, comm),                \
+                     make_bcast(&ticket, buffer, count, datatype, root, comm, request),                      \
+                     HOST(host, type)(buffer, count, datatype, root, comm, info, request));                  \
+    } while (0)
+#define REDUCE_INIT(host, type)                                                                              \
+    do {                                                                                                     \
+        hp_ticket_t ticket = {.nonblocking = true, .persistent = true};                                      \
+        hp_call_t call = {.collective = HP_REDUCE};                                                          \
+        MAKE_OR_PASS(ticket, HP_REDUCE,                                                                      \
+                     hp_decide_reduction(&ticket, &call, send, recv, count, datatype, op, root, comm),       \
+                     make_reduction(&ticket, &call, comm, request),                                          \
+                     HOST(host, type)(send, recv, count, datatype, op, root, comm, info, request));          \
+    } while (0)
+#define ALLREDUCE_INIT(host, type)                                                                           \
+    do {                                                                                                     \
+        hp_ticket_t ticket = {.nonblocking = true, .persistent = true};                                      \
+        hp_call_t call = {.collective = HP_ALLREDUCE};                                                       \
+        MAKE_OR_PASS(ticket, HP_ALLREDUCE,                                                                   \
+                     hp_decide_reduction(&ticket, &call, send, recv, count, datatype, op, 0, comm),          \
+                     make_reduction(&ticket, &call, comm, request),                                          \
+                     HOST(host, type)(send, recv, count, datatype, op, comm, info, request));                \
+    } while (0)
+
+int hp_mpi_bcast_init(void *buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Info info,
+                      MPI_Request *request)
+{
+    BCAST_INIT(Bcast_init, bcast_init_t);
+}
+
+int hp_mpi_bcast_init_c(void *buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm,
+                        MPI_Info info, MPI_Request *request)
+{
+    BCAST_INIT(Bcast_init_c, bcast_init_c_t);
+}
+
+int hp_mpi_reduce_init(const void *send, void *recv, int count, MPI_Datatype datatype, MPI_Op op, int root,
+                       MPI_Comm comm, MPI_Info info, MPI_Request *request)
+{
+    REDUCE_INIT(Reduce_init, reduce_init_t);
+}
+
+int hp_mpi_reduce_init_c(const void *send, void *recv, MPI_Count count, MPI_Datatype datatype, MPI_Op op,
+                         int root, MPI_Comm comm, MPI_Info info, MPI_Request *request)
+{
+    REDUCE_INIT(Reduce_init_c, reduce_init_c_t);
+}
+
+int hp_mpi_allreduce_init(const void *send, void *recv, int count, MPI_Datatype datatype, MPI_Op op,
+                          MPI_Comm comm, MPI_Info info, MPI_Request *request)
+{
+    ALLREDUCE_INIT(Allreduce_init, allreduce_init_t);
+}
+
+int hp_mpi_allreduce_init_c(const void *send, void *recv, MPI_Count count, MPI_Datatype datatype, MPI_Op op,
+                            MPI_Comm comm, MPI_Info info, MPI_Request *request)
+{
+    ALLREDUCE_INIT(Allreduce_init_c, allreduce_init_c_t);
+}
+
+int hp_mpi_barrier_init(MPI_Comm comm, MPI_Info info, MPI_Request *request)
+{
+    hp_ticket_t ticket = {.nonblocking = true, .persistent = true};
+    MAKE_OR_PASS(ticket, HP_BARRIER, hp_decide_barrier(&ticket, comm), make_barrier(&ticket, comm, request),
+                 HOST(Barrier_init, barrier_init_t)(comm, info, request));
+}

@@ -1,0 +1,47 @@
+/* persistent: the wrapped persistent collectives, MPI_X_init and MPI_X_init_c, and what starts and frees them.
+ *
+ * Matching. The standard has all ranks make them in one order, but lets each rank start them in an order of its own. The
+ * library finds by order what belongs together (tags, the node's memory, who runs alone), so each persistent collective
+ * has a communicator to itself, its channel: there, the n-th start is the n-th start on all ranks. A channel is made in
+ * MPI_X_init, which may wait for the other ranks, costs milliseconds and two context ids, counts towards
+ * HANPMPI_MAX_COMMS, and goes to a later collective of the same communicator once all ranks have freed the one before.
+ *
+ * Request. A generalized request cannot be started again. The program gets a persistent receive of a message from this
+ * rank to itself, which the library sends when the collective is done. So it is the MPI's own request, and everything
+ * that takes one takes it, but it is started here (MPI_Start, MPI_Startall).
+ *
+ * Decision. As a non-blocking collective on its communicator would be decided, in MPI_X_init, for good: what happens on
+ * the communicator later may come before a start on one rank, and behind it on another. It sets the communicator up,
+ * and has the ranks agree (host_collectives.h), if need be.
+ *
+ * Threads: any, as the MPI's thread level allows. Ownership: this file owns channels and what stands behind requests;
+ * the program's buffers are borrowed until MPI_Request_free. */
+#ifndef HP_PMPI_WRAPPERS_BACKEND_CALLS_PERSISTENT_H
+#define HP_PMPI_WRAPPERS_BACKEND_CALLS_PERSISTENT_H
+
+#include "pmpi_wrappers/backend/comms/comm_state.h"
+
+int hp_mpi_bcast_init(void *buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Info info,
+                      MPI_Request *request);
+int hp_mpi_reduce_init(const void *send, void *recv, int count, MPI_Datatype datatype, MPI_Op op, int root,
+                       MPI_Comm comm, MPI_Info info, MPI_Request *request);
+int hp_mpi_allreduce_init(const void *send, void *recv, int count, MPI_Datatype datatype, MPI_Op op,
+                          MPI_Comm comm, MPI_Info info, MPI_Request *request);
+int hp_mpi_barrier_init(MPI_Comm comm, MPI_Info info, MPI_Request *request);
+int hp_mpi_bcast_init_c(void *buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm,
+                        MPI_Info info, MPI_Request *request);
+int hp_mpi_reduce_init_c(const void *send, void *recv, MPI_Count count, MPI_Datatype datatype, MPI_Op op,
+                         int root, MPI_Comm comm, MPI_Info info, MPI_Request *request);
+int hp_mpi_allreduce_init_c(const void *send, void *recv, MPI_Count count, MPI_Datatype datatype, MPI_Op op,
+                            MPI_Comm comm, MPI_Info info, MPI_Request *request);
+int hp_mpi_start(MPI_Request *request);
+int hp_mpi_startall(int count, MPI_Request *requests);
+int hp_mpi_request_free(MPI_Request *request);
+
+/* The program frees the communicator, on all its ranks, before its state goes: frees those of its channels that no rank
+ * uses any more. comm may name no communicator. */
+void hp_persistent_leave(MPI_Comm comm);
+/* In MPI_Finalize, behind hp_comm_state_fini: frees the channels that are left. */
+void hp_persistent_fini(void);
+
+#endif

@@ -1,0 +1,106 @@
+#include "pmpi_wrappers/backend/calls/tasks.h"
+
+#include "base/clock.h"
+#include "hier/collectives/lockstep.h"
+#include "hier/planning/select.h"
+#include "pmpi_wrappers/backend/comms/comm_state.h"
+#include "pmpi_wrappers/backend/glue/datatypes.h"
+#include "pmpi_wrappers/backend/start/job.h"
+#include "pmpi_wrappers/backend/progress/progress.h"
+
+/* The communicator's state, set up. NULL: it cannot be. The same on all ranks. */
+static hp_comm_state_t *ready_state(MPI_Comm comm)
+{
+    hp_comm_state_t *state = hp_job.active ? hp_comm_state_find(comm) : NULL;
+
+    if (!state || state->always != HP_OUTCOME_TAKEN)
+        return NULL;
+    if (!state->is_set_up && hp_comm_state_set_up(state, comm) != MPI_SUCCESS)
+        return NULL;
+    return state->is_set_up && !state->gpu ? state : NULL;
+}
+
+static bool find_collective(const char *name, hp_collective_t *out)
+{
+    for (unsigned c = 0; c < HP_COLLECTIVE_COUNT; c++)
+        if (c != HP_BARRIER && strcmp(name, hp_collective_name((hp_collective_t)c)) == 0) {
+            *out = (hp_collective_t)c;
+            return true;
+        }
+    return false;
+}
+
+/* As MPI_Bcast, MPI_Reduce and MPI_Allreduce hand it to the pipeline: a bcast counts in bytes. */
+static bool describe(hp_collective_t collective, const void *send, void *recv, uint64_t count, hp_call_t *out)
+{
+    const bool bytes = collective == HP_BCAST;
+    const hp_named_type_t *type = hp_datatype_named(bytes ? MPI_BYTE : MPI_DOUBLE);
+
+    if (!type || count == 0)
+        return false;
+    *out = (hp_call_t){.collective = collective,
+                       .send = bytes ? NULL : send,
+                       .recv = recv,
+                       .count = bytes ? count * sizeof(double) : count,
+                       .type = type->type,
+                       .op = HP_HANDLE(MPI_SUM)};
+    return bytes || hp_reduction_describe(MPI_SUM, MPI_DOUBLE, &out->type, &out->commutative, &out->kernel);
+}
+
+/* Would the library run the call by han, and how? The guard has no say. */
+static bool select_han(hp_comm_t *comm, const hp_call_t *call, hp_setting_t *setting)
+{
+    const hp_situation_t situation = hp_select_situation(comm);
+    hp_candidates_t candidates;
+
+    hp_select_candidates(&situation, call->collective, call->count * call->type.bytes, &candidates);
+    *setting = candidates.slot[HP_SLOT_RULE].setting;
+    return candidates.slot[HP_SLOT_RULE].algorithm == hp_algorithm_find(call->collective, "han");
+}
+
+/* All iterations, each as soon as this rank has done the one before. */
+static hp_status_t run_iterations(hp_comm_t *comm, hp_lockstep_t *lockstep, double *iteration_us)
+{
+    hp_status_t status = HP_OK;
+    uint64_t before_ns = hp_clock_ns();
+
+    while (status == HP_OK && lockstep->next < lockstep->iterations) {
+        const uint64_t iteration = lockstep->next;
+        status = hp_lockstep_start(lockstep);
+        if (status == HP_OK)
+            status = hp_comm_wait(comm);
+        const uint64_t now_ns = hp_clock_ns();
+        iteration_us[iteration] = (double)(now_ns - before_ns) / 1000.0;
+        before_ns = now_ns;
+    }
+    return status;
+}
+
+int hp_tasks_run(const void *handle, const char *collective, const void *send, void *recv, uint64_t count,
+                 unsigned iterations_max, double *iteration_us, unsigned *iterations)
+{
+    const MPI_Comm comm = *(const MPI_Comm *)handle;
+    hp_collective_t which;
+    hp_setting_t setting;
+    hp_lockstep_t lockstep;
+    hp_call_t call;
+
+    if (!find_collective(collective, &which) || !describe(which, send, recv, count, &call))
+        return -1;
+    hp_comm_state_t *state = ready_state(comm);
+    if (!state || !select_han(state->comm, &call, &setting))
+        return -1;
+    hp_comm_state_lock(state);
+    hp_progress_finish(state); /* what is still in execution uses the same memory */
+    state->comm->sequence++;
+    hp_request_record(state->comm->request, NULL, NULL); /* calls of the program are recorded, not these */
+    hp_status_t status = hp_lockstep_prepare(&lockstep, state->comm, &call, &setting, iterations_max);
+    *iterations = status == HP_ERR_ARG ? 0 : (unsigned)lockstep.iterations;
+    if (status == HP_OK)
+        status = run_iterations(state->comm, &lockstep, iteration_us);
+    hp_comm_state_unlock(state);
+    if (status != HP_OK && status != HP_ERR_ARG)
+        hp_comm_state_report(state, comm,
+                             status); /* an error of the program's communicator, as in a collective */
+    return status == HP_OK ? 0 : -1;
+}

@@ -1,0 +1,142 @@
+#include "pmpi_wrappers/backend/comms/node_setup.h"
+
+#include <unistd.h>
+#include <stdlib.h>
+#include "base/clock.h"
+#include "base/log.h"
+#include "pmpi_wrappers/backend/start/job.h"
+#include "pmpi_wrappers/backend/glue/machine.h"
+
+/* Tag of the leader's message, above the tags of hp_comm_tag and of the transport. */
+enum { FILE_TAG = 32766 };
+enum { SHARES = 1, READS = 2 };
+
+static uint64_t probe_word;
+
+void hp_node_setup_introduce(hp_process_t *out)
+{
+    if (!probe_word) /* a value that no other process has at that address */
+        probe_word = (hp_clock_ns() * 0x9e3779b97f4a7c15u) ^ (uint64_t)getpid();
+    if (hp_job.knobs.read_peers)
+        hp_node_allow_pull();
+    *out = (hp_process_t){.pid = (uint64_t)getpid(),
+                          .probe_address = (uint64_t)(uintptr_t)&probe_word,
+                          .probe_value = probe_word};
+}
+
+static const hp_process_t *process_of(const hp_process_t *all, size_t stride, uint32_t rank)
+{
+    return (const hp_process_t *)((const char *)all + rank * stride);
+}
+
+static bool reads_all(const uint32_t *ranks, uint32_t count, uint32_t own, const hp_process_t *all,
+                      size_t stride)
+{
+    bool reads = true;
+    for (uint32_t i = 0; i < count && reads; i++) {
+        const hp_process_t *process = process_of(all, stride, ranks[i]);
+        reads = ranks[i] == own ||
+                hp_node_can_reach((pid_t)process->pid, (const uint64_t *)(uintptr_t)process->probe_address,
+                                  process->probe_value);
+    }
+    return reads;
+}
+
+static void drop(int *fd)
+{
+    close(*fd);
+    *fd = -1;
+}
+
+/* The node's first rank makes the file and tells the others its number: *fd, -1 when there is none. */
+static int make_file(hp_comm_t *comm, MPI_Comm private_comm, const uint32_t *ranks, uint32_t count,
+                     const hp_node_shape_t *shape, const hp_process_t *leader, int *fd)
+{
+    int code = MPI_SUCCESS, made = -1;
+
+    *fd = -1;
+    if (comm->rank != ranks[0]) {
+        code = P(Recv)(&made, 1, MPI_INT, (int)ranks[0], FILE_TAG, private_comm, MPI_STATUS_IGNORE);
+        if (code == MPI_SUCCESS && made >= 0 && hp_node_memory_open((pid_t)leader->pid, made, fd) != HP_OK)
+            *fd = -1;
+        if (*fd >= 0 && !hp_node_memory_has_mark(*fd, leader->probe_value))
+            drop(fd);
+        return code;
+    }
+    if (hp_node_memory_file(hp_node_memory_bytes(shape), fd) != HP_OK)
+        *fd = -1;
+    if (*fd >= 0 && !hp_node_memory_mark(*fd, leader->probe_value))
+        drop(fd);
+    for (uint32_t i = 1; i < count && code == MPI_SUCCESS; i++)
+        code = P(Send)(fd, 1, MPI_INT, (int)ranks[i], FILE_TAG, private_comm);
+    return code;
+}
+
+/* Maps the memory. *abilities: what this rank can do. *fd stays open: peers open it through this process. */
+static int map_memory(hp_comm_t *comm, MPI_Comm private_comm, const hp_process_t *all, size_t stride, int *fd,
+                      int *abilities)
+{
+    const hp_node_shape_t shape = hp_comm_node_shape(comm);
+    uint32_t count;
+    const uint32_t *ranks = hp_comm_node_ranks(comm, &count);
+
+    if (count == 1) {
+        *abilities = SHARES | READS;
+        return MPI_SUCCESS;
+    }
+    int code = make_file(comm, private_comm, ranks, count, &shape, process_of(all, stride, ranks[0]), fd);
+    if (code != MPI_SUCCESS || *fd < 0)
+        return code;
+    pid_t *pids = malloc(count * sizeof *pids);
+    hp_node_memory_t memory;
+    for (uint32_t i = 0; i < count && pids; i++)
+        pids[i] = (pid_t)process_of(all, stride, ranks[i])->pid;
+    if (pids && hp_node_memory_init(&memory, &shape, hp_comm_node_member(comm, comm->rank), pids, *fd,
+                                    NULL) == HP_OK) {
+        hp_comm_set_node_memory(comm, &memory);
+        *abilities |= SHARES;
+        if (hp_job.knobs.read_peers && reads_all(ranks, count, comm->rank, all, stride))
+            *abilities |= READS;
+    }
+    free(pids);
+    return MPI_SUCCESS;
+}
+
+static void say_once(const hp_comm_t *comm, int abilities)
+{
+    static bool said;
+
+    if (said || comm->rank != 0)
+        return;
+    said = true;
+    if (!(abilities & SHARES))
+        hp_warn("the ranks of a node cannot share memory (memfd_create, or /proc of the other processes, is "
+                "refused): "
+                "the module p2p takes the place of shm and single_copy");
+    else if (hp_job.knobs.read_peers)
+        hp_warn("the ranks of a node may not read each other's memory (process_vm_readv or process_vm_writev "
+                "is refused; see "
+                "/proc/sys/kernel/yama/ptrace_scope and the container's capability SYS_PTRACE): the module "
+                "shm takes "
+                "the place of single_copy");
+}
+
+int hp_node_setup(hp_comm_t *comm, MPI_Comm private_comm, const hp_process_t *all, size_t stride)
+{
+    int fd = -1, abilities = 0, common = 0;
+
+    if (hp_ranks_take_turns || !hp_job.knobs.shared_memory || !hp_comm_may_share(comm))
+        return MPI_SUCCESS;
+    int code = map_memory(comm, private_comm, all, stride, &fd, &abilities);
+    if (code == MPI_SUCCESS) /* after it everybody has opened the file */
+        code = P(Allreduce)(&abilities, &common, 1, MPI_INT, MPI_BAND, private_comm);
+    if (fd >= 0)
+        close(fd);
+    if (code != MPI_SUCCESS)
+        return code;
+    comm->shares_memory = common & SHARES;
+    comm->reads_peers = common & READS;
+    if (common != (SHARES | READS))
+        say_once(comm, common);
+    return MPI_SUCCESS;
+}

@@ -1,0 +1,31 @@
+/* transport_mpi: the engine's transport over PMPI_Isend, PMPI_Irecv and PMPI_Testsome (or, where ranks take
+ * turns, PMPI_Waitany) on a private communicator.
+ *
+ * Threads: as transport.h. Ownership: init allocates nothing big; fini frees the request arrays; the
+ * communicator is the caller's. */
+#ifndef HP_PMPI_WRAPPERS_BACKEND_GLUE_TRANSPORT_MPI_H
+#define HP_PMPI_WRAPPERS_BACKEND_GLUE_TRANSPORT_MPI_H
+
+#include "pmpi_wrappers/backend/glue/mpi_glue.h"
+
+/* Requests that one poll tests, at most: more cost time that other ranks wait for. */
+enum { HP_TRANSPORT_MPI_TESTED = 64 };
+
+typedef struct {
+    hp_transport_t base;
+    MPI_Comm comm;
+    int rank; /* own rank in comm */
+    int in_flight, capacity;
+    int next_window; /* where the next poll begins when more is in flight than one poll tests */
+    MPI_Request *requests;
+    void **cookies;
+    unsigned char *kind; /* of what is in flight */
+    MPI_Comm *teams;     /* made for the module native */
+    int team_count;
+    int mpi_error; /* the first MPI error code seen, MPI_SUCCESS if none */
+} hp_transport_mpi_t;
+
+void hp_transport_mpi_init(hp_transport_mpi_t *transport, MPI_Comm comm, int rank);
+void hp_transport_mpi_fini(hp_transport_mpi_t *transport);
+
+#endif

@@ -1,0 +1,267 @@
+#include "pmpi_wrappers/backend/progress/host_calls.h"
+
+#include <stdlib.h>
+#include "pmpi_wrappers/arguments.h"
+#include "pmpi_wrappers/backend/progress/host_collectives.h"
+#include "pmpi_wrappers/backend/start/job.h"
+#include "pmpi_wrappers/backend/progress/progress.h"
+
+/* Arguments travel as in the front: a row of the table says all there is to say about a function. */
+#define CALL(count, function, ...) ((int (*)(PARAMETERS_##count))(function))(__VA_ARGS__)
+
+/* Functions that no row is for. An MPI that has MPI_X_c has these too. */
+#define HELPERS(X)                                                                                           \
+    X(Irecv)                                                                                                 \
+    X(Irsend)                                                                                                \
+    X(Isend)                                                                                                 \
+    X(Issend) X(Pack) X(Pack_size) X(Irecv_c) X(Irsend_c) X(Isend_c) X(Issend_c) X(Pack_c) X(Pack_size_c)
+#define X(name) static hp_function_t host_##name;
+HELPERS(X)
+#undef X
+
+/* In a flag that a call should have set: it has failed. The code alone does not tell: MPICH 5 returns
+ * MPI_SUCCESS where a handler of the program has seen the error. (A request that was to be made is
+ * MPI_REQUEST_NULL then, which nobody waits for long.) */
+enum { UNSEEN = -1 };
+
+/* Nothing has come: moves ours on, or gives way. */
+static void idle(hp_wait_t *wait)
+{
+    const hp_knobs_t *knobs = &hp_job.knobs;
+    const uint64_t roomy_us = 10000; /* as for collectives on a node that is not crowded (hier/comm/comm.c) */
+    const hp_wait_policy_t policy = {
+        .spin_polls = (uint64_t)knobs->spin_polls,
+        .sleep_after_ns = (knobs->sleep_after_us ? (uint64_t)knobs->sleep_after_us : roomy_us) * 1000,
+        .sleep_ns = (uint64_t)knobs->sleep_us * 1000};
+
+    if (hp_progress_poll())
+        hp_wait_reset(wait);
+    else
+        hp_wait_idle(wait, &policy);
+}
+
+int hp_host_calls_wait(MPI_Request *request, MPI_Status *status)
+{
+    hp_wait_t wait = {0};
+
+    while (hp_progress_is_due()) {
+        int flag = UNSEEN;
+        const int code = P(Test)(request, &flag, status);
+        if (code != MPI_SUCCESS || flag)
+            return code;
+        idle(&wait);
+    }
+    return P(Wait)(request, status);
+}
+
+/* ---- tests ---- */
+
+#define DEFINE_TEST(name, arguments, detail)                                                                 \
+    static hp_function_t host_##name;                                                                        \
+    static int call_##name(PARAMETERS_##arguments)                                                           \
+    {                                                                                                        \
+        if (hp_progress_is_due())                                                                            \
+            hp_progress_poll();                                                                              \
+        return CALL(arguments, host_##name, ARGUMENTS_##arguments);                                          \
+    }
+
+/* ---- waits and probes ---- */
+
+/* MPI_Testall does not do for MPI_Waitall: it may report an error while other requests are in work still. */
+static void await_all(int count, const MPI_Request *requests)
+{
+    for (int i = 0; i < count; i++) {
+        hp_wait_t wait = {0};
+        while (hp_progress_is_due()) {
+            int flag = UNSEEN;
+            const int code = P(Request_get_status)(requests[i], &flag, MPI_STATUS_IGNORE);
+            if (code != MPI_SUCCESS || flag)
+                break;
+            idle(&wait);
+        }
+    }
+}
+
+/* How the test of each is called, and whether it has found what it looks for. */
+#define TEST_Wait    CALL(3, host_Test, a, (uintptr_t)&flag, b)
+#define TEST_Waitany CALL(5, host_Testany, a, b, c, (uintptr_t)&flag, d)
+#define TEST_Waitsome                                                                                        \
+    CALL(5, host_Testsome, a, b, (uintptr_t)&flag, d, e);                                                    \
+    if (flag != UNSEEN && c)                                                                                 \
+    *(int *)c = flag /* the number of requests */
+#define TEST_Probe  CALL(5, host_Iprobe, a, b, c, (uintptr_t)&flag, d)
+#define TEST_Mprobe CALL(6, host_Improbe, a, b, c, (uintptr_t)&flag, d, e)
+
+#define DEFINE_WAIT(name, arguments, test)                                                                   \
+    static hp_function_t host_##name;                                                                        \
+    static int call_##name(PARAMETERS_##arguments)                                                           \
+    {                                                                                                        \
+        hp_wait_t wait = {0};                                                                                \
+        while (__builtin_expect(hp_progress_is_due(), 0)) {                                                  \
+            int flag = UNSEEN, code;                                                                         \
+            code = TEST_##name;                                                                              \
+            if (code != MPI_SUCCESS || flag)                                                                 \
+                return code;                                                                                 \
+            idle(&wait);                                                                                     \
+        }                                                                                                    \
+        return CALL(arguments, host_##name, ARGUMENTS_##arguments);                                          \
+    }
+#define DEFINE_PROBE DEFINE_WAIT
+#define DEFINE_WAIT_ALL(name, arguments, detail)                                                             \
+    static hp_function_t host_##name;                                                                        \
+    static int call_##name(PARAMETERS_##arguments)                                                           \
+    {                                                                                                        \
+        if (__builtin_expect(hp_progress_is_due(), 0))                                                       \
+            await_all((int)a, (const MPI_Request *)b);                                                       \
+        return CALL(arguments, host_##name, ARGUMENTS_##arguments);                                          \
+    }
+
+/* ---- sends and receives ---- */
+
+static int send_one(hp_function_t start, const uintptr_t x[6])
+{
+    MPI_Request request = MPI_REQUEST_NULL;
+    const int code = CALL(7, start, x[0], x[1], x[2], x[3], x[4], x[5], (uintptr_t)&request);
+    return code == MPI_SUCCESS ? hp_host_calls_wait(&request, MPI_STATUS_IGNORE) : code;
+}
+
+static int recv_one(hp_function_t recv, hp_function_t start, const uintptr_t x[7])
+{
+    int source = (int)x[3], tag = (int)x[4];
+    hp_wait_t wait = {0};
+
+    if (hp_job.has_threads) { /* others may take a message that this thread has seen */
+        MPI_Request request = MPI_REQUEST_NULL;
+        const int code = CALL(7, start, x[0], x[1], x[2], x[3], x[4], x[5], (uintptr_t)&request);
+        return code == MPI_SUCCESS ? hp_host_calls_wait(&request, (MPI_Status *)x[6]) : code;
+    }
+    while (hp_progress_is_due()) {
+        int flag = UNSEEN;
+        MPI_Status found;
+        const int code = P(Iprobe)(source, tag, (MPI_Comm)x[5], &flag, &found);
+        if (code != MPI_SUCCESS || flag == UNSEEN)
+            return code;
+        if (flag) { /* by name: MPICH 5 overlooks that it is too long if it was there before an MPI_ANY_SOURCE */
+            source = found.MPI_SOURCE;
+            tag = found.MPI_TAG;
+            break;
+        }
+        idle(&wait);
+    }
+    return CALL(7, recv, x[0], x[1], x[2], (uintptr_t)source, (uintptr_t)tag, x[5], x[6]);
+}
+
+/* A send and a receive at the same time. The arguments of the receive are looked at before anything is sent. */
+static int exchange(hp_function_t isend, const uintptr_t send[6], hp_function_t recv, hp_function_t irecv,
+                    const uintptr_t receive[7])
+{
+    MPI_Request request = MPI_REQUEST_NULL;
+    int flag = UNSEEN;
+
+    int code = P(Iprobe)((int)receive[3], (int)receive[4], (MPI_Comm)receive[5], &flag, MPI_STATUS_IGNORE);
+    if (code == MPI_SUCCESS && flag != UNSEEN)
+        code = CALL(7, isend, send[0], send[1], send[2], send[3], send[4], send[5], (uintptr_t)&request);
+    if (code != MPI_SUCCESS || flag == UNSEEN)
+        return code;
+    code = recv_one(recv, irecv, receive);
+    const int sent = hp_host_calls_wait(&request, MPI_STATUS_IGNORE);
+    return code != MPI_SUCCESS ? code : sent;
+}
+
+#define DEFINE_SEND(name, arguments, start)                                                                  \
+    static hp_function_t host_##name;                                                                        \
+    static int call_##name(PARAMETERS_##arguments)                                                           \
+    {                                                                                                        \
+        if (__builtin_expect(!hp_progress_is_due(), 1))                                                      \
+            return CALL(arguments, host_##name, ARGUMENTS_##arguments);                                      \
+        return send_one(host_##start, (const uintptr_t[]){ARGUMENTS_##arguments});                           \
+    }
+#define DEFINE_RECV(name, arguments, start)                                                                  \
+    static hp_function_t host_##name;                                                                        \
+    static int call_##name(PARAMETERS_##arguments)                                                           \
+    {                                                                                                        \
+        if (__builtin_expect(!hp_progress_is_due(), 1))                                                      \
+            return CALL(arguments, host_##name, ARGUMENTS_##arguments);                                      \
+        return recv_one(host_##name, host_##start, (const uintptr_t[]){ARGUMENTS_##arguments});              \
+    }
+#define DEFINE_EXCHANGE_OF(name, arguments, isend, recv, irecv)                                              \
+    static hp_function_t host_##name;                                                                        \
+    static int call_##name(PARAMETERS_##arguments)                                                           \
+    {                                                                                                        \
+        if (__builtin_expect(!hp_progress_is_due(), 1))                                                      \
+            return CALL(arguments, host_##name, ARGUMENTS_##arguments);                                      \
+        return exchange(host_##isend, (const uintptr_t[]){a, b, c, d, e, k}, host_##recv, host_##irecv,      \
+                        (const uintptr_t[]){f, g, h, i, j, k, l});                                           \
+    }
+/* The message goes out packed: the buffer is for the one that comes in. */
+#define DEFINE_REPLACE_OF(name, arguments, isend, recv, irecv, pack, pack_size, count_t)                     \
+    static hp_function_t host_##name;                                                                        \
+    static int call_##name(PARAMETERS_##arguments)                                                           \
+    {                                                                                                        \
+        const MPI_Comm comm = (MPI_Comm)h;                                                                   \
+        count_t bytes = UNSEEN, packed = 0;                                                                  \
+                                                                                                             \
+        if (__builtin_expect(!hp_progress_is_due(), 1))                                                      \
+            return CALL(arguments, host_##name, ARGUMENTS_##arguments);                                      \
+        int code = CALL(4, host_##pack_size, b, c, h, (uintptr_t)&bytes);                                    \
+        if (code != MPI_SUCCESS || bytes < 0)                                                                \
+            return code;                                                                                     \
+        void *copy = malloc(bytes > 0 ? (size_t)bytes : 1);                                                  \
+        if (!copy) {                                                                                         \
+            P(Comm_call_errhandler)(comm, MPI_ERR_NO_MEM);                                                   \
+            return MPI_ERR_NO_MEM;                                                                           \
+        }                                                                                                    \
+        code = CALL(7, host_##pack, a, b, c, (uintptr_t)copy, (uintptr_t)bytes, (uintptr_t)&packed, h);      \
+        if (code == MPI_SUCCESS)                                                                             \
+            code = exchange(                                                                                 \
+                host_##isend,                                                                                \
+                (const uintptr_t[]){(uintptr_t)copy, (uintptr_t)packed, (uintptr_t)MPI_PACKED, d, e, h},     \
+                host_##recv, host_##irecv, (const uintptr_t[]){a, b, c, f, g, h, i});                        \
+        free(copy);                                                                                          \
+        return code;                                                                                         \
+    }
+#define DEFINE_EXCHANGE(name, arguments, detail) DEFINE_EXCHANGE_OF(name, arguments, Isend, Recv, Irecv)
+#define DEFINE_REPLACE(name, arguments, detail)                                                              \
+    DEFINE_REPLACE_OF(name, arguments, Isend, Recv, Irecv, Pack, Pack_size, int)
+
+/* ---- collectives ---- */
+
+#define DEFINE_ENTER(name, arguments, comm)                                                                  \
+    static hp_function_t host_##name;                                                                        \
+    static int call_##name(PARAMETERS_##arguments)                                                           \
+    {                                                                                                        \
+        return HP_HOST_COLLECTIVE((MPI_Comm)comm, CALL(arguments, host_##name, ARGUMENTS_##arguments));      \
+    }
+
+/* ---- the table ---- */
+
+#define LARGE_SEND(name, arguments, start) DEFINE_SEND(name##_c, arguments, start##_c)
+#define LARGE_RECV(name, arguments, start) DEFINE_RECV(name##_c, arguments, start##_c)
+#define LARGE_ENTER(name, arguments, comm) DEFINE_ENTER(name##_c, arguments, comm)
+#define LARGE_EXCHANGE(name, arguments, detail)                                                              \
+    DEFINE_EXCHANGE_OF(name##_c, arguments, Isend_c, Recv_c, Irecv_c)
+#define LARGE_REPLACE(name, arguments, detail)                                                               \
+    DEFINE_REPLACE_OF(name##_c, arguments, Isend_c, Recv_c, Irecv_c, Pack_c, Pack_size_c, MPI_Count)
+
+#define HP_HOST_CALL(kind, name, arguments, detail)          DEFINE_##kind(name, arguments, detail)
+#define HP_HOST_LARGE(kind, name, arguments, counts, detail) LARGE_##kind(name, arguments, detail)
+#include "pmpi_wrappers/host_calls.def"
+#undef HP_HOST_CALL
+#undef HP_HOST_LARGE
+
+void hp_host_calls_open(hp_find_fn_t find, hp_function_t *wrapped)
+{
+#define FIND(name) host_##name = find("PMPI_" #name);
+#define INSTALL(name)                                                                                        \
+    FIND(name)                                                                                               \
+    if (host_##name)                                                                                         \
+        wrapped[HP_WRAPPED_##name] = (hp_function_t)call_##name;
+#define HP_HOST_CALL(kind, name, arguments, detail)          INSTALL(name)
+#define HP_HOST_LARGE(kind, name, arguments, counts, detail) INSTALL(name##_c)
+    HELPERS(FIND)
+#include "pmpi_wrappers/host_calls.def"
+#undef HP_HOST_CALL
+#undef HP_HOST_LARGE
+#undef FIND
+#undef INSTALL
+}

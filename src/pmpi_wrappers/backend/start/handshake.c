@@ -1,0 +1,203 @@
+#include "pmpi_wrappers/backend/start/handshake.h"
+
+#include <stdio.h>
+#include <string.h>
+#include "base/clock.h"
+#include "base/log.h"
+#include "event_engine/wait.h"
+#include "pmpi_wrappers/backend/glue/machine.h"
+#include "pmpi_wrappers/backend/glue/mpi_glue.h"
+
+/* Tag on MPI_COMM_WORLD. Both messages of every pair are received before MPI_Init returns, so the
+ * program cannot meet them. */
+enum { HANDSHAKE_TAG = 32011 };
+static const char magic[8] = "hanpmpi";
+enum { VERSION_BYTES = 32, NOBODY = -1 };
+
+/* The first fields of both messages never change from version to version. */
+typedef struct {
+    char magic[8];
+    char version[VERSION_BYTES];
+    uint64_t bytes;  /* of this message */
+    int32_t missing; /* a rank that did not answer, or NOBODY */
+    int32_t other_version;
+    int32_t other_settings;
+    uint8_t one_node;
+    uint8_t pad[3];
+    uint64_t node_id;
+    hp_knobs_t knobs;
+} up_t;
+
+typedef struct {
+    char magic[8];
+    char version[VERSION_BYTES];
+    uint64_t bytes;
+    uint8_t work; /* the verdict */
+    uint8_t one_node;
+    uint8_t pad[6];
+    hp_knobs_t knobs;
+} down_t;
+
+/* Receives exactly one message within the time. false: nothing came. *received: its bytes. */
+static bool receive(void *message, size_t bytes, int from, uint64_t deadline_ns, int *received)
+{
+    static const hp_wait_policy_t policy = {.spin_polls = 100, .sleep_after_ns = 1000000, .sleep_ns = 100000};
+    hp_wait_t wait = {0, 0};
+    MPI_Request request;
+    MPI_Status status;
+    int complete = 0;
+
+    *received = 0;
+    if (P(Irecv)(message, (int)bytes, MPI_BYTE, from, HANDSHAKE_TAG, MPI_COMM_WORLD, &request) != MPI_SUCCESS)
+        return false;
+    if (hp_ranks_take_turns)
+        return P(Wait)(&request, &status) == MPI_SUCCESS &&
+               P(Get_count)(&status, MPI_BYTE, received) == MPI_SUCCESS;
+    do {
+        P(Test)(&request, &complete, &status);
+        if (!complete)
+            hp_wait_idle(&wait, &policy);
+    } while (!complete && (deadline_ns == 0 || hp_clock_ns() < deadline_ns));
+    if (!complete) {
+        int cancelled = 0;
+        P(Cancel)(&request);
+        P(Wait)(&request, &status);
+        P(Test_cancelled)(&status, &cancelled);
+        if (cancelled)
+            return false;
+    }
+    P(Get_count)(&status, MPI_BYTE, received);
+    return true;
+}
+
+static void first(int32_t *kept, int32_t found)
+{
+    if (*kept == NOBODY)
+        *kept = found;
+}
+
+/* Joins a child's report with what this rank knows of its subtree. */
+static void join(up_t *mine, const up_t *theirs, int child, int received)
+{
+    if (received < (int)offsetof(up_t, missing) || memcmp(theirs->magic, magic, sizeof magic) != 0 ||
+        strncmp(theirs->version, mine->version, VERSION_BYTES) != 0 || theirs->bytes != sizeof *theirs) {
+        first(&mine->other_version, child);
+        return;
+    }
+    first(&mine->missing, theirs->missing);
+    first(&mine->other_version, theirs->other_version);
+    if (hp_knobs_difference(&mine->knobs, &theirs->knobs) != HP_KNOB_COUNT)
+        first(&mine->other_settings, child);
+    first(&mine->other_settings, theirs->other_settings);
+    mine->one_node &= theirs->one_node && theirs->node_id == mine->node_id;
+}
+
+/* Rank 0 tells the user what it found; returns whether the library is to work. */
+static bool judge(const up_t *all)
+{
+    if (all->missing != NOBODY) {
+        hp_warn("rank %d did not answer within HANPMPI_HANDSHAKE_SECONDS=%lld: is the library loaded on "
+                "every rank and host? "
+                "It is off for this run; results are not affected",
+                all->missing, (long long)all->knobs.handshake_seconds);
+        return false;
+    }
+    if (all->other_version != NOBODY) {
+        hp_warn("rank %d runs another version of the library than rank 0 (%s): it is off for this run; "
+                "install one "
+                "version on every host",
+                all->other_version, all->version);
+        return false;
+    }
+    if (all->other_settings != NOBODY)
+        hp_warn("rank %d has other HANPMPI_* settings than rank 0: rank 0's settings hold for all ranks",
+                all->other_settings);
+    return true;
+}
+
+bool hp_handshake(int rank, int size, uint64_t node_id, hp_knobs_t *inout, bool *one_node)
+{
+    const uint64_t limit_ns = (uint64_t)inout->handshake_seconds * 1000000000u;
+    const uint64_t deadline = hp_clock_ns() + limit_ns;
+    int received, bit;
+    uint32_t reported = 0;    /* children that did, by their bit */
+    static up_t mine, theirs; /* static: padding is zero, and they are large */
+    static down_t verdict;
+    MPI_Request unanswered;
+
+    memcpy(mine.magic, magic, sizeof magic);
+    snprintf(mine.version, sizeof mine.version, "%s", HANPMPI_VERSION);
+    mine.bytes = sizeof mine;
+    mine.missing = mine.other_version = mine.other_settings = NOBODY;
+    mine.one_node = 1;
+    mine.node_id = node_id;
+    mine.knobs = *inout;
+
+    for (bit = 1; bit < size && !(rank & bit); bit *= 2) {
+        const int child = rank + bit;
+        if (child >= size)
+            continue;
+        if (!receive(&theirs, sizeof theirs, child, deadline, &received)) {
+            first(&mine.missing, child);
+            continue;
+        }
+        join(&mine, &theirs, child, received);
+        reported |= (uint32_t)bit;
+    }
+    memcpy(verdict.magic, magic, sizeof magic);
+    if (rank == 0) {
+        snprintf(verdict.version, sizeof verdict.version, "%s", HANPMPI_VERSION);
+        verdict.bytes = sizeof verdict;
+        verdict.work = judge(&mine);
+        verdict.one_node = mine.one_node;
+        verdict.knobs = *inout;
+    } else {
+        const int parent = rank - bit;
+        if (P(Isend)(&mine, sizeof mine, MPI_BYTE, parent, HANDSHAKE_TAG, MPI_COMM_WORLD, &unanswered) !=
+            MPI_SUCCESS)
+            return false;
+        /* Longer than the parent's own limit, so that a verdict it still gives is not missed. */
+        bool answered = receive(&verdict, sizeof verdict, parent, deadline + 3 * limit_ns, &received);
+        if (!answered || received < (int)offsetof(down_t, work) || verdict.bytes != sizeof verdict ||
+            strncmp(verdict.version, HANPMPI_VERSION, VERSION_BYTES) != 0)
+            verdict.work = 0;
+        if (!answered && parent == 0)
+            hp_warn("rank 0 did not answer: is the library loaded on every rank and host? It is off for this "
+                    "run; "
+                    "results are not affected");
+        if (answered)
+            P(Wait)(&unanswered, MPI_STATUS_IGNORE);
+        else
+            P(Request_free)(&unanswered);
+    }
+    /* Not to a child that did not report: without the library it would never receive the message, and some
+     * MPIs call that an error at MPI_Finalize. If it was only late its own limit brings it to the same
+     * verdict: with a rank missing the answer is no. */
+    for (bit /= 2; bit > 0; bit /= 2) {
+        MPI_Request request;
+        int complete = 0;
+        if (!(reported & (uint32_t)bit) || P(Isend)(&verdict, sizeof verdict, MPI_BYTE, rank + bit,
+                                                    HANDSHAKE_TAG, MPI_COMM_WORLD, &request) != MPI_SUCCESS)
+            continue;
+        if (verdict.work)
+            P(Wait)(&request, MPI_STATUS_IGNORE);
+        else
+            P(Test)(&request, &complete, MPI_STATUS_IGNORE);
+        if (!verdict.work && !complete)
+            P(Request_free)(&request);
+    }
+    *one_node = verdict.one_node;
+    if (verdict.work)
+        hp_knobs_adopt(inout, &verdict.knobs);
+    return verdict.work;
+}
+
+void hp_handshake_drain(void)
+{
+    static up_t late;
+    MPI_Status status;
+    int found;
+
+    while (P(Iprobe)(MPI_ANY_SOURCE, HANDSHAKE_TAG, MPI_COMM_WORLD, &found, &status) == MPI_SUCCESS && found)
+        P(Recv)(&late, sizeof late, MPI_BYTE, status.MPI_SOURCE, HANDSHAKE_TAG, MPI_COMM_WORLD, &status);
+}

@@ -1,0 +1,28 @@
+/* handshake: the ranks of MPI_COMM_WORLD agree, inside MPI_Init, that all of them run this library with the
+ * same settings.
+ *
+ * Why point-to-point and why here: a rank without the library (LD_PRELOAD lost on one host, PITFALLS 8) takes
+ * part in nothing, so a collective would hang or match one of its own. A tree of small messages with a time
+ * limit finds out; here, because all ranks leave MPI_Init at about the same time, while a first collective
+ * may come minutes apart.
+ *
+ *   up    binomial tree to rank 0: "my subtree is complete, same version, same settings, one node"
+ *   down  rank 0's verdict and its settings. A rank that was late for `up` still gets it, so all agree.
+ *
+ * Threads: one, inside MPI_Init. Ownership: nothing kept. */
+#ifndef HP_PMPI_WRAPPERS_BACKEND_START_HANDSHAKE_H
+#define HP_PMPI_WRAPPERS_BACKEND_START_HANDSHAKE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "base/knobs.h"
+
+/* inout: this rank's knobs; afterwards with rank 0's values of the JOB knobs. *one_node: all ranks have the
+ * same node_id. Returns true when the library is to work. Warnings are given by rank 0 alone; without rank 0
+ * by the ranks that wait for it. */
+bool hp_handshake(int rank, int size, uint64_t node_id, hp_knobs_t *inout, bool *one_node);
+
+/* After a handshake that failed, before MPI_Finalize: receives what late ranks sent. */
+void hp_handshake_drain(void);
+
+#endif

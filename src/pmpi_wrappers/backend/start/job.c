@@ -1,0 +1,86 @@
+#include "pmpi_wrappers/backend/start/job.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include "base/clock.h"
+#include "base/log.h"
+#include "hier/planning/select.h"
+#include "hier/call/stats.h"
+#include "pmpi_wrappers/backend/start/handshake.h"
+#include "pmpi_wrappers/backend/start/job_selection.h"
+#include "pmpi_wrappers/backend/glue/machine.h"
+
+hp_job_t hp_job;
+
+static void warn_once_per_job(void *context, const char *line)
+{
+    const int *rank = context;
+    if (*rank == 0)
+        hp_warn("%s", line);
+}
+
+void hp_job_start(void)
+{
+    char who[32];
+
+    if (P(Comm_rank)(MPI_COMM_WORLD, &hp_job.rank) != MPI_SUCCESS ||
+        P(Comm_size)(MPI_COMM_WORLD, &hp_job.size) != MPI_SUCCESS)
+        return;
+    snprintf(who, sizeof who, "rank %d", hp_job.rank);
+    hp_log_set_who(who);
+    hp_knobs_read(&hp_job.knobs, NULL, NULL, NULL); /* how much to say first, then say it */
+    hp_log_set_level((int)hp_job.knobs.verbose);
+    hp_knobs_read(&hp_job.knobs, NULL, warn_once_per_job, &hp_job.rank);
+    hp_job.kernels = hp_kernels_of_word((unsigned)hp_job.knobs.kernels);
+    hp_job.active =
+        hp_handshake(hp_job.rank, hp_job.size, hp_machine_node_id(), &hp_job.knobs, &hp_job.one_node);
+    if (hp_job.knobs.topology[0])
+        hp_job.one_node = false; /* the synthetic machine has its own nodes */
+    hp_job.explains = hp_job.rank == 0 && (hp_job.knobs.explain || hp_job.knobs.explain_json[0]);
+    hp_job.watches = !hp_ranks_take_turns &&
+                     (hp_job.knobs.stall_seconds > 0 || hp_word_signal(hp_job.knobs.stats_signal) > 0);
+    if (hp_ranks_take_turns) /* the simulated time is not this process's clock */
+        hp_job.knobs.guard = hp_job.knobs.model = 0;
+    if (hp_job.active)
+        hp_job_selection_start();
+    hp_job.start_ns = hp_clock_ns();
+    int level = MPI_THREAD_SINGLE;
+    const bool known = P(Query_thread)(&level) == MPI_SUCCESS;
+    hp_job.has_threads = known && level == MPI_THREAD_MULTIPLE;
+    hp_stats_threads = !known || hp_job.has_threads;
+    for (unsigned c = 0; c < HP_COLLECTIVE_COUNT; c++)
+        hp_job.passes_at_once[c] = hp_job.active && !hp_job.knobs.stats && !hp_job.explains &&
+                                   hp_select_never(&hp_job.knobs, (hp_collective_t)c, hp_job.one_node);
+    if (hp_job.rank == 0 && hp_job.active)
+        hp_info("version " HANPMPI_VERSION ", %d ranks%s", hp_job.size,
+                hp_job.one_node ? " on one node" : "");
+}
+
+void hp_job_stop_passing_at_once(void)
+{
+    memset(hp_job.passes_at_once, 0, sizeof hp_job.passes_at_once);
+}
+
+static hp_locality_t locality;
+
+static void find_locality(void)
+{
+    char error[HP_KNOB_TEXT_BYTES];
+    hp_synthetic_t machine;
+
+    if (hp_job.knobs.topology[0] &&
+        hp_synthetic_parse(hp_job.knobs.topology, &machine, error, sizeof error) == HP_OK) {
+        hp_synthetic_locate(&machine, (uint32_t)hp_job.rank, &locality);
+        return;
+    }
+    hp_status_t status = hp_machine_locality(&locality);
+    if (status != HP_OK)
+        hp_info("%s: only the node of this rank is known", hp_status_text(status));
+}
+
+void hp_job_locality(hp_locality_t *out)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT; /* threads may set communicators up at the same time */
+    pthread_once(&once, find_locality);
+    *out = locality;
+}

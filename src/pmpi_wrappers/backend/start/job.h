@@ -1,0 +1,41 @@
+/* job: what holds for the whole MPI job: settings, start-up handshake, locality of this process.
+ *
+ * Threads: written inside MPI_Init, read-only afterwards. Ownership: static. */
+#ifndef HP_PMPI_WRAPPERS_BACKEND_START_JOB_H
+#define HP_PMPI_WRAPPERS_BACKEND_START_JOB_H
+
+#include <stdbool.h>
+#include "base/knobs.h"
+#include "event_engine/op/op.h"
+#include "hier/call/collective.h"
+#include "pmpi_wrappers/backend/glue/mpi_glue.h"
+#include "topo_tree/locality.h"
+
+typedef struct {
+    bool active;       /* the handshake succeeded and MPI_Finalize has not begun */
+    bool one_node;     /* all ranks of MPI_COMM_WORLD are on one node */
+    bool explains;     /* this rank keeps what HANPMPI_EXPLAIN and HANPMPI_EXPLAIN_JSON tell */
+    bool watches;      /* somebody wants to know what is in execution, since when (watchdog.h) */
+    uint64_t start_ns; /* when MPI_Init was done */
+    bool has_threads;  /* MPI_THREAD_MULTIPLE */
+    int rank, size;
+    /* Every call of the collective passes through whatever its arguments: one node, no algorithm named, no
+     * hints on any communicator, no statistics wanted. */
+    bool passes_at_once[HP_COLLECTIVE_COUNT];
+    hp_knobs_t knobs;
+    const hp_kernel_set_t *kernels; /* NULL: reductions are left to MPI_Reduce_local */
+} hp_job_t;
+
+extern hp_job_t hp_job;
+
+/* Reads the knobs, agrees with the other ranks. Collective over MPI_COMM_WORLD, but safe when some rank lacks
+ * the library. Sets hp_job.active. */
+void hp_job_start(void);
+
+/* Some communicator has hints from now on: look at every call. */
+void hp_job_stop_passing_at_once(void);
+
+/* The place of this process; read with hwloc at the first call. */
+void hp_job_locality(hp_locality_t *out);
+
+#endif

@@ -1,0 +1,15 @@
+/* job_selection: what the whole job knows before the first choice: the rules of HANPMPI_RULES and the probes that
+ * an earlier run left in HANPMPI_CACHE. Rank 0 reads both, all ranks have the same.
+ *
+ * Threads: start inside MPI_Init, finish inside MPI_Finalize. Ownership: the rules go to the selection, the
+ * probes to probe.h. */
+#ifndef HP_PMPI_WRAPPERS_BACKEND_START_JOB_SELECTION_H
+#define HP_PMPI_WRAPPERS_BACKEND_START_JOB_SELECTION_H
+
+/* Collective over MPI_COMM_WORLD. What cannot be read or used is said by rank 0; the run goes on without it. */
+void hp_job_selection_start(void);
+
+/* Rank 0 leaves what was learned for the next run. */
+void hp_job_selection_finish(void);
+
+#endif

@@ -1,0 +1,254 @@
+#include "pmpi_wrappers/backend/start/probe.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include "base/clock.h"
+#include "base/log.h"
+#include "pmpi_wrappers/backend/start/job.h"
+#include "pmpi_wrappers/backend/glue/machine.h"
+#include "pmpi_wrappers/backend/start/probe_link.h"
+
+/* 1 MiB over 1 Gbit/s takes 9 ms; inside a node it takes 0.1 ms. */
+static const double between_limit_us = 10000, inside_limit_us = 500, memory_us = 300;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the two below */
+static hp_probes_t known;
+static bool news;
+
+void hp_probe_known(hp_probes_t *out)
+{
+    pthread_mutex_lock(&lock);
+    *out = known;
+    pthread_mutex_unlock(&lock);
+}
+
+void hp_probe_learn(const hp_probes_t *found, bool kept)
+{
+    pthread_mutex_lock(&lock);
+    const bool learned = hp_probes_learn(&known, found);
+    news |= learned && !kept;
+    pthread_mutex_unlock(&lock);
+}
+
+bool hp_probe_is_news(void)
+{
+    pthread_mutex_lock(&lock);
+    const bool is_news = news;
+    pthread_mutex_unlock(&lock);
+    return is_news;
+}
+
+/* ---- who does what ---- */
+
+typedef struct {
+    uint32_t node;      /* one with most ranks */
+    int leader;         /* its first rank */
+    int *peers;         /* the others of the node; made on the leader alone */
+    int peer_count;     /* on all ranks */
+    int remote;         /* on another node; -1: there is none */
+    bool leads, serves; /* this rank */
+} roles_t;
+
+static roles_t roles_of(const hp_comm_t *comm, const hp_layout_t *layout)
+{
+    const hp_hierarchy_t *h = comm->hierarchy;
+    roles_t roles = {.remote = -1};
+
+    while (hp_hierarchy_node_size(h, roles.node) < layout->most_ranks)
+        roles.node++;
+    roles.leader = (int)hp_hierarchy_node_leader(h, roles.node);
+    roles.peer_count = (int)layout->most_ranks - 1;
+    if (layout->nodes > 1)
+        roles.remote = (int)hp_hierarchy_node_leader(h, (roles.node + 1) % layout->nodes);
+    roles.leads = roles.leader == (int)comm->rank;
+    roles.serves = !roles.leads &&
+                   (hp_hierarchy_node_of(h, comm->rank) == roles.node || roles.remote == (int)comm->rank);
+    return roles;
+}
+
+/* On the rank that leads: the other ranks of its node, the nearest one first. */
+static bool find_peers(roles_t *roles, const hp_comm_t *comm)
+{
+    int found = 0;
+
+    roles->peers = malloc(((size_t)roles->peer_count + 1) * sizeof *roles->peers);
+    for (uint32_t rank = 0; rank < comm->size && roles->peers; rank++)
+        if ((int)rank != roles->leader && hp_hierarchy_node_of(comm->hierarchy, rank) == roles->node)
+            roles->peers[found++] = (int)rank;
+    return roles->peers != NULL;
+}
+
+/* ---- what is measured ---- */
+
+/* The best repetition. */
+static double reduce_rate(const hp_probe_site_t *site)
+{
+    const hp_kernel_set_t *set = hp_job.kernels ? hp_job.kernels : hp_kernels();
+    const uint64_t start = hp_clock_ns();
+    uint64_t end = start, best_ns = UINT64_MAX, repetitions = 0;
+
+    do {
+        const uint64_t before = end;
+        set->kernels[HP_NUMBER_DOUBLE][HP_OP_SUM](site->a, site->b, site->b,
+                                                  HP_PROBE_BYTES / sizeof *site->a);
+        end = hp_clock_ns();
+        best_ns = end - before < best_ns ? end - before : best_ns;
+    } while (++repetitions < 3 || (double)(end - start) / 1000 < memory_us);
+    return best_ns > 0 ? HP_PROBE_BYTES / ((double)best_ns / 1000) : 0;
+}
+
+/* The best of a few repetitions where one takes so little time that anything disturbs it. */
+static int best_stream(const hp_probe_site_t *site, int peer, bool copies, double limit_us,
+                       hp_probe_stream_t *best)
+{
+    enum { REPEAT = 3 };
+    const uint64_t start = hp_clock_ns();
+    int code = MPI_SUCCESS;
+
+    *best = (hp_probe_stream_t){0};
+    for (int i = 0; i < REPEAT && code == MPI_SUCCESS; i++) {
+        hp_probe_stream_t stream;
+        code = hp_probe_stream(site, peer, copies, limit_us, &stream);
+        if (stream.rate > best->rate)
+            *best = stream;
+        if ((double)(hp_clock_ns() - start) / 1000 * (i + 2) / (i + 1) > limit_us)
+            break;
+    }
+    return code;
+}
+
+static int probe_inside(const hp_probe_site_t *site, const roles_t *roles, const hp_layout_t *layout,
+                        hp_probes_t *probes)
+{
+    hp_probe_stream_t stream;
+
+    int code = hp_probe_latency(site, roles->peers[0], &probes->inside_us);
+    if (code == MPI_SUCCESS)
+        code = best_stream(site, roles->peers[0], false, inside_limit_us, &stream);
+    if (code != MPI_SUCCESS)
+        return code;
+    probes->inside_rate = stream.rate;
+    if (layout->shares_memory)
+        code = hp_probe_flag(site, roles->peers[0], &probes->flag_us);
+    /* Longer than a message, which is behind a flag itself, it takes only where the two shared a core. */
+    if (layout->shares_memory && (probes->flag_us == 0 || probes->flag_us > probes->inside_us))
+        probes->flag_us = probes->inside_us;
+    if (code == MPI_SUCCESS)
+        code = hp_probe_copies(site, roles->peers, roles->peer_count, &probes->node_copy_rate);
+    return code;
+}
+
+/* HAN's overlap rate (X. Luo 2020, equation 5.3), of a stream and the copies that went on meanwhile. Where
+ * other programs left no time to copy in, it is what hanpmpi_overlap finds for shm
+ * (docs/results/overlap_rate.txt). */
+static double overlap_of(const hp_probe_stream_t *alone, const hp_probe_stream_t *both, double copy_rate)
+{
+    const double stream_us = both->bytes / alone->rate, copy_us = both->copied_bytes / copy_rate;
+    const double usual = 0.8, shorter_us = stream_us < copy_us ? stream_us : copy_us;
+
+    if (copy_us < stream_us / 4)
+        return usual;
+    const double overlap = (stream_us + copy_us - both->us) / shorter_us;
+    return overlap < 0 ? 0 : overlap > 1 ? 1 : overlap;
+}
+
+static int probe_between(const hp_probe_site_t *site, int remote, hp_probes_t *probes)
+{
+    hp_probe_stream_t alone, both;
+
+    int code = hp_probe_latency(site, remote, &probes->between_us);
+    if (code == MPI_SUCCESS)
+        code = hp_probe_cpu(site, remote, &probes->between_cpu_us);
+    if (code == MPI_SUCCESS)
+        code = best_stream(site, remote, false, between_limit_us, &alone);
+    if (code == MPI_SUCCESS)
+        code = best_stream(site, remote, true, between_limit_us, &both);
+    if (code != MPI_SUCCESS)
+        return code;
+    probes->between_rate = alone.rate;
+    if (alone.rate > 0)
+        probes->overlap = overlap_of(&alone, &both, probes->copy_rate);
+    return code;
+}
+
+/* What is known already is not measured again. */
+static int lead(const hp_probe_site_t *site, roles_t *roles, const hp_layout_t *layout, hp_probes_t *inout)
+{
+    const hp_layout_t node = {1, layout->least_ranks, layout->most_ranks, layout->shares_memory,
+                              layout->reads_peers};
+    hp_probes_t found = *inout;
+    int code = MPI_SUCCESS;
+    double mean;
+
+    if (!(found.copy_rate > 0 && found.reduce_rate > 0 && found.cores > 0)) {
+        found.copy_rate = hp_probe_copy_rate(site, memory_us, &mean);
+        found.reduce_rate = reduce_rate(site);
+        found.cores = (double)sysconf(_SC_NPROCESSORS_ONLN);
+    }
+    if (roles->peer_count > 0 && !hp_probes_cover(&found, &node))
+        code = probe_inside(site, roles, layout, &found);
+    if (code == MPI_SUCCESS && roles->remote >= 0 && !hp_probes_cover(&found, layout))
+        code = probe_between(site, roles->remote, &found);
+    for (int i = 0; i < roles->peer_count && code == MPI_SUCCESS; i++)
+        code = hp_probe_dismiss(site, roles->peers[i]);
+    if (code == MPI_SUCCESS && roles->remote >= 0)
+        code = hp_probe_dismiss(site, roles->remote);
+    if (hp_probes_are_sane(&found))
+        *inout = found;
+    return code;
+}
+
+/* ---- together ---- */
+
+/* The ranks that have nothing to measure must not take the cores of those that have. */
+static int hand_out(MPI_Comm comm, int leader, hp_probes_t *probes)
+{
+    MPI_Request request;
+    const int code = P(Ibcast)(probes, sizeof *probes, MPI_BYTE, leader, comm, &request);
+    return code == MPI_SUCCESS ? hp_probe_wait(&request) : code;
+}
+
+static bool site_init(hp_probe_site_t *site)
+{
+    site->a = malloc(HP_PROBE_BYTES);
+    site->b = malloc(HP_PROBE_BYTES);
+    if (!site->a || !site->b)
+        return false;
+    memset(site->a, 0x3f, HP_PROBE_BYTES); /* pages of its own, and numbers like 5e-4 */
+    memset(site->b, 0x3f, HP_PROBE_BYTES);
+    return true;
+}
+
+static void site_fini(hp_probe_site_t *site)
+{
+    free(site->a);
+    free(site->b);
+}
+
+int hp_probe(MPI_Comm private_comm, hp_comm_t *comm, hp_probes_t *inout)
+{
+    const hp_layout_t layout = hp_comm_layout(comm);
+    hp_probe_site_t site = {.comm = private_comm, .state = comm};
+    int ready = 1, all_ready = 0, code;
+
+    if (hp_ranks_take_turns)
+        return MPI_SUCCESS;
+    roles_t roles = roles_of(comm, &layout);
+    const uint64_t start = hp_clock_ns();
+    if (roles.leads || roles.serves)
+        ready = site_init(&site) && (!roles.leads || find_peers(&roles, comm));
+    code = P(Allreduce)(&ready, &all_ready, 1, MPI_INT, MPI_MIN, private_comm);
+    if (code == MPI_SUCCESS && all_ready && roles.leads)
+        code = lead(&site, &roles, &layout, inout);
+    else if (code == MPI_SUCCESS && all_ready && roles.serves)
+        code = hp_probe_serve(&site, roles.leader);
+    free(roles.peers);
+    site_fini(&site);
+    if (code == MPI_SUCCESS)
+        code = hand_out(private_comm, roles.leader, inout);
+    if (code == MPI_SUCCESS && comm->rank == 0)
+        hp_info("probes of %u nodes took %.1f ms%s", layout.nodes, (double)(hp_clock_ns() - start) / 1e6,
+                all_ready ? "" : ": no memory for them on some rank");
+    return code;
+}

@@ -1,0 +1,30 @@
+/* probe: measures what the model needs to know of the machine, while a communicator is set up.
+ *
+ * One rank of a node with most ranks leads; its neighbour on the node, one rank of another node, and for
+ * the node's memory all ranks of the node serve it (probe_link.h). The others sleep until the results
+ * come.
+ *
+ *      one node     round trip, stream, flag, memcpy alone and of all ranks, reduction  about 5 ms
+ *      two nodes    round trip, burst of short messages, stream, stream with copies  about 20 ms at 1 Gbit/s
+ *
+ * Everything is bounded by time: on a slow machine there are fewer repetitions. Threads: one a
+ * communicator; what the process knows is guarded. Ownership: nothing kept but the figures. */
+#ifndef HP_PMPI_WRAPPERS_BACKEND_START_PROBE_H
+#define HP_PMPI_WRAPPERS_BACKEND_START_PROBE_H
+
+#include "hier/planning/model/model.h"
+#include "pmpi_wrappers/backend/glue/mpi_glue.h"
+
+/* Collective over private_comm, whose ranks are comm's. Measures what the layout needs and *inout of the
+ * rank that leads lacks; *inout comes out the same on all ranks. It may still not cover the layout:
+ * without memory for buffers on some rank, where ranks take turns (SMPI). Returns an MPI error code. */
+int hp_probe(MPI_Comm private_comm, hp_comm_t *comm, hp_probes_t *inout);
+
+/* What this process knows, for the table that ranks exchange. */
+void hp_probe_known(hp_probes_t *out);
+/* It knows that too now. kept: it is in the cache already. */
+void hp_probe_learn(const hp_probes_t *found, bool kept);
+/* Is there something that the cache has not? */
+bool hp_probe_is_news(void);
+
+#endif

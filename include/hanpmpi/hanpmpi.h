@@ -60,7 +60,7 @@ const char *hanpmpi_backend(void);
 
 typedef struct {
     uint64_t calls; /* calls intercepted on this process: MPI_X, MPI_X_c, from any language */
-    uint64_t taken; /* of these, run by the library; the others went to the MPI below */
+    uint64_t taken; /* of these, run by the library; the others went to the host MPI */
     uint64_t bytes; /* sum over the taken calls of count times type size, in bytes */
 } hanpmpi_collective_stats_t;
 
@@ -103,9 +103,9 @@ int hanpmpi_get_resources(hanpmpi_resources_t *out);
  * bcast the buffer of MPI_Bcast.
  *
  * Returns 0 and sets *iterations, or -1: no such collective, count is 0, the library is not active or leaves
- * such calls on this communicator to the MPI below, another algorithm would run, more than iterations_max
+ * such calls on this communicator to the host MPI, another algorithm would run, more than iterations_max
  * iterations, operands are kept in order (HANPMPI_REPRODUCIBLE); then nothing was done, on no rank. Also -1
- * after an error of the MPI below, which the communicator's error handler was given. */
+ * after an error of the host MPI, which the communicator's error handler was given. */
 int hanpmpi_run_tasks(const void *comm, const char *collective, const void *send, void *recv, uint64_t count,
                       unsigned iterations_max, double *iteration_us, unsigned *iterations);
 

@@ -9,7 +9,7 @@
     X(HP_OK, "success")                                                                                      \
     X(HP_ERR_NO_MEM, "out of memory")                                                                        \
     X(HP_ERR_ARG, "invalid argument")                                                                        \
-    X(HP_ERR_TRANSPORT, "the MPI below reported an error")                                                   \
+    X(HP_ERR_TRANSPORT, "the host MPI reported an error")                                                   \
     X(HP_ERR_TOPOLOGY, "hwloc could not read the topology")                                                  \
     X(HP_ERR_NOT_FOUND, "not found")                                                                         \
     X(HP_ERR_PEER, "the memory of another process on this node could not be read")                           \

@@ -1,7 +1,7 @@
 /* request: a collective in execution: a pipeline of segments, each a small graph of tasks.
  *
  * Vocabulary
- *   task     one send, receive, reduction, copy, look at a flag or collective of the MPI below, of one
+ *   task     one send, receive, reduction, copy, look at a flag or collective of the host MPI, of one
  * segment segment  the tasks of one piece of the message; an algorithm emits them with their dependencies
  *   lane     all sends to one peer, or all receives from it, with one tag: a queue in segment order. At most
  *            `limit` of them are in flight (N sends per child, M receives per parent). Likewise: all waits
@@ -11,9 +11,9 @@
  * Design (X. Luo 2020, section 3.3, ADAPT): the completion of a task is an event. It releases the tasks that
  * depend on it and nothing else; there is no wait for "all" anywhere. Children and segments are independent
  * of each other, except that a lane goes out in segment order: the receiver posts its receives in that order
- * too, so the lowest unfinished segment can always move and no buffering by the MPI below is needed (a
- * transport that makes every send wait for its receive cannot deadlock; PITFALLS 26). Completions are taken
- * from one queue; a callback never calls a callback, so the stack is flat (PITFALLS 27).
+ * too, so the lowest unfinished segment can always move and no buffering by the host MPI is needed (a
+ * transport that makes every send wait for its receive cannot deadlock; docs/pitfalls.md 26). Completions are taken
+ * from one queue; a callback never calls a callback, so the stack is flat (docs/pitfalls.md 27).
  *
  * Several requests may be in execution on one transport. Its completions are one queue: whoever progresses takes
  * those of all. When one of them fails, what was in flight on the transport is given up, and the others fail too.
@@ -134,7 +134,7 @@ hp_status_t hp_request_progress(hp_request_t *request, bool *moved);
 hp_status_t hp_request_wait(hp_request_t *request, bool *moved);
 bool hp_request_done(const hp_request_t *request);
 
-/* Is nothing in flight that the MPI below must move, and only flags of the node are waited for? Then the rank
+/* Is nothing in flight that the host MPI must move, and only flags of the node are waited for? Then the rank
  * may sleep until one of them is set, or the time is over. */
 bool hp_request_waits_for_flags(const hp_request_t *request);
 void hp_request_sleep(const hp_request_t *request, uint64_t timeout_ns);
@@ -194,7 +194,7 @@ hp_task_t *hp_emit_push(hp_segment_t *segment, uint32_t member, void *const *add
 hp_task_t *hp_emit_wait(hp_segment_t *segment, int32_t lane, uint64_t value);
 /* Sets the lane's counter to value. */
 hp_task_t *hp_emit_set(hp_segment_t *segment, int32_t lane, uint64_t value);
-/* A collective of the MPI below on the lane's communicator: root is a rank there. Bcast: of `to`. Reduce:
+/* A collective of the host MPI on the lane's communicator: root is a rank there. Bcast: of `to`. Reduce:
  * from -> to, significant at the root; to may be hp_scratch(). */
 hp_task_t *hp_emit_native(hp_segment_t *segment, int32_t lane, hp_native_t what, hp_operand_t from,
                           hp_operand_t to, size_t count, uint32_t root);
@@ -203,7 +203,7 @@ void hp_segment_label(hp_segment_t *segment, hp_label_t label);
 /* task waits for before; before = NULL is allowed and means nothing to wait for. */
 void hp_emit_after(hp_task_t *task, hp_task_t *before);
 
-/* What holds a request up: messages posted, or next in their lane, flags and collectives of the MPI below that
+/* What holds a request up: messages posted, or next in their lane, flags and collectives of the host MPI that
  * have not come. For reports. */
 typedef enum { HP_PENDING_SEND, HP_PENDING_RECV, HP_PENDING_FLAG, HP_PENDING_NATIVE } hp_pending_what_t;
 typedef struct {

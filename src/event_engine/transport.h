@@ -35,7 +35,7 @@ static inline bool hp_type_is_dense(const hp_type_t *type)
     return type->bytes == type->extent && type->bytes == type->true_extent && type->true_lb == 0;
 }
 
-/* Collectives of the MPI below. */
+/* Collectives of the host MPI. */
 typedef enum { HP_NATIVE_BCAST, HP_NATIVE_REDUCE, HP_NATIVE_ALLREDUCE, HP_NATIVE_BARRIER } hp_native_t;
 
 typedef struct {
@@ -66,12 +66,12 @@ typedef struct {
      * tells it from others that are made at that time. It lives as long as the transport. */
     hp_status_t (*team_comm)(hp_transport_t *transport, const uint32_t *ranks, uint32_t count,
                              uint32_t number, hp_handle_t *comm);
-    /* Starts a non-blocking collective of the MPI below on the communicator comm. Bcast: of `to`. NULL: not
+    /* Starts a non-blocking collective of the host MPI on the communicator comm. Bcast: of `to`. NULL: not
      * offered. */
     hp_status_t (*icollective)(hp_transport_t *transport, hp_native_t what, hp_handle_t comm,
                                const void *from, void *to, size_t count, const hp_type_t *type,
                                hp_handle_t op, uint32_t root, void *cookie);
-    /* Lets the MPI below move its own messages on: for a caller that waits for something else. NULL: not
+    /* Lets the host MPI move its own messages on: for a caller that waits for something else. NULL: not
      * needed. */
     void (*nudge)(hp_transport_t *transport);
     /* Copies count elements; the gaps of the type are left as they are. */

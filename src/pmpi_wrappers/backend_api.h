@@ -10,7 +10,7 @@
 #include "hanpmpi/hanpmpi.h"
 
 typedef void (*hp_function_t)(void);
-/* Any symbol of the MPI below; NULL: it has none of that name. */
+/* Any symbol of the host MPI; NULL: it has none of that name. */
 typedef hp_function_t (*hp_find_fn_t)(const char *symbol);
 
 typedef enum {
@@ -30,7 +30,7 @@ typedef enum {
 typedef struct {
     const char *version;                     /* of the library; both sides must agree */
     const char *abi;                         /* "openmpi", "mpich", "mpiabi" */
-    hp_function_t wrapped[HP_WRAPPED_COUNT]; /* replacements; NULL: straight to the MPI below */
+    hp_function_t wrapped[HP_WRAPPED_COUNT]; /* replacements; NULL: straight to the host MPI */
     /* After the MPI's own MPI_Init succeeded, before it returns to the program. Returns 1 when the library is
      * active. */
     int (*after_init)(void);
@@ -43,7 +43,7 @@ typedef struct {
                      unsigned iterations_max, double *iteration_us, unsigned *iterations);
 } hp_backend_t;
 
-/* The one symbol of a backend: takes the functions of the MPI below (HP_MPI_CALL_COUNT entries, NULL where
+/* The one symbol of a backend: takes the functions of the host MPI (HP_MPI_CALL_COUNT entries, NULL where
  * the MPI lacks one) and returns its description. */
 typedef const hp_backend_t *(*hp_backend_open_fn_t)(const hp_function_t *mpi_calls, hp_find_fn_t find);
 #define HP_BACKEND_OPEN_SYMBOL "hanpmpi_backend_open"

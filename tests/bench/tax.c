@@ -1,4 +1,4 @@
-/* tax: what a call that passes through costs more than the bare call of the MPI below.
+/* tax: what a call that passes through costs more than the bare call of the host MPI.
  *
  * Calls MPI_X (intercepted when the library is loaded) and the MPI's own PMPI_X (looked up in its library) in
  * turns, in batches, and prints the medians of the batches and their difference in nanoseconds: MPI_Bcast with

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """`LD_PRELOAD=libhanpmpi.so HANPMPI_...=... mpirun ...` over several hosts: does every rank on every host run with the library and
-the settings? (PITFALLS 8)
+the settings? (docs/pitfalls.md 8)
 
 On the virtual cluster, whose remote shell brings no environment, as ssh does. Open MPI: also when the user forwards
 variables in any of Open MPI's ways. Then one host of a job lacks the library: a warning, and the program runs.

@@ -7,7 +7,7 @@
  * scratch_peak and virtual_us: the first is the highest of the three (their seeds are fixed), the second is
  * that of the first world. What is wrong with a case
  * stands in front of its line as "problem: ...", and the exit status is then 1. A call that the library
- * leaves to the MPI below has no counters. Threads: single-threaded. */
+ * leaves to the host MPI has no counters. Threads: single-threaded. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -112,7 +112,7 @@ static hp_knobs_t knobs_of(const case_t *c)
     return knobs;
 }
 
-/* False: the library leaves the call to the MPI below. runs: what is done, for the table. */
+/* False: the library leaves the call to the host MPI. runs: what is done, for the table. */
 static bool choose(const case_t *c, hp_comm_t *comm, collective_t *call, char *runs)
 {
     hp_outcome_t outcome = HP_OUTCOME_EMPTY;

@@ -23,7 +23,7 @@ HEADER = """\
 # layout   nodes x ranks on each, or the ranks of each node; cyclic: ranks go to the nodes in turn, else node after
 #          node; 1x8, 4x4, 32x32: two packages a node
 # wanted   HANPMPI_<collective>, and the module inside nodes; shapes: between nodes/inside/bytes of the pieces of a segment between nodes; order: rank = the operation is not commutative
-# runs     what the library does: an algorithm, or it leaves the call to the MPI below, and why
+# runs     what the library does: an algorithm, or it leaves the call to the host MPI, and why
 # messages, bytes        by the outermost level at which sender and receiver differ
 # chain, chain_bytes     the longest sequence of messages of which each can only be sent when the one before is complete
 # rounds                 the same where a message also waits for the one before it from the same rank to the same rank

@@ -297,7 +297,7 @@ static void group_ibcast(void)
 }
 
 /* Rank 0 sends a message that needs its help to arrive, enters a collective, and only then waits for the
- * message; rank 1 receives it first. Whoever waits in a collective must let the MPI below go on. */
+ * message; rank 1 receives it first. Whoever waits in a collective must let the host MPI go on. */
 static void group_isend(void)
 {
     enum { BYTES = 4 << 20 };

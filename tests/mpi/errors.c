@@ -1,4 +1,4 @@
-/* errors: a wrong call reports as the MPI below would, through the user's error handler, with the user's
+/* errors: a wrong call reports as the host MPI would, through the user's error handler, with the user's
  * communicator (pitfall 18). Every wrong call is made twice: on a communicator that the library works on, and
  * on a twin where it stands aside; both must give the same error class.
  *

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """explain: the guard settles, and what HANPMPI_EXPLAIN says is what the trace shows and what hanpmpi_info says before.
 
-Runs guard.c on 4 ranks of two made-up nodes. PITFALLS 33, 34, 35. A case fails by AssertionError.
+Runs guard.c on 4 ranks of two made-up nodes. docs/pitfalls.md 33, 34, 35. A case fails by AssertionError.
 """
 import argparse
 import collections

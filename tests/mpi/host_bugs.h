@@ -1,4 +1,4 @@
-/* host_bugs: calls that the MPI below gets wrong by itself. The tests leave them out where the host would run
+/* host_bugs: calls that the host MPI gets wrong by itself. The tests leave them out where the host would run
  * them, and keep them where the library is forced to: there they must work.
  *
  * Threads: any. */

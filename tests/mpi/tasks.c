@@ -165,7 +165,7 @@ static void group_refused(void)
         refused(comm, "bcast", 10, ITERATIONS, "one rank");
     set(comm, KEYS(HANPMPI_HINT_ALLREDUCE, "tree", HANPMPI_HINT_REDUCE, "native"));
     refused(comm, "allreduce", 10, ITERATIONS, "another algorithm");
-    refused(comm, "reduce", 10, ITERATIONS, "left to the MPI below");
+    refused(comm, "reduce", 10, ITERATIONS, "left to the host MPI");
     set(comm, KEYS(HANPMPI_HINT_ENABLE, "off"));
     refused(comm, "bcast", 10, ITERATIONS, "switched off");
     CHECK_MPI(MPI_Comm_free(&comm));

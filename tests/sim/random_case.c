@@ -130,7 +130,7 @@ collective_t random_in_flight(sim_random_t *random, uint32_t rank_count, size_t 
     c.root = below(random, random_roots(algorithm, rank_count));
     c.lockstep = false;
     c.blocking = below(random, 8) == 0;
-    if (below(random, 8)) /* what uses the MPI below runs alone */
+    if (below(random, 8)) /* what uses the host MPI runs alone */
         for (unsigned level = 0; level < HP_LEVEL_COUNT; level++)
             if (c.setting.modules.module[level] == HP_MODULE_NATIVE)
                 c.setting.modules.module[level] = HP_MODULE_P2P;

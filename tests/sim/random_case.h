@@ -21,7 +21,7 @@ hp_knobs_t random_knobs(sim_random_t *random);
 collective_t random_collective(sim_random_t *random, const hp_algorithm_t *algorithm, uint32_t rank_count,
                                size_t most);
 
-/* Of any algorithm, with any root, to be in flight with others; most of them leave the MPI below out. */
+/* Of any algorithm, with any root, to be in flight with others; most of them leave the host MPI out. */
 collective_t random_in_flight(sim_random_t *random, uint32_t rank_count, size_t most);
 
 /* Can it run in lock-step? */

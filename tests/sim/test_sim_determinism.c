@@ -1,6 +1,6 @@
 /* test_sim_determinism: the same operands in the same order, whoever comes first.
  *
- * PITFALLS 15: the result of a sum of doubles must not change from run to run. It depends on localities,
+ * docs/pitfalls.md 15: the result of a sum of doubles must not change from run to run. It depends on localities,
  * shapes, modules, number of trees and leaders and segment size only: not on the order of events, on N, M,
  * the window or the number of slots, nor on where the result goes, nor on whether tasks run in lock-step. All
  * ranks of an allreduce get the same bits (job_run compares them). */

@@ -1,6 +1,6 @@
 /* test_sim_faults: the Nth call of the transport, or the Nth allocation, fails, for every N: the rank whose
  * call it was reports it, is done, holds nothing. Nothing leaks (the address sanitizer watches). The other
- * ranks may be left waiting, as they are when a process dies. PITFALLS 27. */
+ * ranks may be left waiting, as they are when a process dies. docs/pitfalls.md 27. */
 #include "sim/allocator.h"
 #include "sim/random_case.h"
 #include "sim/seeds.h"

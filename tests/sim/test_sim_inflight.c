@@ -3,7 +3,7 @@
  * nothing is left behind.
  *
  * Machines: a rank on each node (they run at the same time), several ranks that share memory (one after the other), the
- * same without the memory. PITFALLS 15 (rank order), 25 (no rank waits for another's later call), 26 (rendezvous). */
+ * same without the memory. docs/pitfalls.md 15 (rank order), 25 (no rank waits for another's later call), 26 (rendezvous). */
 #include "sim/random_case.h"
 #include "sim/seeds.h"
 

@@ -2,7 +2,7 @@
  * allocation, fails: the rank whose call it was reports it; what it was told is done without an error is right; buffers
  * of the others were not touched; and when all has been given up nothing is held and the job can be used again.
  *
- * PITFALLS 27. */
+ * docs/pitfalls.md 27. */
 #include "sim/allocator.h"
 #include "sim/random_case.h"
 #include "sim/seeds.h"

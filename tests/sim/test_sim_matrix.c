@@ -1,7 +1,7 @@
 /* test_sim_matrix: every algorithm gives the right result on every rank, whatever the number of ranks, the
  * localities, the root, the settings, the type and the order of events; and leaves nothing behind.
  *
- * PITFALLS 13 (numbers of ranks, every root, counts around them), 14 (gaps, true_lb), 15 (rank order). */
+ * docs/pitfalls.md 13 (numbers of ranks, every root, counts around them), 14 (gaps, true_lb), 15 (rank order). */
 #include "sim/random_case.h"
 #include "sim/seeds.h"
 

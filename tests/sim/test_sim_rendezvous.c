@@ -1,7 +1,7 @@
 /* test_sim_rendezvous: no message leaves before its receive is posted, completions come in any order, ranks
  * stand still now and then: nothing waits for ever. 10,000 seeds.
  *
- * PITFALLS 26: sends in ready order while receives are posted in index order deadlock under rendezvous.
+ * docs/pitfalls.md 26: sends in ready order while receives are posted in index order deadlock under rendezvous.
  * Messages are small and their segments many, so that each seed is many orders of events in little time. */
 #include "sim/random_case.h"
 #include "sim/seeds.h"

@@ -1,6 +1,6 @@
 /* test_sim_scale: how many messages an algorithm sends and over which links; and 4096 ranks.
  *
- * PITFALLS 28 (nothing becomes linear when there are more ranks than elements). */
+ * docs/pitfalls.md 28 (nothing becomes linear when there are more ranks than elements). */
 #include <time.h>
 #include "sim/random_case.h"
 #include "sim/seeds.h"

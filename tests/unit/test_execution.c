@@ -1,7 +1,7 @@
 /* test_execution: when collectives of a communicator start, wait for their turn and end. The algorithms are the test's
- * own, a message or a collective of the MPI below each, and it says itself what completes when.
+ * own, a message or a collective of the host MPI each, and it says itself what completes when.
  *
- * PITFALLS 27 (a failure leaves nothing). Linked with --wrap=calloc. */
+ * docs/pitfalls.md 27 (a failure leaves nothing). Linked with --wrap=calloc. */
 #include "hier/comm/execution.h"
 #include "check.h"
 

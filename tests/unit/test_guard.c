@@ -1,6 +1,6 @@
-/* test_guard: the MPI below is tried beside what the rules say, the fastest stays, and all ranks agree.
+/* test_guard: the host MPI is tried beside what the rules say, the fastest stays, and all ranks agree.
  *
- * PITFALLS 34. Each rank has a guard of its own, as in a job; a made-up machine says what a call takes. */
+ * docs/pitfalls.md 34. Each rank has a guard of its own, as in a job; a made-up machine says what a call takes. */
 #include "hier/planning/guard.h"
 #include "check.h"
 
@@ -125,7 +125,7 @@ static void the_fastest_stays(void **state)
         unsigned winner;
     } cases[] = {
         {TWO, {10, 20, 0}, HP_SLOT_RULE},       {TWO, {20, 10, 0}, HP_SLOT_NATIVE},
-        {TWO, {10, 10, 0}, HP_SLOT_NATIVE}, /* what does not pay is left to the MPI below */
+        {TWO, {10, 10, 0}, HP_SLOT_NATIVE}, /* what does not pay is left to the host MPI */
         {TWO, {10, 10.5, 0}, HP_SLOT_RULE},     {THREE, {10, 12, 8}, HP_SLOT_MODEL},
         {THREE, {10, 12, 11}, HP_SLOT_RULE},    {THREE, {10, 9, 9.5}, HP_SLOT_NATIVE},
         {THREE, {100, 9, 9.5}, HP_SLOT_NATIVE}, {THREE, {100, 9, 3}, HP_SLOT_MODEL},
@@ -173,7 +173,7 @@ static void noise_does_not_decide(void **state)
 }
 
 /* Ranks that come up to 1 ms apart to a collective of 10 us that synchronizes them. What is slower never stays; what is
- * faster mostly does: the times of those who wait are chance, and may speak for the MPI below. */
+ * faster mostly does: the times of those who wait are chance, and may speak for the host MPI. */
 static void late_ranks_do_not_hide_the_difference(void **state)
 {
     (void)state;
@@ -205,7 +205,7 @@ static void who_waits_counts_too(void **state)
         const unsigned slot = hp_guard_next(&guard, &timed);
         if (!hp_guard_record(&guard, slot == HP_SLOT_RULE ? 50 : 30, &count))
             continue;
-        for (unsigned i = 0; i < count; i += 2) /* the fastest rank's: better than the MPI below's */
+        for (unsigned i = 0; i < count; i += 2) /* the fastest rank's: better than the host MPI's */
             guard.us[i + 1] = guard.slot_of[i / 2] == HP_SLOT_RULE ? -0.5 : -1;
         hp_guard_agreed(&guard);
     }
@@ -239,7 +239,7 @@ static void drift_reopens_the_question(void **state)
     run(job, 300);
     assert_int_equal(job->guard[0].reopened, 1);
     assert_int_equal(call(job), HP_SLOT_NATIVE);
-    job->us[HP_SLOT_RULE] = 10; /* it has gone again: not seen, the MPI below is as fast as before */
+    job->us[HP_SLOT_RULE] = 10; /* it has gone again: not seen, the host MPI is as fast as before */
     run(job, 2000);
     assert_int_equal(job->guard[0].reopened, 1);
     job->us[HP_SLOT_NATIVE] = 5;

@@ -2,7 +2,7 @@
 # test_layers: rooms include only what lies below them, and the front needs neither MPI nor hwloc.
 #
 # usage: test_layers.sh SOURCE_DIR libhanpmpi.so
-# The order (DESIGN.md, section 3): base below; topo_tree and event_engine side by side on it; hier on both;
+# The order (ARCHITECTURE.md): base below; topo_tree and event_engine side by side on it; hier on both;
 # pmpi_wrappers on top, of which the front stands on base alone. mpi.h is seen in pmpi_wrappers/backend only, by
 # mpi_glue.h, hwloc in topo_tree only, jansson in hier/planning and in the
 # report of the watchdog, libev in the backend, only.
@@ -52,7 +52,7 @@ bad=$(includes . | grep -E ': ev\.h' | grep -v 'src/\./pmpi_wrappers/backend/')
 bad=$(grep -rnwE '(MPI_(Comm|Datatype|Op|Request|Status|Aint|Count)|P?MPI_[A-Z][a-z_]+ *\()' \
     "$source_dir"/src/{base,topo_tree,event_engine,hier} --include='*.[ch]' |
     grep -vE '^[^:]*:[0-9]+:[[:space:]]*(/?\*|.*/\*.*MPI_|.*".*MPI_)')
-[ -z "$bad" ] || complain "MPI below pmpi_wrappers:"$'\n'"$bad"
+[ -z "$bad" ] || complain "host MPI pmpi_wrappers:"$'\n'"$bad"
 
 bad=$(nm -D --undefined-only "$library" | grep -E ' P?MPI_| hwloc_| json_| ev_')
 [ -z "$bad" ] || complain "$library needs symbols of MPI, hwloc, jansson or libev:"$'\n'"$bad"

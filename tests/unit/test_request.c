@@ -1,7 +1,7 @@
 /* test_request: the engine alone, over a transport in which the test itself says what completes when, and
  * with counters that the test sets in the place of other members of a node.
  *
- * PITFALLS 26 (a lane goes out in segment order), 27 (nothing recurses, nothing is held after an error). */
+ * docs/pitfalls.md 26 (a lane goes out in segment order), 27 (nothing recurses, nothing is held after an error). */
 #include "check.h"
 #include "event_engine/request.h"
 
@@ -795,7 +795,7 @@ static void reductions_keep_the_order_of_operands(void **state)
     f->hand.transport.ops = &hand_ops;
 }
 
-/* ---- collectives of the MPI below ---- */
+/* ---- collectives of the host MPI ---- */
 
 static void emit_native(const void *plan, hp_segment_t *segment, uint64_t i)
 {

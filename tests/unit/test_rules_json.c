@@ -1,7 +1,7 @@
 /* test_rules_json: files of rules: good ones, every kind of broken one in rules/, and files that are none.
  *
  * A broken rule stands between two good ones, which must stand; what is told of it is compared to the letter.
- * PITFALLS 32. */
+ * docs/pitfalls.md 32. */
 #include "hier/planning/rules/rules_json.h"
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -315,7 +315,7 @@ static const struct {
     {"between_one_node", "between_nodes: ring joins nodes, the rule is for one"},
     {"between_unknown", "between_nodes: \"star\" is not accepted (accepted: auto, tree, ring, "
                         "recursive_doubling, rabenseifner, double_tree)"},
-    {"bytes_none", "bytes: calls without data are always left to the MPI below"},
+    {"bytes_none", "bytes: calls without data are always left to the host MPI"},
     {"bytes_true",
      "bytes: true is not accepted: a number such as 4 or \"64K\", [from, to], or null for no end"},
     {"collective_missing", "there is no \"collective\""},
@@ -337,7 +337,7 @@ static const struct {
      "modules: \"node:shm\" is not accepted (shm joins ranks inside a node: node accepts p2p, native)"},
     {"module_unknown", "modules: \"core:xpmem\" is not accepted ('xpmem' cannot be the value of level "
                        "'core': accepted is p2p, shm, single_copy, native)"},
-    {"native_segment", "segment_bytes: native is the MPI below, which has no such setting"},
+    {"native_segment", "segment_bytes: native is the host MPI, which has no such setting"},
     {"negative", "nodes: -3 is less than 0"},
     {"negative_text", "bytes: \"-1K\" is less than 0"},
     {"never_used", "is never used: rule 1 covers it"},

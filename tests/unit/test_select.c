@@ -1,6 +1,6 @@
 /* test_select: which algorithm runs a call, with which settings, or why none does.
  *
- * PITFALLS 32 (rules are checked), 33 (segment sizes of rules are used). */
+ * docs/pitfalls.md 32 (rules are checked), 33 (segment sizes of rules are used). */
 #include "hier/planning/select.h"
 #include "places.h"
 

@@ -261,7 +261,7 @@ static void print_algorithms(void)
                                 : "ALLREDUCE",
                hp_collective_name((hp_collective_t)c));
         printf("  %-20s %s\n  %-20s %s\n", "auto", "what the rules say for the size and the number of nodes",
-               "native", "the MPI below");
+               "native", "the host MPI");
         for (unsigned i = 0; (algorithm = hp_algorithm((hp_collective_t)c, i)); i++)
             printf("  %-20s %s\n", algorithm->name, algorithm->description);
     }

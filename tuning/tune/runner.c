@@ -141,7 +141,7 @@ static uint64_t calls_taken(const char *collective)
     return outcomes.count ? outcomes.calls[0] : 0;
 }
 
-/* The first call of a configuration, not timed. Returns whether the library left it to the MPI below
+/* The first call of a configuration, not timed. Returns whether the library left it to the host MPI
  * although it was meant to run it. */
 static int prepare(tune_runner_t *runner, const tune_key_t *key, const bench_collective_t *collective,
                    int side)

@@ -2,7 +2,7 @@
  * nothing has to be agreed on.
  *
  * Two duplicates of MPI_COMM_WORLD get the hints of configurations, again and again. Every call is started
- * by the same barrier of the MPI below and timed on every rank; a call's time is the slowest rank's, a
+ * by the same barrier of the host MPI and timed on every rank; a call's time is the slowest rank's, a
  * measurement the median of its calls; where half of them took much longer than the fastest there are up to
  * three times as many. What comes first, a call that warms up and is validated, is left out; long messages
  * have it only when their configuration was not validated yet.

@@ -62,7 +62,7 @@ const hp_algorithm_t *hp_algorithm(hp_collective_t collective, unsigned i);
 const hp_algorithm_t *hp_algorithm_find(hp_collective_t collective, const char *name);
 enum { HP_WORD_AUTO, HP_WORD_NATIVE, HP_FIRST_ALGORITHM_WORD };
 
-/* Every algorithm of every collective by a number, and the MPI below: what plain data can carry. */
+/* Every algorithm of every collective by a number, and the host MPI: what plain data can carry. */
 typedef enum {
     HP_ALGORITHM_NATIVE,
 #define HP_ALGORITHM(id, collective, name, ...) HP_ALGORITHM_##id##_##name,

@@ -83,7 +83,7 @@ static hp_task_t *recv_aside(hp_segment_t *segment, const hp_tree_lanes_t *lanes
 
 /* The fold runs through the buffers that the children's data arrives in: own (op) child 0 is made in child
  * 0's buffer, that (op) child 1 in child 1's, and so on. So nothing is copied, the operands stay in tree
- * order, and the result does not depend on who comes first (PITFALLS 15). The last buffer is the result's
+ * order, and the result does not depend on who comes first (docs/pitfalls.md 15). The last buffer is the result's
  * place itself where there is one. In place (own is result) that place is still being read:
  *      commutative:  every child is folded onto own
  *      otherwise:    the fold ends in scratch and is copied */

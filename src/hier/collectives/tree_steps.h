@@ -11,7 +11,7 @@
 enum { HP_CHANNEL_UP, HP_CHANNEL_DOWN, HP_CHANNEL_FORWARD };
 
 /* The cut of a message. Elements, not bytes: the same on every rank because count and type size are (a bcast
- * counts in bytes, PITFALLS 12). */
+ * counts in bytes, docs/pitfalls.md 12). */
 typedef struct {
     size_t count; /* elements in all */
     size_t segment_elements;

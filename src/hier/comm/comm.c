@@ -192,7 +192,7 @@ uint32_t hp_comm_tag(const hp_comm_t *comm, uint32_t channel)
     return (comm->sequence % 4096) * 8 + channel;
 }
 
-/* A peer may itself wait for something that the program started before this collective and the MPI below moves
+/* A peer may itself wait for something that the program started before this collective and the host MPI moves
  * on: a message, a collective that passed. So who waits without messages of its own lets the MPI work now and then,
  * a tenth of the time at most. */
 static void nudge(hp_comm_t *comm, hp_comm_wait_t *wait, uint64_t now_ns)

@@ -1,6 +1,6 @@
 /* comm: what the library keeps per communicator: its hierarchy, its trees, its engine, its settings.
  *
- * Created inside the first collective that may be taken (PITFALLS 20), from the table of localities that the
+ * Created inside the first collective that may be taken (docs/pitfalls.md 20), from the table of localities that the
  * ranks exchanged; destroyed when the user's communicator goes.
  * Threads: one at a time; who calls sees to it (comm_state.h).
  * Ownership: hp_comm_create allocates; the transport is borrowed and must outlive the comm. */
@@ -52,7 +52,7 @@ typedef struct {
     bool has_node_memory;
     hp_node_memory_t node_memory;
     uint32_t first_place; /* of the node's ranks in the order of the hierarchy */
-    /* Communicators of the MPI below for the levels' teams, made when first used. */
+    /* Communicators of the host MPI for the levels' teams, made when first used. */
     bool native_made[HP_LEVEL_COUNT][HP_WAY_COUNT];
     hp_handle_t native_comms[HP_LEVEL_COUNT][HP_WAY_COUNT];
     bool crowded;               /* more ranks than cores on this node */

@@ -5,12 +5,12 @@
  *      idle -> submit -> queued -> running -> done -> put -> idle
  *
  * Several run at the same time where they share nothing but messages, and their messages are short. What uses the memory
- * of the node (its counters are in the order of the collectives) or communicators of the MPI below (likewise) runs alone;
+ * of the node (its counters are in the order of the collectives) or communicators of the host MPI (likewise) runs alone;
  * what comes behind it waits until it is done on this rank. Nobody waits for what was called later, so this cannot
  * deadlock: the oldest collective that is not finished on all ranks runs on all ranks that have called it.
  *
  * One that fails takes those with it that cannot be right any more: what has messages in flight (request.h); what uses
- * the memory of the node, or communicators of the MPI below, behind one that did; all calls behind one that could not
+ * the memory of the node, or communicators of the host MPI, behind one that did; all calls behind one that could not
  * be counted. They end with an error, here; the other ranks may wait for ever, as MPI lets them.
  *
  * Threads: as comm.h: whoever calls here has the communicator to itself. Ownership: executions belong to their

@@ -1,4 +1,4 @@
-/* native: the non-blocking collectives of the MPI below on a communicator of the team's ranks (Libnbc's place
+/* native: the non-blocking collectives of the host MPI on a communicator of the team's ranks (Libnbc's place
  * in HAN).
  *
  *      reduce            PMPI_Ireduce

@@ -74,7 +74,7 @@ const char *hp_explain_candidate(const hp_candidate_t *candidate, hp_collective_
     char size[24];
 
     if (!candidate->algorithm) {
-        snprintf(text, room, "the MPI below");
+        snprintf(text, room, "the host MPI");
         return text;
     }
     snprintf(text, room, "%s", candidate->algorithm->name);

@@ -8,14 +8,14 @@ enum { EARLY_ROUNDS = 2, FIRST_LOOK = 128 };
  * if its calls are long enough to matter: the rest of the trial would cost more than it could tell. */
 static const double long_us = 1000;
 static const double hopeless = 2.0;
-/* What is not at least so much faster than the MPI below is left to it. */
+/* What is not at least so much faster than the host MPI is left to it. */
 static const double worthwhile = 0.98;
 /* The chosen slot takes so many times as long, or so many times less, than when it was chosen: a drift. */
 static const double drift = 1.5;
 /* The slowest rank took so many times as long as the fastest, by the median: they did not arrive together. */
 static const double together = 3.0;
 
-/* Where the last rank's time tells, the slowest rank's may be so many times that of the MPI below at most: the last one
+/* Where the last rank's time tells, the slowest rank's may be so many times that of the host MPI at most: the last one
  * does not see how long the others, who have waited, take to notice that it has come. */
 static const double noticing = 1.15;
 
@@ -208,7 +208,7 @@ static unsigned judge(hp_guard_t *guard)
     return best;
 }
 
-/* Is the slot worth more than leaving the calls to the MPI below? */
+/* Is the slot worth more than leaving the calls to the host MPI? */
 static bool is_worthwhile(const hp_guard_t *guard, unsigned slot)
 {
     if (guard->expected_us[slot] > worthwhile * guard->expected_us[HP_SLOT_NATIVE])

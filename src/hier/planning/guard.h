@@ -1,6 +1,6 @@
-/* guard: the promise never to be slower than the MPI below, kept by measuring.
+/* guard: the promise never to be slower than the host MPI, kept by measuring.
  *
- * For one communicator, collective and bin of sizes there are slots: what the rules say, the MPI below, what the
+ * For one communicator, collective and bin of sizes there are slots: what the rules say, the host MPI, what the
  * model would do. The first calls run them in turns,
  *
  *      call   0 | 1 2 | 3 4 5 6 7 8 ...                     with two slots, the rules' A and the MPI's B
@@ -17,7 +17,7 @@
  * What a call took. Ranks that arrive together: the slowest rank's time. Ranks that do not: an early rank's time is
  * mostly waiting for the late ones, whatever runs. In an allreduce or a barrier nobody leaves before the last one
  * has come, so there the last one's time, the shortest, tells what the collective took; but the slowest rank's must not
- * be much longer than with the MPI below.
+ * be much longer than with the host MPI.
  *
  * Threads: as comm.h. Ownership: plain data in a cell of the selection. */
 #ifndef HP_HIER_PLANNING_GUARD_H
@@ -26,11 +26,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The order is the order of trust: the first of equals wins, but for the MPI below (guard.c). */
+/* The order is the order of trust: the first of equals wins, but for the host MPI (guard.c). */
 enum { HP_SLOT_RULE, HP_SLOT_NATIVE, HP_SLOT_MODEL, HP_SLOTS };
 
 /* A round is a call in each slot. The first two are not timed: what is used for the first time is slow, memory of
- * the node that nobody has touched most of all; the very first is without the MPI below, which does not gain by it.
+ * the node that nobody has touched most of all; the very first is without the host MPI, which does not gain by it.
  * So a question takes 17 calls at most, with two slots and with three. */
 enum { HP_GUARD_WARM_UPS = 2, HP_GUARD_ROUNDS_OF_TWO = 9, HP_GUARD_ROUNDS_OF_THREE = 6, HP_GUARD_TIMES = 14 };
 

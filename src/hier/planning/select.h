@@ -1,15 +1,15 @@
-/* select: what runs a call, or why the library leaves it to the MPI below.
+/* select: what runs a call, or why the library leaves it to the host MPI.
  *
- * Every input is the same on all ranks of the communicator (PITFALLS, "rules that keep it correct"), so all
+ * Every input is the same on all ranks of the communicator, so all
  * ranks come to the same answer without a message. The order:
  *
  *      1. hints of the communicator, then knobs: an algorithm that they name runs
  *      2. the first rule of the file HANPMPI_RULES that holds
  *      3. the first built-in rule that holds (tuning/default_rules.def)
- *      4. the MPI below
+ *      4. the host MPI
  *
  * Single numbers of a rule (segment_bytes and so on) give way to hints and knobs too. Unless 1. decides, the guard
- * (guard.h) tries the outcome against the MPI below, and that of 3. and 4. also against the model's (model.h).
+ * (guard.h) tries the outcome against the host MPI, and that of 3. and 4. also against the model's (model.h).
  *
  * Threads: hp_select_set_rules at start-up; then as comm.h. Ownership: what is remembered of a communicator hangs
  * on comm->choices. */
@@ -43,7 +43,7 @@ const char *hp_decider_text(hp_decider_t decider);
 
 /* What may run a call. */
 typedef struct {
-    const hp_algorithm_t *algorithm; /* NULL: the MPI below */
+    const hp_algorithm_t *algorithm; /* NULL: the host MPI */
     hp_setting_t setting;
     hp_decider_t by;
     uint32_t line;       /* of the rule in its file; 0: none */

@@ -35,7 +35,7 @@ static void set_world_up(void)
         hp_comm_state_set_up(state, MPI_COMM_WORLD);
 }
 
-/* Does something move non-blocking collectives on while a rank is in the MPI below, on all ranks? */
+/* Does something move non-blocking collectives on while a rank is in the host MPI, on all ranks? */
 static bool is_moved_on(void)
 {
     int mine = hp_helper_thread_moves_on(), all = 0;
@@ -87,7 +87,7 @@ static void before_finalize(void)
         return;
     }
     /* From here on every collective passes through, on all ranks: also those of the program's own attribute
-     * callbacks that MPI_Finalize runs (PITFALLS 7). */
+     * callbacks that MPI_Finalize runs (docs/pitfalls.md 7). */
     hp_job.active = false;
     hp_job_stop_passing_at_once();
     hp_host_collectives_close();

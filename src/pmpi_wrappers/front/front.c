@@ -3,7 +3,7 @@
  * Every wrapped function has two targets: one for MPI_X, one for PMPI_X. Both start at a bootstrap that finds
  * the MPI, and from then on point straight at their destination, so a call costs one load and one jump:
  *
- *   program -> MPI_X  -> [profiler's MPI_X -> PMPI_X ->] backend's X, or PMPI_X of the MPI below
+ *   program -> MPI_X  -> [profiler's MPI_X -> PMPI_X ->] backend's X, or PMPI_X of the host MPI
  *   Open MPI's Fortran, a profiler before us -> PMPI_X -> the same
  *
  * Arguments travel as uintptr_t (arguments.h). Threads: the bootstrap runs under a lock;

@@ -16,7 +16,7 @@ typedef struct {
 
 /* Finds the MPI. false: there is none in this process. */
 bool hp_host_mpi_find(hp_host_mpi_t *host);
-/* PMPI_<name> of the MPI below us, or NULL. */
+/* PMPI_<name> of the MPI that was found, or NULL. */
 hp_function_t hp_host_mpi_function(const hp_host_mpi_t *host, const char *pmpi_name);
 /* MPI_<name> of a profiling library that sits between us and the MPI, or NULL when there is none. */
 hp_function_t hp_host_mpi_profiler(const hp_host_mpi_t *host, const char *mpi_name);

@@ -23,7 +23,7 @@ static const hp_host_mpi_t *host_mpi;
 #include "pmpi_wrappers/wrapped.def"
 #undef HP_WRAPPED
 
-/* Asks the MPI below about a communicator. */
+/* Asks the host MPI about a communicator. */
 static int ask(const char *function, uintptr_t comm)
 {
     int answer = 0;

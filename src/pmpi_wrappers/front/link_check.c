@@ -1,4 +1,4 @@
-/* link_check: says so when the library is loaded but cannot intercept anything (PITFALLS 4).
+/* link_check: says so when the library is loaded but cannot intercept anything (docs/pitfalls.md 4).
  *
  * Two ways to lose silently: the MPI stands before us in the search order (-lmpi -lhanpmpi), or it is linked
  * statically into the program. Both are looked for at load time; a program without an MPI sees nothing of it.

@@ -101,7 +101,7 @@ hp_inside_cost_t hp_model_inside(const hp_probes_t *probes, uint32_t ranks, hp_m
         return by_shm(probes, ranks, up, bytes);
     if (module == HP_MODULE_SINGLE_COPY)
         return by_single_copy(probes, ranks, up, everybody, bytes);
-    /* What the MPI below does is not known: most have a binomial tree. */
+    /* What the host MPI does is not known: most have a binomial tree. */
     const hp_model_tree_t tree = hp_model_tree(module == HP_MODULE_NATIVE ? HP_SHAPE_BINOMIAL : shape, ranks);
     return by_messages(probes, ranks, &tree, up, bytes);
 }

@@ -19,7 +19,7 @@ typedef struct {
     char machine[64], mpi[64];
 } hp_probes_cache_t;
 
-/* knob: the value of HANPMPI_CACHE. machine: the fingerprint. mpi: names the MPI below; of both only
+/* knob: the value of HANPMPI_CACHE. machine: the fingerprint. mpi: names the host MPI; of both only
  * letters that are fit for a file's name are kept. */
 void hp_probes_cache_init(hp_probes_cache_t *out, const char *knob, const char *machine, const char *mpi);
 

@@ -81,7 +81,7 @@ static bool check_calls(const hp_rule_t *rule, char *error, unsigned error_bytes
         return false;
     }
     if (rule->collective != HP_BARRIER && rule->bytes.to == 0) {
-        snprintf(error, error_bytes, "bytes: calls without data are always left to the MPI below");
+        snprintf(error, error_bytes, "bytes: calls without data are always left to the host MPI");
         return false;
     }
     return true;

@@ -31,7 +31,7 @@ typedef struct {
 bool hp_rule_matches(const hp_rule_t *rule, hp_collective_t collective, const hp_layout_t *layout,
                      uint64_t bytes);
 
-/* Can the rule be followed, and does it hold for any call? Its algorithm's limits, its numbers (PITFALLS
+/* Can the rule be followed, and does it hold for any call? Its algorithm's limits, its numbers (docs/pitfalls.md
  * 32). false: why, in error. Used for the rules of a file when it is read, and for the compiled ones by a
  * test. */
 bool hp_rule_check(const hp_rule_t *rule, char *error, unsigned error_bytes);

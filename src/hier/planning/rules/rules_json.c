@@ -256,7 +256,7 @@ static bool read_setting(rule_reader_t *reader)
         if (!value)
             continue;
         if (reader->rule->algorithm == HP_ALGORITHM_NATIVE)
-            return refuse(reader, "%s: native is the MPI below, which has no such setting", key);
+            return refuse(reader, "%s: native is the host MPI, which has no such setting", key);
         show(value, shown, sizeof shown);
         if (!read_knob_text(value, text, sizeof text))
             return refuse(reader, "%s: %s is neither a whole number nor a text", key, shown);

@@ -41,7 +41,7 @@ static int run(hp_ticket_t *ticket, const hp_call_t *call, MPI_Comm comm)
         if (code != MPI_SUCCESS)
             return code;
     }
-    /* The module native makes communicators, which blocks in the MPI below. */
+    /* The module native makes communicators, which blocks in the host MPI. */
     if (hp_host_collectives_enter && hp_setting_uses(choice->setting, HP_MODULE_NATIVE)) {
         const int code = hp_host_collective_enter(comm, NULL);
         if (code != MPI_SUCCESS)

@@ -1,7 +1,7 @@
 /* decision: may the library take a call, what would run it, and counting it.
  *
  * The decision uses only what is the same on all ranks: the communicator, the size in bytes (count times type
- * size; a bcast may have another count and datatype on each rank, but not another size, PITFALLS 12), op and
+ * size; a bcast may have another count and datatype on each rank, but not another size, docs/pitfalls.md 12), op and
  * datatype of a reduction, root.
  *
  * Threads: one a communicator (MPI's rule for collectives). Ownership: a ticket is plain data on the caller's

@@ -463,7 +463,7 @@ static int make_barrier(hp_ticket_t *ticket, MPI_Comm comm, MPI_Request *request
     return make_reduction(ticket, &call, comm, request);
 }
 
-/* Those of the MPI below, whose mpi.h may be older than its library. */
+/* Those of the host MPI, whose mpi.h may be older than its library. */
 typedef int (*bcast_init_t)(void *, int, MPI_Datatype, int, MPI_Comm, MPI_Info, MPI_Request *);
 typedef int (*bcast_init_c_t)(void *, MPI_Count, MPI_Datatype, int, MPI_Comm, MPI_Info, MPI_Request *);
 typedef int (*reduce_init_t)(const void *, void *, int, MPI_Datatype, MPI_Op, int, MPI_Comm, MPI_Info,

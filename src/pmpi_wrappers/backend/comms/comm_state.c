@@ -505,7 +505,7 @@ int hp_comm_state_set_up(hp_comm_state_t *state, MPI_Comm comm)
     state->always = state->is_set_up ? HP_OUTCOME_TAKEN : HP_OUTCOME_NO_DUPLICATE;
     atomic_store_explicit(&state->is_watched, state->is_set_up && state->world_ranks, memory_order_release);
     if (!state->is_set_up && state->rank == 0)
-        hp_info("a communicator of %d ranks stays with the MPI below: %s", state->size,
+        hp_info("a communicator of %d ranks stays with the host MPI: %s", state->size,
                 hp_outcome_text(HP_OUTCOME_NO_DUPLICATE));
     return state->is_set_up && !state->takes_nonblocking ? hp_nonblocking_ask(state, comm, false) : code;
 }

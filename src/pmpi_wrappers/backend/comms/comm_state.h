@@ -3,9 +3,9 @@
  * A state is made by the first wrapped collective on a communicator, which only looks at local facts. It is
  * set up (table of localities, private duplicate) inside a later collective that may be taken, on all ranks
  * together. It goes when the communicator does, through an attribute's delete callback, or at MPI_Finalize
- * (PITFALLS 20, 21). Threads: find may be called from any thread; set_up by one thread a communicator (MPI's
+ * (docs/pitfalls.md 20, 21). Threads: find may be called from any thread; set_up by one thread a communicator (MPI's
  * rule for collectives). Whoever starts or moves on collectives of a communicator has locked it: a thread of the
- * program, one that the MPI below lets move things on, the helper thread. The memory of a state is never returned to the heap but used for the next one, so
+ * program, one that the host MPI lets move things on, the helper thread. The memory of a state is never returned to the heap but used for the next one, so
  * that a racing lookup of another communicator reads valid memory. Ownership: this file owns all states. */
 #ifndef HP_PMPI_WRAPPERS_BACKEND_COMMS_COMM_STATE_H
 #define HP_PMPI_WRAPPERS_BACKEND_COMMS_COMM_STATE_H
@@ -49,12 +49,12 @@ bool hp_comm_state_init(void);
 /* Gives up all states; before MPI_Finalize. */
 void hp_comm_state_fini(void);
 
-/* The communicator's state, made if need be. NULL: MPI_COMM_NULL, or an error that the MPI below will report.
+/* The communicator's state, made if need be. NULL: MPI_COMM_NULL, or an error that the host MPI will report.
  * Without memory for it: one whose `always` is HP_OUTCOME_FAILED. To pass such a call through would be wrong:
  * the other ranks count it towards setting the communicator up. */
 hp_comm_state_t *hp_comm_state_find(MPI_Comm comm);
 
-/* Gives the state of *comm up, then the communicator, by MPI_Comm_free or MPI_Comm_disconnect of the MPI below. The state
+/* Gives the state of *comm up, then the communicator, by MPI_Comm_free or MPI_Comm_disconnect of the host MPI. The state
  * goes first: collectives of the program's own delete callbacks find one that passes every call through. comm may be NULL
  * or name no communicator: the MPI reports that. Returns its code. */
 int hp_comm_state_free(MPI_Comm *comm, int (*give_back)(MPI_Comm *comm));

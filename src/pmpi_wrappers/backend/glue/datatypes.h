@@ -38,7 +38,7 @@ int hp_datatype_pack(bool pack, void *buffer, int64_t count, const hp_type_t *ty
                      MPI_Comm comm, int self);
 
 /* Is (op, datatype) a reduction that the MPI standard defines, or a user-defined operation? Anything else is
- * left to the MPI below, which reports the error or knows an extension. type: of datatype. When true is
+ * left to the host MPI, which reports the error or knows an extension. type: of datatype. When true is
  * returned, *commutative is set, and *kernel is the library's own loop for it, or NULL where MPI_Reduce_local
  * must do it. */
 bool hp_reduction_describe(MPI_Op op, MPI_Datatype datatype, const hp_type_t *type, bool *commutative,

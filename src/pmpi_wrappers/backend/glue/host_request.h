@@ -1,7 +1,7 @@
-/* host_request: a request of the MPI below that stands for something of ours.
+/* host_request: a request of the host MPI that stands for something of ours.
  *
  * It is a generalized request, so everything that takes a request takes it: MPI_Wait and its family, Fortran, code
- * inside the MPI itself (PITFALLS 19). Whoever waits for it must move our collectives on:
+ * inside the MPI itself (docs/pitfalls.md 19). Whoever waits for it must move our collectives on:
  *   Open MPI            calls the function that opal_progress_register got in every call that makes progress
  *   MPICH, Intel MPI    MPIX_Grequest_start has a function for testing and one for waiting; other calls do not drive it
  *   others              MPI_Grequest_start alone; the calls that we intercept drive it, or the helper thread
@@ -26,7 +26,7 @@ typedef struct hp_host_request {
     void (*on_free)(struct hp_host_request *);
 } hp_host_request_t;
 
-/* Looks for what the MPI offers. find: a symbol of the MPI below. */
+/* Looks for what the MPI offers. find: a symbol of the host MPI. */
 void hp_host_request_open(hp_find_fn_t find);
 /* Does the MPI call us in all its calls? Else the blocking ones have to be intercepted. */
 bool hp_host_request_is_driven(void);

@@ -13,7 +13,7 @@
 
 extern hp_function_t hp_mpi_calls[HP_MPI_CALL_COUNT];
 
-/* P(Isend)(...) calls PMPI_Isend of the MPI below, with the types of its mpi.h. */
+/* P(Isend)(...) calls PMPI_Isend of the host MPI, with the types of its mpi.h. */
 #define P(name)        ((__typeof__(&PMPI_##name))hp_mpi_calls[HP_MPI_CALL_##name])
 #define P_EXISTS(name) (hp_mpi_calls[HP_MPI_CALL_##name] != NULL)
 

@@ -14,7 +14,7 @@ enum { NUDGE_TAG = 32766 };
 enum { TEAM_TAG = 32600 };
 /* What is in flight. A collective can be neither cancelled nor freed. */
 enum { SEND, RECV, COLLECTIVE };
-/* How long cancel waits for sends that the MPI below will not cancel, before it lets go of them. */
+/* How long cancel waits for sends that the host MPI will not cancel, before it lets go of them. */
 static const uint64_t cancel_wait_ns = 1000000000u;
 
 static hp_transport_mpi_t *self(hp_transport_t *transport)

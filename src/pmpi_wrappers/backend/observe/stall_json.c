@@ -10,7 +10,7 @@
 static const char *const what_words[] = {[HP_PENDING_SEND] = "send",
                                          [HP_PENDING_RECV] = "receive",
                                          [HP_PENDING_FLAG] = "flag",
-                                         [HP_PENDING_NATIVE] = "collective of the MPI below"};
+                                         [HP_PENDING_NATIVE] = "collective of the host MPI"};
 static const char *const stand_words[] = {[HP_STAND_NO_ANSWER] = "no answer",
                                           [HP_STAND_SILENT] = "not asked",
                                           [HP_STAND_NOT_THERE] = "not entered",

@@ -95,7 +95,7 @@ static void print_wait(FILE *out, const hp_survey_wait_t *wait)
     fprintf(out, one ? "  segment %llu waits for " : "  segments %llu to %llu wait for ",
             (unsigned long long)wait->first, (unsigned long long)wait->last);
     if (wait->what == HP_PENDING_NATIVE)
-        fprintf(out, "a collective of the MPI below\n");
+        fprintf(out, "a collective of the host MPI\n");
     else
         fprintf(out, "%s %s\n", verbs[wait->what],
                 wait->rank < 0 ? "another rank" : rank_text(wait->rank).text);

@@ -17,7 +17,7 @@ enum { HP_SURVEY_WAITS = 12, HP_SURVEY_ITEMS = 64 };
 /* Tasks of one kind that wait for one rank. */
 typedef struct {
     hp_pending_what_t what;
-    int rank;             /* of MPI_COMM_WORLD; -1: all of the team (a collective of the MPI below) */
+    int rank;             /* of MPI_COMM_WORLD; -1: all of the team (a collective of the host MPI) */
     uint64_t first, last; /* of the segments */
 } hp_survey_wait_t;
 

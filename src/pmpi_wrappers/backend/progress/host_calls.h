@@ -1,4 +1,4 @@
-/* host_calls: calls of the MPI below that wait, while collectives of ours are in flight.
+/* host_calls: calls of the host MPI that wait, while collectives of ours are in flight.
  *
  * Where the MPI does not call us in its own progress (host_request.h), a rank that waits in MPI_Recv would
  * leave ours lying, and the ranks that wait for those. So calls that wait are intercepted there. With nothing

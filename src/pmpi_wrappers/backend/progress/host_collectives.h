@@ -1,4 +1,4 @@
-/* host_collectives: blocking collectives of the MPI below, while non-blocking ones of ours are in flight.
+/* host_collectives: blocking collectives of the host MPI, while non-blocking ones of ours are in flight.
  *
  * Where the MPI does not call us in its own progress (host_request.h), a rank that blocks in, say,
  * MPI_Allgather cannot move ours on, and another rank may wait for one of ours before it comes to that
@@ -28,12 +28,12 @@
 #include <stdbool.h>
 #include "pmpi_wrappers/backend/comms/comm_state.h"
 
-/* Blocking collectives of the MPI below begin with hp_host_collective_enter. The same on all ranks. */
+/* Blocking collectives of the host MPI begin with hp_host_collective_enter. The same on all ranks. */
 extern bool hp_host_collectives_enter;
 /* Non-blocking collectives are taken wherever a communicator is set up, without asking first. Likewise. */
 extern bool hp_nonblocking_at_once;
 
-/* When the ranks have agreed on the knobs. is_moved_on: the MPI below or a helper thread, on all ranks, does it. */
+/* When the ranks have agreed on the knobs. is_moved_on: the host MPI or a helper thread, on all ranks, does it. */
 void hp_host_collectives_init(bool is_moved_on);
 /* From here on every collective passes as it is; on all ranks, in MPI_Finalize. */
 void hp_host_collectives_close(void);

@@ -2,7 +2,7 @@
  *
  * A communicator that has non-blocking collectives in execution is on a list. hp_progress_poll goes through it, and is
  * called
- *   - by the MPI below, in all its calls, where it lets us in (host_request.h);
+ *   - by the host MPI, in all its calls, where it lets us in (host_request.h);
  *   - by the calls we intercept, where it does not (host_calls.h);
  *   - by whoever waits for a blocking collective;
  *   - by the helper thread (HANPMPI_PROGRESS=thread).

@@ -1,7 +1,7 @@
 /* handshake: the ranks of MPI_COMM_WORLD agree, inside MPI_Init, that all of them run this library with the
  * same settings.
  *
- * Why point-to-point and why here: a rank without the library (LD_PRELOAD lost on one host, PITFALLS 8) takes
+ * Why point-to-point and why here: a rank without the library (LD_PRELOAD lost on one host, docs/pitfalls.md 8) takes
  * part in nothing, so a collective would hang or match one of its own. A tree of small messages with a time
  * limit finds out; here, because all ranks leave MPI_Init at about the same time, while a first collective
  * may come minutes apart.

@@ -150,6 +150,7 @@ hp_status_t hp_locality_read(const char *xml_path, const char *cpuset, hp_locali
     for (unsigned level = 0; level < HP_LEVEL_COUNT; level++)
         out->id[level] = HP_ID_UNKNOWN;
     out->id[HP_LEVEL_NODE] = hp_locality_node_id();
+    out->cores = (hp_cores_t){0};
 
     hp_status_t status = HP_ERR_TOPOLOGY;
     hwloc_topology_t topology = load_topology(xml_path);
@@ -185,6 +186,24 @@ free_binding:
 destroy_topology:
     hwloc_topology_destroy(topology);
     return status;
+}
+
+uint32_t hp_locality_cores(const hp_locality_t *table, const uint32_t *ranks, uint32_t count)
+{
+    uint64_t sum = 0;
+    uint32_t limit = UINT32_MAX;
+
+    for (uint32_t i = 0; i < count; i++) {
+        const hp_cores_t *cores = &table[ranks[i]].cores;
+        uint32_t before = 0;
+        if (cores->count == 0)
+            return 0;
+        while (before < i && table[ranks[before]].cores.mask_id != cores->mask_id)
+            before++;
+        sum += before == i ? cores->count : 0;
+        limit = cores->limit < limit ? cores->limit : limit;
+    }
+    return sum < limit ? (uint32_t)sum : limit;
 }
 
 /* More than any machine has of anything. */
@@ -252,6 +271,7 @@ void hp_synthetic_locate(const hp_synthetic_t *machine, uint32_t world_rank, hp_
         cores_per_node *= factor_of(machine, level);
     uint64_t slot = world_rank % (factor_of(machine, HP_LEVEL_NODE) * cores_per_node);
     out->id[HP_LEVEL_NODE] = slot / cores_per_node;
+    out->cores = (hp_cores_t){0};
 
     /* Numbered through the whole node, as hwloc's logical indexes are. */
     uint64_t unit_cores = cores_per_node;

@@ -8,6 +8,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include "base/cores.h"
 #include "base/status.h"
 
 /* The levels of the hierarchy, outermost first. Name and what a member of the level is.
@@ -37,7 +38,13 @@ hp_level_t hp_level_find(const char *name);
 #define HP_ID_UNKNOWN UINT64_MAX
 typedef struct {
     uint64_t id[HP_LEVEL_COUNT];
+    hp_cores_t cores; /* what it may run on; groups nothing */
 } hp_locality_t;
+
+/* The cores that these ranks of one node may use together; 0: not known of all of them. Ranks with the same mask
+ * share it; different masks are taken to be disjoint, which is how launchers bind. A limit is taken to hold for all
+ * of them together, as in a container that runs the whole job. */
+uint32_t hp_locality_cores(const hp_locality_t *table, const uint32_t *ranks, uint32_t count);
 
 /* Identity of this host: a 64-bit hash (FNV-1a) of the host name and the kernel's boot id. Two containers or
  * UTS namespaces with different host names are different nodes even on one kernel. Never HP_ID_UNKNOWN. */
@@ -55,6 +62,7 @@ uint64_t hp_locality_id_of(const char *name, size_t bytes);
  * beside DRAM), the one with the fewest PUs counts. The ids are hwloc's logical indexes on the whole machine.
  * The core id is the OS index of the first PU of the binding when the binding lies inside one core, else
  * unknown. The node id is always that of this host: who reads several XML files numbers their hosts himself.
+ * The cores are not filled in (hp_cores_read does that).
  *
  * Returns HP_OK; HP_ERR_TOPOLOGY when hwloc fails or cpuset names no PU of the machine, HP_ERR_NO_MEM (then
  * *out has the node id and all else unknown). */

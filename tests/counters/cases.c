@@ -39,7 +39,7 @@ hp_locality_t *layout_table(const layout_t *layout)
     uint32_t node = 0, place = 0;
     for (uint32_t rank = 0; rank < rank_count; rank++) {
         const uint64_t package = place * layout->packages / node_ranks(layout, node);
-        table[rank] = (hp_locality_t){{node, package, 0, 0, place}};
+        table[rank] = (hp_locality_t){.id = {node, package, 0, 0, place}};
         if (layout->cyclic) {
             node = (node + 1) % layout->nodes;
             place += node == 0;

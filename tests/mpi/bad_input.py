@@ -79,13 +79,13 @@ class Host:
         return Result(f"{shown} {' '.join(arguments)}", done.returncode, done.stdout, done.stderr,
                       time.monotonic() - start)
 
-    def run(self, settings=None, ranks=2, program=None, preload=None):
-        """The advertised form: the preload and the settings in front of the launcher."""
+    def run(self, settings=None, ranks=2, program=None, preload=None, before=()):
+        """The advertised form: the preload and the settings in front of the launcher, and the words `before`."""
         everything = {"HANPMPI_SETUP_CALLS": "1", "HANPMPI_CACHE": "off", **(settings or {})}
         everything["LD_PRELOAD"] = self.preload(*([self.library] if preload is None else preload))
         if not everything["LD_PRELOAD"]:
             del everything["LD_PRELOAD"]
-        return self.execute([*self.launch, "-np", str(ranks), *(program or [self.options.probe])], everything)
+        return self.execute([*before, *self.launch, "-np", str(ranks), *(program or [self.options.probe])], everything)
 
     def run_unlike(self, *settings, preload=None):
         """One rank for each of the settings; preload: the objects of each rank."""
@@ -200,6 +200,16 @@ def quiet(host):
     result = host.run({"HANPMPI_VERBOSE": "0", "HANPMPI_SENDS_PER_CHILD": "-1"})
     result.check_ran(2)
     result.check_said(0)
+
+
+@case
+def pitfall_41_cores(host):
+    """A job that may use one core of the machine knows that it shares it."""
+    core = min(os.sched_getaffinity(0))
+    result = host.run({**FORCED, "HANPMPI_VERBOSE": "3"}, before=["taskset", "-c", str(core)])
+    result.check_ran(2)
+    lines = [line for line in result.said if "ranks on this node: 2, cores that they may use: 1" in line]
+    result.check(len(lines) == 2, "not every rank knows of one core")
 
 
 @case

@@ -65,8 +65,10 @@ static hp_comm_t *make_comm(const char *machine)
 
     CHECK(all && table);
     CHECK(hp_synthetic_parse(machine, &synthetic, error, sizeof error) == HP_OK);
-    for (int i = 0; i < size; i++)
+    for (int i = 0; i < size; i++) {
         hp_synthetic_locate(&synthetic, (uint32_t)i, &table[i]);
+        hp_cores_read(&table[i].cores);
+    }
     CHECK(hp_comm_create((uint32_t)rank, (uint32_t)size, table, &hp_job.knobs, NULL, &comm) == HP_OK);
     hp_node_setup_introduce(&own);
     CHECK(MPI_Allgather(&own, sizeof own, MPI_BYTE, all, sizeof own, MPI_BYTE, MPI_COMM_WORLD) ==

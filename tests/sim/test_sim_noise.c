@@ -150,7 +150,7 @@ static void measure(const network_t *network, times_t *ours, times_t *control)
     uint64_t last_ns = 0;
     hp_locality_t table[RANKS];
     for (uint32_t rank = 0; rank < RANKS; rank++)
-        table[rank] = (hp_locality_t){{rank, 0, 0, 0, 0}};
+        table[rank] = (hp_locality_t){.id = {rank, 0, 0, 0, 0}};
 
     run_engine(network, table, UINT64_MAX, ours->calm);
     run_control(network, table, UINT64_MAX, control->calm);

@@ -18,7 +18,7 @@ static hp_locality_t *table_of_blocks(uint32_t rank_count, uint32_t per_node)
 {
     hp_locality_t *table = sim_alloc(rank_count, sizeof *table);
     for (uint32_t rank = 0; rank < rank_count; rank++)
-        table[rank] = (hp_locality_t){{rank / per_node, 0, 0, 0, rank % per_node}};
+        table[rank] = (hp_locality_t){.id = {rank / per_node, 0, 0, 0, rank % per_node}};
     return table;
 }
 
@@ -192,7 +192,7 @@ static void wide_nodes_have_room_for_their_tasks(void **state)
         hp_locality_t *table = sim_alloc(RANKS, sizeof *table);
         const uint32_t packages = 2 + (uint32_t)(seed % 3);
         for (uint32_t rank = 0; rank < RANKS; rank++)
-            table[rank] = (hp_locality_t){{0, rank * packages / RANKS, 0, rank / 2 % 8, rank}};
+            table[rank] = (hp_locality_t){.id = {0, rank * packages / RANKS, 0, rank / 2 % 8, rank}};
         const sim_config_t world = random_world(&random, RANKS, table);
         hp_knobs_t knobs = job_knobs();
         knobs.slots = 2;

@@ -146,7 +146,7 @@ typedef struct {
 
 static int set_up(void **state)
 {
-    const hp_locality_t table[] = {{{0}}, {{1}}};
+    const hp_locality_t table[] = {{.id = {0}}, {.id = {1}}};
     const hp_knobs_t knobs = {.levels = "node", .spin_polls = 1, .sleep_us = 1};
     fixture_t *f = calloc(1, sizeof *f);
 

@@ -207,7 +207,7 @@ static void bad_arguments(void **state)
 {
     (void)state;
     hp_hierarchy_t *h = NULL;
-    hp_locality_t place = {{0}};
+    hp_locality_t place = {.id = {0}};
     assert_int_equal(hp_hierarchy_create(0, &place, 0, false, &h), HP_ERR_ARG);
     assert_int_equal(hp_hierarchy_create(UINT32_C(1) << 31, &place, 0, false, &h), HP_ERR_ARG);
     assert_int_equal(hp_hierarchy_create(1, NULL, 0, false, &h), HP_ERR_ARG);

@@ -248,8 +248,10 @@ static void run_world(const world_t *world)
     assert_non_null(members);
     memset((void *)entered, 0, sizeof entered);
     assert_int_equal(hp_synthetic_parse(world->machine, &machine, error, sizeof error), HP_OK);
-    for (uint32_t rank = 0; rank < world->members; rank++)
+    for (uint32_t rank = 0; rank < world->members; rank++) {
         hp_synthetic_locate(&machine, rank, &table[rank]);
+        hp_cores_read(&table[rank].cores);
+    }
     for (uint32_t rank = 0; rank < world->members; rank++) {
         member_t *member = &members[rank];
         *member = (member_t){.world = world, .rank = rank, .transport = {.ops = &ops}};

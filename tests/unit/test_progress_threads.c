@@ -292,8 +292,10 @@ static void run_world(const world_t *world)
     for (uint32_t round = 0; round < ROUNDS; round++)
         atomic_store(&entered[round], 0);
     assert_int_equal(hp_synthetic_parse(world->machine, &machine, error, sizeof error), HP_OK);
-    for (uint32_t rank = 0; rank < RANKS; rank++)
+    for (uint32_t rank = 0; rank < RANKS; rank++) {
         hp_synthetic_locate(&machine, rank, &table[rank]);
+        hp_cores_read(&table[rank].cores);
+    }
     for (unsigned i = 0; i < COMMS; i++)
         for (uint32_t rank = 0; rank < RANKS; rank++) {
             mailbox_t *mailbox = &mailboxes[i * RANKS + rank];

@@ -56,7 +56,7 @@ static hp_comm_t *comm_of(uint32_t nodes, const hp_knobs_t *knobs)
     hp_locality_t *table = malloc(2 * nodes * sizeof *table);
     assert_non_null(table);
     for (uint32_t rank = 0; rank < 2 * nodes; rank++)
-        table[rank] = (hp_locality_t){{rank / 2, 0, 0, 0, rank % 2}};
+        table[rank] = (hp_locality_t){.id = {rank / 2, 0, 0, 0, rank % 2}};
     assert_int_equal(hp_comm_create(0, 2 * nodes, table, knobs, NULL, &comm), HP_OK);
     free(table);
     comm->shares_memory = true;

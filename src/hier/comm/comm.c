@@ -3,15 +3,26 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include "base/clock.h"
+#include "base/log.h"
 #include "hier/comm/execution.h"
 #include "hier/planning/select.h"
 
-static bool is_crowded(const hp_comm_t *comm)
+/* Of the first node with most ranks, whose cores the model counts, and of this rank's own, for its waits. */
+static void count_cores(hp_comm_t *comm, const hp_locality_t *table)
 {
     const hp_hierarchy_t *h = comm->hierarchy;
-    return hp_hierarchy_node_size(h, hp_hierarchy_node_of(h, comm->rank)) > sysconf(_SC_NPROCESSORS_ONLN);
+    uint32_t least, most, members, fullest = 0;
+
+    hp_hierarchy_node_sizes(h, &least, &most);
+    while (hp_hierarchy_node_size(h, fullest) < most)
+        fullest++;
+    const uint32_t *ranks = hp_hierarchy_node_ranks(h, hp_hierarchy_node_leader(h, fullest), &members);
+    comm->cores = hp_locality_cores(table, ranks, members);
+    ranks = hp_comm_node_ranks(comm, &members);
+    const uint32_t own = hp_locality_cores(table, ranks, members);
+    comm->crowded = own > 0 && members > own;
+    hp_debug("ranks on this node: %u, cores that they may use: %u", members, own);
 }
 
 /* With a core a rank, sleeping only delays the wake-up: it is for waits that are long anyway. With more ranks
@@ -115,7 +126,7 @@ hp_status_t hp_comm_create(uint32_t rank, uint32_t size, const hp_locality_t *ta
         hp_comm_destroy(comm);
         return status;
     }
-    comm->crowded = is_crowded(comm);
+    count_cores(comm, table);
     comm->sleep_after_ns = sleep_after_ns(comm);
     uint32_t members;
     const uint32_t *ranks = hp_comm_node_ranks(comm, &members);

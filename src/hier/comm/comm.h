@@ -55,7 +55,9 @@ typedef struct {
     /* Communicators of the host MPI for the levels' teams, made when first used. */
     bool native_made[HP_LEVEL_COUNT][HP_WAY_COUNT];
     hp_handle_t native_comms[HP_LEVEL_COUNT][HP_WAY_COUNT];
-    bool crowded;               /* more ranks than cores on this node */
+    bool crowded;   /* more ranks on this node than cores that they may use; the same on all of them */
+    uint32_t cores; /* that the ranks of the first node with most ranks may use; 0: not known. The same
+                                 * on all ranks */
     uint64_t sleep_after_ns;    /* when waiting; by how crowded the node is */
     void *owner;                /* who made it */
     uint32_t sequence;          /* collectives started, for tags; the same on all ranks */

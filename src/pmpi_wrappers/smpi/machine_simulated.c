@@ -27,5 +27,11 @@ hp_status_t hp_machine_locality(hp_locality_t *out)
     for (unsigned level = 0; level < HP_LEVEL_COUNT; level++)
         out->id[level] = HP_ID_UNKNOWN;
     out->id[HP_LEVEL_NODE] = hp_machine_node_id();
+    hp_machine_cores(&out->cores);
     return HP_OK;
+}
+
+void hp_machine_cores(hp_cores_t *out)
+{
+    *out = (hp_cores_t){0};
 }

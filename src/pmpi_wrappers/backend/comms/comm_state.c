@@ -440,6 +440,8 @@ static int know_the_machine(hp_comm_state_t *state, const introduction_t *all)
             return code;
     }
     hp_probe_learn(&comm->probes, false);
+    comm->probes.cores =
+        comm->cores; /* of this communicator's ranks; what was measured on may have been others */
     return MPI_SUCCESS;
 }
 

@@ -14,6 +14,9 @@ uint64_t hp_machine_node_id(void);
 /* The place of this rank. On an error the node is known, and nothing else. */
 hp_status_t hp_machine_locality(hp_locality_t *out);
 
+/* The cores that this rank may use; all zero where ranks take turns. */
+void hp_machine_cores(hp_cores_t *out);
+
 /* Nanoseconds of a clock that only goes forward, with any origin: of the simulated machine where there is one. */
 uint64_t hp_machine_clock_ns(void);
 

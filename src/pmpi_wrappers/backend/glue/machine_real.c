@@ -21,3 +21,8 @@ hp_status_t hp_machine_locality(hp_locality_t *out)
 {
     return hp_locality_read(NULL, NULL, out);
 }
+
+void hp_machine_cores(hp_cores_t *out)
+{
+    hp_cores_read(out);
+}

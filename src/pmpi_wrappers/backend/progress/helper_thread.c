@@ -11,6 +11,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 #include "base/clock.h"
+#include "base/cores.h"
 #include "base/log.h"
 #include "hier/comm/execution.h"
 #include "pmpi_wrappers/backend/start/job.h"
@@ -113,20 +114,20 @@ static int number_of(const char *const *variables)
     return -1;
 }
 
-/* A processor that no rank needs, of those this process may use; -1: there is none, or nobody knows. Ranks that are bound
- * share theirs with as many as have the same ones: as many as the share of the machine says. */
+/* A processor that no rank needs, of those this process may use; -1: there is none, or nobody knows. Ranks that are
+ * bound share theirs with as many as have the same ones: as many as their share of the launcher's cores says. */
 static int spare_processor(void)
 {
     static const char *const sizes[] = {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", NULL};
     static const char *const ranks[] = {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", NULL};
     const int node_size = number_of(sizes), node_rank = number_of(ranks);
-    const int online = (int)sysconf(_SC_NPROCESSORS_ONLN);
+    const int of_job = (int)hp_cores_of_parent();
     cpu_set_t allowed;
 
-    if (node_size <= 0 || node_rank < 0 || online <= 0 || sched_getaffinity(0, sizeof allowed, &allowed) != 0)
+    if (node_size <= 0 || node_rank < 0 || of_job <= 0 || sched_getaffinity(0, sizeof allowed, &allowed) != 0)
         return -1;
     const int count = CPU_COUNT(&allowed);
-    const int sharing = (node_size * count + online - 1) / online;
+    const int sharing = (node_size * count + of_job - 1) / of_job;
     if (count < 2 * sharing)
         return -1;
     int left = sharing + node_rank % sharing; /* the first ones are the ranks' */

@@ -71,9 +71,11 @@ static void find_locality(void)
     if (hp_job.knobs.topology[0] &&
         hp_synthetic_parse(hp_job.knobs.topology, &machine, error, sizeof error) == HP_OK) {
         hp_synthetic_locate(&machine, (uint32_t)hp_job.rank, &locality);
+        hp_machine_cores(&locality.cores);
         return;
     }
     hp_status_t status = hp_machine_locality(&locality);
+    hp_machine_cores(&locality.cores);
     if (status != HP_OK)
         hp_info("%s: only the node of this rank is known", hp_status_text(status));
 }

@@ -2,7 +2,6 @@
 
 #include <pthread.h>
 #include <stdlib.h>
-#include <unistd.h>
 #include "base/clock.h"
 #include "base/log.h"
 #include "pmpi_wrappers/backend/start/job.h"
@@ -184,7 +183,7 @@ static int lead(const hp_probe_site_t *site, roles_t *roles, const hp_layout_t *
     if (!(found.copy_rate > 0 && found.reduce_rate > 0 && found.cores > 0)) {
         found.copy_rate = hp_probe_copy_rate(site, memory_us, &mean);
         found.reduce_rate = reduce_rate(site);
-        found.cores = (double)sysconf(_SC_NPROCESSORS_ONLN);
+        found.cores = site->state->cores;
     }
     if (roles->peer_count > 0 && !hp_probes_cover(&found, &node))
         code = probe_inside(site, roles, layout, &found);

@@ -9,7 +9,9 @@
 #include "hier/planning/explain.h"
 #include "hier/call/stats.h"
 #include "pmpi_wrappers/backend/calls/collectives.h"
-#include "pmpi_wrappers/backend/comms/comm_state.h"
+#include "pmpi_wrappers/backend/comms/comm_registry.h"
+#include "pmpi_wrappers/backend/comms/comm_release.h"
+#include "pmpi_wrappers/backend/comms/comm_setup.h"
 #include "pmpi_wrappers/backend/start/handshake.h"
 #include "pmpi_wrappers/backend/progress/helper_thread.h"
 #include "pmpi_wrappers/backend/comms/hints.h"
@@ -48,7 +50,7 @@ static bool is_moved_on(void)
 static int after_init(void)
 {
     hp_job_start();
-    if (hp_job.active && !hp_comm_state_init()) {
+    if (hp_job.active && !hp_comm_states_init(hp_progress_leave)) {
         hp_warn("the MPI gives no attribute key: the library is off for this run");
         hp_job.active = false;
     }
@@ -94,7 +96,7 @@ static void before_finalize(void)
     hp_job_trace_finish();
     if (hp_job.knobs.stats && hp_job.rank == 0)
         hp_stats_print(stderr, (unsigned)hp_job.rank);
-    hp_comm_state_fini();
+    hp_comm_states_fini();
     hp_persistent_fini();
     hp_helper_thread_stop();
     hp_host_request_close();

@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 #include "base/clock.h"
+#include "pmpi_wrappers/backend/comms/comm_registry.h"
+#include "pmpi_wrappers/backend/comms/comm_setup.h"
 #include "pmpi_wrappers/backend/progress/host_collectives.h"
 #include "pmpi_wrappers/backend/start/job.h"
 

@@ -4,6 +4,10 @@
 #include <stdlib.h>
 #include "base/clock.h"
 #include "pmpi_wrappers/backend/calls/flight.h"
+#include "pmpi_wrappers/backend/comms/comm_registry.h"
+#include "pmpi_wrappers/backend/comms/comm_release.h"
+#include "pmpi_wrappers/backend/comms/comm_setup.h"
+#include "pmpi_wrappers/backend/comms/private_comm.h"
 #include "pmpi_wrappers/backend/progress/host_collectives.h"
 #include "pmpi_wrappers/backend/glue/host_request.h"
 #include "pmpi_wrappers/backend/start/job.h"
@@ -97,7 +101,7 @@ static int take_tag(void)
 
 static void make_self(void)
 {
-    hp_comm_state_twin(MPI_COMM_SELF, &self);
+    hp_comm_twin(MPI_COMM_SELF, &self);
 }
 
 static bool has_self(void)
@@ -316,7 +320,7 @@ void hp_persistent_leave(MPI_Comm comm)
 
 void hp_persistent_fini(void)
 {
-    while (channels) /* oldest first, as hp_comm_state_fini */
+    while (channels) /* oldest first, as hp_comm_states_fini */
         free_channel(channels);
     if (self != MPI_COMM_NULL)
         P(Comm_free)(&self);

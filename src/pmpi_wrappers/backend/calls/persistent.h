@@ -41,7 +41,7 @@ int hp_mpi_request_free(MPI_Request *request);
 /* The program frees the communicator, on all its ranks, before its state goes: frees those of its channels that no rank
  * uses any more. comm may name no communicator. */
 void hp_persistent_leave(MPI_Comm comm);
-/* In MPI_Finalize, behind hp_comm_state_fini: frees the channels that are left. */
+/* In MPI_Finalize, behind hp_comm_states_fini: frees the channels that are left. */
 void hp_persistent_fini(void);
 
 #endif

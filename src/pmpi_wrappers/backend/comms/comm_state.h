@@ -1,12 +1,12 @@
-/* comm_state: what the library keeps for one MPI communicator, and how a call finds it.
+/* comm_state: what the library keeps for one MPI communicator.
  *
- * A state is made by the first wrapped collective on a communicator, which only looks at local facts. It is
- * set up (table of localities, private duplicate) inside a later collective that may be taken, on all ranks
- * together. It goes when the communicator does, through an attribute's delete callback, or at MPI_Finalize
- * (docs/pitfalls.md 20, 21). Threads: find may be called from any thread; set_up by one thread a communicator (MPI's
- * rule for collectives). Whoever starts or moves on collectives of a communicator has locked it: a thread of the
- * program, one that the host MPI lets move things on, the helper thread. The memory of a state is never returned to the heap but used for the next one, so
- * that a racing lookup of another communicator reads valid memory. Ownership: this file owns all states. */
+ * A state is made by the first wrapped collective on a communicator (comm_registry), which only looks at local facts. It
+ * is set up (table of localities, private communicator) inside a later collective that may be accelerated, on all ranks
+ * together (comm_setup). It goes when the communicator does, or at MPI_Finalize (comm_release).
+ *
+ * Threads: the state's lock belongs to whoever starts or moves on collectives of the communicator: a thread of the
+ * program, one that the host MPI lets move things on, the helper thread. The members above it are written by the one
+ * thread that is in a collective of the communicator (MPI's rule). Ownership: comm_registry owns all states. */
 #ifndef HP_PMPI_WRAPPERS_BACKEND_COMMS_COMM_STATE_H
 #define HP_PMPI_WRAPPERS_BACKEND_COMMS_COMM_STATE_H
 
@@ -24,14 +24,15 @@ typedef struct hp_comm_state {
     bool takes_nonblocking; /* once set up; the same on all ranks: host_collectives.h */
     bool gpu;               /* some rank has a GPU runtime loaded */
     int size, rank;
-    uint64_t id; /* once set up: the same on all ranks, another than that of any other communicator */
+    uint64_t
+        id; /* agreed at set-up: the same on all ranks, unlike that of any other communicator; 0 before */
     uint64_t eligible_calls; /* calls so far that could have been taken */
     uint64_t asking_calls;   /* calls so far that may have asked for takes_nonblocking */
     hp_knobs_t *hinted;      /* knobs with this communicator's hints; NULL: the job's */
     MPI_Comm private_comm;
     hp_transport_mpi_t transport;
     hp_comm_t *comm;
-    _Atomic bool busy;            /* somebody uses comm and transport */
+    _Atomic bool busy;            /* the lock: somebody uses comm and transport */
     _Atomic bool is_watched;      /* set up, and may be looked at by who has locked it (hp_comm_state_each) */
     _Atomic bool is_asked;        /* what is in execution here: survey.h */
     int *world_ranks;             /* of its ranks, where somebody watches (hp_job.watches); else NULL */
@@ -41,23 +42,11 @@ typedef struct hp_comm_state {
     struct hp_channel
         *channels; /* of its persistent collectives (persistent.h), oldest first: the same on all ranks */
     bool has_all_channels;                 /* there can be no more */
-    struct hp_comm_state *next, *previous; /* all states in use; next: the unused ones */
+    struct hp_comm_state *next, *previous; /* comm_registry: all states in use; next: the unused ones */
 } hp_comm_state_t;
 
-/* Makes the attribute key. false: the library cannot work. */
-bool hp_comm_state_init(void);
-/* Gives up all states; before MPI_Finalize. */
-void hp_comm_state_fini(void);
-
-/* The communicator's state, made if need be. NULL: MPI_COMM_NULL, or an error that the host MPI will report.
- * Without memory for it: one whose `always` is HP_OUTCOME_FAILED. To pass such a call through would be wrong:
- * the other ranks count it towards setting the communicator up. */
-hp_comm_state_t *hp_comm_state_find(MPI_Comm comm);
-
-/* Gives the state of *comm up, then the communicator, by MPI_Comm_free or MPI_Comm_disconnect of the host MPI. The state
- * goes first: collectives of the program's own delete callbacks find one that passes every call through. comm may be NULL
- * or name no communicator: the MPI reports that. Returns its code. */
-int hp_comm_state_free(MPI_Comm *comm, int (*give_back)(MPI_Comm *comm));
+/* A new state for comm; the registry files it. false: the host MPI has reported an error. */
+bool hp_comm_state_init(hp_comm_state_t *state, MPI_Comm comm);
 
 /* May the library send messages of its own over the communicator? Not over one that passes every call
  * through, nor to processes of another MPI_COMM_WORLD (MPI_Comm_spawn and a merge), which may lack the
@@ -68,26 +57,20 @@ int hp_comm_state_may_communicate(hp_comm_state_t *state, MPI_Comm comm, bool *m
  * handler has run then. */
 int hp_comm_state_is_within_world(hp_comm_state_t *state, MPI_Comm comm, bool *within);
 
-/* Sets the state up: collective over the communicator; all ranks come to the same result: is_set_up, or
- * always set. Returns an MPI error code only when the ranks could not talk about it; the communicator's error
- * handler has run then. */
-int hp_comm_state_set_up(hp_comm_state_t *state, MPI_Comm comm);
-
-/* A communicator of the library's own, of the same ranks, whose errors return. MPI_Comm_create, unlike MPI_Comm_dup,
- * copies no attributes: the program's copy callbacks must not see it. Collective over comm. Returns whether it was made;
- * *twin is MPI_COMM_NULL if not. */
-bool hp_comm_state_twin(MPI_Comm comm, MPI_Comm *twin);
-
 /* What went wrong on the engine, as a code of the MPI. */
 int hp_comm_state_code(hp_comm_state_t *state, hp_status_t status);
-/* The same, to the error handler of the program's communicator. Returns the MPI's code. */
+/* The same, to the error handler of the program's communicator, which the caller has not locked. Returns the MPI's code. */
 int hp_comm_state_report(hp_comm_state_t *state, MPI_Comm comm, hp_status_t status);
 
 /* The knobs that hold on this communicator. */
 const hp_knobs_t *hp_comm_state_knobs(const hp_comm_state_t *state);
 
-/* Replaces the knobs of a communicator (hints); NULL returns it to the job's. */
+/* Replaces the knobs of a communicator (hints). Nothing is in execution on it: what is was decided by the old ones, on all
+ * ranks. Not HP_OK: no memory, nothing has changed. */
 hp_status_t hp_comm_state_set_hints(hp_comm_state_t *state, const hp_knobs_t *knobs);
+
+/* Keeps what the communicator's selection remembers, before it goes (HANPMPI_EXPLAIN). */
+void hp_comm_state_keep_explanation(const hp_comm_state_t *state);
 
 static inline bool hp_comm_state_try_lock(hp_comm_state_t *state)
 {
@@ -102,11 +85,5 @@ static inline void hp_comm_state_unlock(hp_comm_state_t *state)
 {
     atomic_store_explicit(&state->busy, false, memory_order_release);
 }
-
-/* Visits all states that are set up, where somebody watches. None of them goes meanwhile; the visitor locks what it looks
- * at, and calls no MPI. */
-void hp_comm_state_each(void (*visit)(hp_comm_state_t *state, void *context), void *context);
-
-void hp_comm_state_resources(hanpmpi_resources_t *out);
 
 #endif

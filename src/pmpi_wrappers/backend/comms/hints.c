@@ -1,8 +1,9 @@
 #include "pmpi_wrappers/backend/comms/hints.h"
 
 #include "base/log.h"
-#include "pmpi_wrappers/backend/comms/comm_state.h"
+#include "pmpi_wrappers/backend/comms/comm_registry.h"
 #include "pmpi_wrappers/backend/progress/host_collectives.h"
+#include "pmpi_wrappers/backend/progress/progress.h"
 #include "pmpi_wrappers/backend/start/job.h"
 
 typedef struct {
@@ -115,5 +116,6 @@ int hp_hints_apply(MPI_Comm comm, MPI_Info info)
     hp_knobs_adopt(&knobs, &message.knobs);
     knobs.enable = message.knobs.enable;
     hp_job_stop_passing_at_once();
+    hp_progress_leave(state);
     return hp_comm_state_set_hints(state, &knobs) == HP_OK ? MPI_SUCCESS : no_memory(comm);
 }

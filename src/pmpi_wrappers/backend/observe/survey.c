@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 #include "hier/comm/execution.h"
+#include "pmpi_wrappers/backend/comms/comm_registry.h"
 
 static pthread_mutex_t lock =
     PTHREAD_MUTEX_INITIALIZER; /* of the three below; nobody waits for anything with it */

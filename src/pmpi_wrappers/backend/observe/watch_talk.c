@@ -5,7 +5,7 @@
 #include <unistd.h>
 #include "base/log.h"
 #include "event_engine/wait.h"
-#include "pmpi_wrappers/backend/comms/comm_state.h"
+#include "pmpi_wrappers/backend/comms/private_comm.h"
 #include "pmpi_wrappers/backend/start/job.h"
 
 enum { QUESTION_TAG = 1, ANSWER_TAG = 2 };
@@ -62,7 +62,7 @@ void hp_talk_open(bool answers)
     introduce(&mine, answers);
     if (P(Allgather)(&mine, sizeof mine, MPI_BYTE, members, sizeof mine, MPI_BYTE, MPI_COMM_WORLD) !=
             MPI_SUCCESS ||
-        !hp_comm_state_twin(MPI_COMM_WORLD, &talk)) {
+        !hp_comm_twin(MPI_COMM_WORLD, &talk)) {
         free(members);
         members = NULL;
         return;

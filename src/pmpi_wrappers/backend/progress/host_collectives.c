@@ -1,5 +1,6 @@
 #include "pmpi_wrappers/backend/progress/host_collectives.h"
 
+#include "pmpi_wrappers/backend/comms/comm_registry.h"
 #include "pmpi_wrappers/backend/progress/host_calls.h"
 #include "pmpi_wrappers/backend/start/job.h"
 #include "pmpi_wrappers/backend/glue/machine.h"
@@ -7,7 +8,6 @@
 enum { AUTO, ON, OFF }; /* hp_knob_word_nonblocking */
 
 bool hp_host_collectives_enter;
-bool hp_nonblocking_at_once;
 
 static bool may_ask;
 static atomic_bool wanted;
@@ -16,14 +16,14 @@ void hp_host_collectives_init(bool is_moved_on)
 {
     if (hp_job.knobs.nonblocking == OFF)
         return;
-    hp_nonblocking_at_once = is_moved_on || hp_job.knobs.nonblocking == ON;
-    hp_host_collectives_enter = hp_nonblocking_at_once && !is_moved_on;
-    may_ask = !hp_nonblocking_at_once && !hp_job.has_threads && !hp_ranks_take_turns;
+    hp_job.nonblocking_at_once = is_moved_on || hp_job.knobs.nonblocking == ON;
+    hp_host_collectives_enter = hp_job.nonblocking_at_once && !is_moved_on;
+    may_ask = !hp_job.nonblocking_at_once && !hp_job.has_threads && !hp_ranks_take_turns;
 }
 
 void hp_host_collectives_close(void)
 {
-    hp_host_collectives_enter = hp_nonblocking_at_once = may_ask = false;
+    hp_host_collectives_enter = hp_job.nonblocking_at_once = may_ask = false;
 }
 
 /* *with: all ranks do the same. NULL states and errors are left to the MPI's own call. */

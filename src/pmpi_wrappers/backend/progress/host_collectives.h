@@ -30,8 +30,6 @@
 
 /* Blocking collectives of the host MPI begin with hp_host_collective_enter. The same on all ranks. */
 extern bool hp_host_collectives_enter;
-/* Non-blocking collectives are taken wherever a communicator is set up, without asking first. Likewise. */
-extern bool hp_nonblocking_at_once;
 
 /* When the ranks have agreed on the knobs. is_moved_on: the host MPI or a helper thread, on all ranks, does it. */
 void hp_host_collectives_init(bool is_moved_on);

@@ -18,6 +18,9 @@ typedef struct {
     bool watches;      /* somebody wants to know what is in execution, since when (watchdog.h) */
     uint64_t start_ns; /* when MPI_Init was done */
     bool has_threads;  /* MPI_THREAD_MULTIPLE */
+    /* Non-blocking collectives are accelerated wherever a communicator is set up, without asking the other ranks first
+     * (host_collectives.h). The same on all ranks. */
+    bool nonblocking_at_once;
     int rank, size;
     /* Every call of the collective passes through whatever its arguments: one node, no algorithm named, no
      * hints on any communicator, no statistics wanted. */

@@ -1,0 +1,59 @@
+#include "pmpi_wrappers/backend/comms/comm_release.h"
+
+#include <stdlib.h>
+#include "pmpi_wrappers/backend/comms/comm_registry.h"
+#include "pmpi_wrappers/backend/comms/private_comm.h"
+
+static void (*finish_all)(hp_comm_state_t *state);
+
+/* Runs inside the attribute's delete callback. */
+static void release(hp_comm_state_t *state)
+{
+    finish_all(state); /* long done where the program itself frees the communicator */
+    hp_comm_state_keep_explanation(state);
+    hp_comm_registry_hide(state);
+    hp_comm_destroy(state->comm);
+    state->comm = NULL;
+    free(state->world_ranks);
+    state->world_ranks = NULL;
+    hp_transport_mpi_fini(&state->transport);
+    free(state->hinted);
+    state->hinted = NULL;
+    hp_private_comm_free(&state->private_comm);
+    hp_comm_registry_remove(state);
+}
+
+bool hp_comm_states_init(void (*finish)(hp_comm_state_t *state))
+{
+    finish_all = finish;
+    return hp_comm_registry_init(release);
+}
+
+/* Not in the callback: the MPI may hold a lock there that others need who hold ours. */
+static void finish_and_release(hp_comm_state_t *state)
+{
+    finish_all(state);
+    hp_comm_registry_delete(state);
+}
+
+/* Releasing a state that was set up frees a communicator, which is collective: all ranks do that in the order of the ids,
+ * which they agreed on. The order of first use would not do, as threads may make it differ between ranks. States that were
+ * never set up hold nothing that concerns other ranks; their id is 0, so they go first. */
+void hp_comm_states_fini(void)
+{
+    for (hp_comm_state_t *state; (state = hp_comm_registry_first());)
+        finish_and_release(state);
+    hp_comm_registry_fini();
+}
+
+int hp_comm_state_free(MPI_Comm *comm, int (*give_back)(MPI_Comm *comm))
+{
+    hp_comm_state_t *state = comm ? hp_comm_registry_known(*comm) : NULL;
+
+    if (state)
+        finish_and_release(state);
+    hp_comm_registry_set_dying(comm ? *comm : MPI_COMM_NULL);
+    const int code = give_back(comm);
+    hp_comm_registry_set_dying(MPI_COMM_NULL);
+    return code;
+}

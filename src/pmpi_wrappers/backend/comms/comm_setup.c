@@ -1,0 +1,173 @@
+#include "pmpi_wrappers/backend/comms/comm_setup.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include "base/log.h"
+#include "pmpi_wrappers/backend/comms/node_setup.h"
+#include "pmpi_wrappers/backend/comms/private_comm.h"
+#include "pmpi_wrappers/backend/glue/machine.h"
+#include "pmpi_wrappers/backend/progress/host_collectives.h"
+#include "pmpi_wrappers/backend/start/job.h"
+#include "pmpi_wrappers/backend/start/probe.h"
+
+/* What each rank tells the others when a communicator is set up. */
+typedef struct {
+    hp_locality_t locality;
+    uint64_t may_duplicate;
+    uint64_t gpu;
+    uint64_t
+        id; /* of the communicator, if this is its first rank; the upper half: its rank in MPI_COMM_WORLD */
+    hp_process_t process;
+    hp_probes_t probes; /* what it knows of the machine */
+} introduction_t;
+
+static bool gpu_runtime_is_loaded(void)
+{
+    static const char *const runtimes[] = {"libcuda.so.1", "libamdhip64.so", "libze_loader.so.1"};
+    for (size_t i = 0; i < sizeof runtimes / sizeof *runtimes; i++) {
+        void *handle = dlopen(runtimes[i], RTLD_LAZY | RTLD_NOLOAD);
+        if (handle) {
+            dlclose(handle);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* *all: every rank says yes. */
+static int agree(MPI_Comm comm, bool yes, bool *all)
+{
+    int mine = yes, lowest = 0;
+    const int code = P(Allreduce)(&mine, &lowest, 1, MPI_INT, MPI_MIN, comm);
+    *all = code == MPI_SUCCESS && lowest;
+    return code;
+}
+
+/* What setting up needs on a rank by itself. The ranks agree that all have it before they go on together:
+ * past that point nobody may stay away from a collective. */
+typedef struct {
+    introduction_t *all;
+    hp_locality_t *table;
+    MPI_Group group;
+    MPI_Errhandler users;
+} needs_t;
+
+static bool needs_init(needs_t *needs, MPI_Comm comm, size_t size)
+{
+    needs->all = malloc(size * sizeof *needs->all);
+    needs->table = malloc(size * sizeof *needs->table);
+    needs->group = MPI_GROUP_NULL;
+    needs->users = MPI_ERRHANDLER_NULL;
+    return needs->all && needs->table && P(Comm_group)(comm, &needs->group) == MPI_SUCCESS &&
+           P(Comm_get_errhandler)(comm, &needs->users) == MPI_SUCCESS;
+}
+
+static void needs_fini(needs_t *needs)
+{
+    if (needs->users != MPI_ERRHANDLER_NULL)
+        P(Errhandler_free)(&needs->users);
+    if (needs->group != MPI_GROUP_NULL)
+        P(Group_free)(&needs->group);
+    free(needs->table);
+    free(needs->all);
+}
+
+static int exchange(MPI_Comm comm, introduction_t *all)
+{
+    static _Atomic uint32_t count; /* of the communicators that this rank began to set up */
+    introduction_t mine = {.gpu = gpu_runtime_is_loaded()};
+
+    hp_job_locality(&mine.locality);
+    hp_node_setup_introduce(&mine.process);
+    hp_probe_known(&mine.probes);
+    mine.id = (uint64_t)hp_job.rank << 32 | (atomic_fetch_add(&count, 1) + 1);
+    mine.may_duplicate = hp_private_comm_count() < (uint64_t)hp_job.knobs.max_comms;
+    return P(Allgather)(&mine, sizeof mine, MPI_BYTE, all, sizeof mine, MPI_BYTE, comm);
+}
+
+/* What some rank has learned, or else what is measured now. */
+static int know_the_machine(hp_comm_state_t *state, const introduction_t *all)
+{
+    hp_comm_t *comm = state->comm;
+    const hp_layout_t layout = hp_comm_layout(comm);
+
+    if (!hp_job.knobs.model || hp_ranks_take_turns)
+        return MPI_SUCCESS;
+    comm->probes = all[0].probes; /* if only some of it is known, the rest is measured */
+    if (!hp_probes_adopt(&all[0].probes, sizeof *all, comm->size, &layout, &comm->probes)) {
+        const int code = hp_probe(state->private_comm, comm, &comm->probes);
+        if (code != MPI_SUCCESS)
+            return code;
+    }
+    hp_probe_learn(&comm->probes, false);
+    comm->probes.cores =
+        comm->cores; /* of this communicator's ranks; what was measured on may have been others */
+    return MPI_SUCCESS;
+}
+
+/* For who watches. Without memory this communicator is not watched, that is all. */
+static void keep_world_ranks(hp_comm_state_t *state, const introduction_t *all)
+{
+    if (!hp_job.watches || !(state->world_ranks = malloc((size_t)state->size * sizeof *state->world_ranks)))
+        return;
+    for (int i = 0; i < state->size; i++)
+        state->world_ranks[i] = (int)(all[i].id >> 32);
+}
+
+/* *ready: on all ranks. An MPI error on the user's communicator ends it at once, as it would in any
+ * collective. */
+static int set_up_together(hp_comm_state_t *state, MPI_Comm comm, bool *ready)
+{
+    const size_t size = (size_t)state->size;
+    bool may_duplicate = true;
+    needs_t needs;
+
+    const bool mine = needs_init(&needs, comm, size);
+    int code = agree(comm, mine, ready);
+    if (*ready && (code = exchange(comm, needs.all)) == MPI_SUCCESS) {
+        for (size_t i = 0; i < size; i++) {
+            needs.table[i] = needs.all[i].locality;
+            may_duplicate &= needs.all[i].may_duplicate != 0;
+            state->gpu |= needs.all[i].gpu != 0;
+        }
+        state->id = needs.all[0].id;
+        keep_world_ranks(state, needs.all);
+        *ready = may_duplicate;
+        if (may_duplicate) {
+            bool made = hp_private_comm_create(comm, needs.group, needs.users, &state->private_comm);
+            state->transport.comm = state->private_comm;
+            made = made &&
+                   hp_comm_create((uint32_t)state->rank, (uint32_t)size, needs.table,
+                                  hp_comm_state_knobs(state), &state->transport.base, &state->comm) == HP_OK;
+            if (made) {
+                state->comm->job_knobs = &hp_job.knobs;
+                state->comm->owner = state;
+            }
+            code = agree(comm, made, ready);
+            if (*ready)
+                code =
+                    hp_node_setup(state->comm, state->private_comm, &needs.all[0].process, sizeof *needs.all);
+            if (*ready && code == MPI_SUCCESS)
+                code = know_the_machine(state, needs.all);
+        }
+    }
+    needs_fini(&needs);
+    return code;
+}
+
+int hp_comm_state_set_up(hp_comm_state_t *state, MPI_Comm comm)
+{
+    bool may, ready = false;
+
+    int code = hp_comm_state_may_communicate(state, comm, &may);
+    if (!may)
+        return code;
+    code = HP_HOST_COLLECTIVE(comm, set_up_together(state, comm, &ready));
+    state->is_set_up = ready && code == MPI_SUCCESS;
+    state->always = state->is_set_up ? HP_OUTCOME_TAKEN : HP_OUTCOME_NO_DUPLICATE;
+    atomic_store_explicit(&state->is_watched, state->is_set_up && state->world_ranks, memory_order_release);
+    if (!state->is_set_up && state->rank == 0)
+        hp_info("a communicator of %d ranks stays with the host MPI: %s", state->size,
+                hp_outcome_text(HP_OUTCOME_NO_DUPLICATE));
+    return state->is_set_up && !state->takes_nonblocking ? hp_nonblocking_ask(state, comm, false) : code;
+}

@@ -1,12 +1,13 @@
 /* request: a collective in execution: a pipeline of segments, each a small graph of tasks.
  *
  * Vocabulary
- *   task     one send, receive, reduction, copy, look at a flag or collective of the host MPI, of one
- * segment segment  the tasks of one piece of the message; an algorithm emits them with their dependencies
- *   lane     all sends to one peer, or all receives from it, with one tag: a queue in segment order. At most
- *            `limit` of them are in flight (N sends per child, M receives per parent). Likewise: all waits
- * for one counter in shared memory, all settings of one, all collectives on one communicator. window   the
- * number of segments that have tasks at a time: bounds the memory whatever the message size
+ *   task     one send, receive, reduction, copy, wait for a flag, setting of a flag, or collective of the host
+ *            MPI, of one segment
+ *   segment  the tasks of one piece of the message; an algorithm emits them with their dependencies
+ *   lane     all sends to one peer, or all receives from it, with one tag: a queue in segment order, of which at
+ *            most `limit` are in flight (N sends per child, M receives per parent). Likewise all waits for one
+ *            counter in shared memory, all settings of one, all collectives on one communicator
+ *   window   the number of segments that have tasks at a time: it bounds the memory, whatever the message size
  *
  * Design (X. Luo 2020, section 3.3, ADAPT): the completion of a task is an event. It releases the tasks that
  * depend on it and nothing else; there is no wait for "all" anywhere. Children and segments are independent
@@ -34,8 +35,8 @@
 #include "event_engine/trace.h"
 #include "event_engine/transport.h"
 
-/* Which task of the hierarchical pipeline (HAN) something belongs to: on the node level or inside nodes, on
- * the way up (a reduction) or down. */
+/* Which task of the hierarchical pipeline (HAN) something belongs to: inter-node or intra-node, fan-in (a
+ * reduction) or fan-out. */
 #define HP_LABEL_TABLE(X)                                                                                    \
     X(OTHER, other)                                                                                          \
     X(SR, sr)                                                                                                \
@@ -203,8 +204,8 @@ void hp_segment_label(hp_segment_t *segment, hp_label_t label);
 /* task waits for before; before = NULL is allowed and means nothing to wait for. */
 void hp_emit_after(hp_task_t *task, hp_task_t *before);
 
-/* What holds a request up: messages posted, or next in their lane, flags and collectives of the host MPI that
- * have not come. For reports. */
+/* What holds a request up: messages posted, or next in their lane, flags that are not set and collectives of the
+ * host MPI that are not complete. For reports. */
 typedef enum { HP_PENDING_SEND, HP_PENDING_RECV, HP_PENDING_FLAG, HP_PENDING_NATIVE } hp_pending_what_t;
 typedef struct {
     hp_pending_what_t what;
@@ -214,7 +215,7 @@ typedef struct {
     hp_label_t label;
 } hp_pending_t;
 typedef void (*hp_pending_fn_t)(void *context, const hp_pending_t *pending);
-void hp_request_pending(const hp_request_t *request, hp_pending_fn_t tell, void *context);
+void hp_request_pending(const hp_request_t *request, hp_pending_fn_t report, void *context);
 
 /* Counters of the request since its last start, for tests and statistics. */
 typedef struct {

@@ -1,0 +1,33 @@
+/* direct: a collective without tasks: a step of the algorithm's own, called until it is done. */
+#include "event_engine/request/internal.h"
+
+#include <assert.h>
+
+void hp_direct_step(hp_request_t *request)
+{
+    if (request->step(request, request->direct) || request->error != HP_OK)
+        request->done_segments = 1;
+}
+
+hp_status_t hp_request_start_direct(hp_request_t *request, const hp_pipeline_t *pipeline, hp_step_fn_t first,
+                                    hp_direct_t *direct)
+{
+    assert(hp_request_done(request));
+    request->pipeline = *pipeline;
+    request->pipeline.segment_count = 1;
+    request->done_segments = 0;
+    request->error = HP_OK;
+    request->counters = (hp_request_counters_t){0};
+    request->step = first;
+    request->direct = direct;
+    hp_direct_step(request);
+    return request->error;
+}
+
+void hp_request_reduce(hp_request_t *request, const void *left, void *right, void *result, size_t count)
+{
+    request->counters.reductions++;
+    const hp_status_t status = hp_local_reduce_to(request, left, right, result, count);
+    if (status != HP_OK)
+        request->error = status;
+}

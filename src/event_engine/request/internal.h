@@ -1,0 +1,210 @@
+/* internal: what the files of the engine's request share, and nobody else sees.
+ *
+ * Calls go one way: run (start, completions, local tasks) -> window (segments come and go) -> lane (operations are
+ * posted in segment order) -> record. run and direct compute with reduce. Beside them stand object (a request and
+ * its lanes), task (emitting) and pending (what a request waits for).
+ *
+ * Threads and ownership: request.h. */
+#ifndef HP_EVENT_ENGINE_REQUEST_INTERNAL_H
+#define HP_EVENT_ENGINE_REQUEST_INTERNAL_H
+
+#include "event_engine/request.h"
+
+typedef enum {
+    TASK_SEND,
+    TASK_RECV,
+    TASK_REDUCE,
+    TASK_REDUCE_TO,
+    TASK_COPY,
+    TASK_PULL,
+    TASK_PUSH,
+    TASK_WAIT,
+    TASK_SET,
+    TASK_NATIVE,
+    TASK_JOIN
+} task_kind_t;
+
+struct hp_task {
+    uint8_t kind;      /* task_kind_t */
+    uint8_t label;     /* hp_label_t */
+    uint8_t native;    /* hp_native_t */
+    bool scratch;      /* the buffer comes from the pool, */
+    bool scratch_held; /* and does now */
+    bool complete;
+    int32_t lane;
+    uint32_t waits;      /* tasks that must complete before this one may start */
+    uint32_t first_edge; /* of those that wait for this one: index + 1 into the segment's edges, 0: none */
+    uint32_t start_tick; /* recording: when it was posted, released or run (record.c) */
+    hp_segment_t *segment;
+    hp_task_t *next; /* in its lane, or in the ready queue */
+    char *buffer; /* what the task reads from or fills; set when the task starts, for scratch and operands */
+    hp_operand_t in, out;
+    size_t count;
+    union {
+        hp_operand_t right; /* REDUCE_TO: its other operand */
+        uint64_t value;     /* WAIT, SET */
+        uint32_t root;      /* NATIVE */
+        struct {
+            void *const *address; /* PULL, PUSH: where the member says that its buffer is, */
+            size_t offset;        /* and how far behind it to begin */
+            uint32_t member;
+        };
+    };
+};
+
+typedef struct {
+    hp_task_t *task;
+    uint32_t next; /* index + 1 */
+} edge_t;
+
+struct hp_segment {
+    hp_request_t *request;
+    uint64_t index;
+    uint32_t task_count, edge_count;
+    uint32_t unfinished;
+    hp_label_t label; /* of the tasks to come */
+    hp_task_t *tasks;
+    edge_t *edges;
+};
+
+typedef struct {
+    hp_task_t *first, *last;
+} queue_t;
+
+typedef enum {
+    LANE_SEND = HP_LANE_SEND,
+    LANE_RECV = HP_LANE_RECV,
+    LANE_WAIT,
+    LANE_SET,
+    LANE_NATIVE
+} lane_kind_t;
+
+typedef struct {
+    lane_kind_t kind;
+    uint32_t peer, tag;
+    hp_counter_t *counter; /* WAIT, SET */
+    hp_handle_t comm;      /* NATIVE */
+    int32_t next_wait;     /* WAIT: the next such lane, -1 at the end */
+    uint32_t limit, in_flight;
+    queue_t waiting;  /* emitted and not posted yet, in segment order */
+    uint64_t last_ns; /* recording: when the last operation of the lane was complete */
+} lane_t;
+
+/* Recording: one label of a segment, from its first task to its last. */
+typedef struct {
+    uint64_t start_ns, end_ns; /* end_ns 0: nothing yet */
+    uint64_t bytes;
+} span_t;
+
+typedef struct {
+    span_t spans[HP_LABEL_COUNT];
+} record_t;
+
+struct hp_request {
+    hp_transport_t *transport;
+    hp_pool_t *pool;
+    hp_pipeline_t pipeline;
+
+    void *plan;
+    size_t plan_bytes;
+    lane_t *lanes;
+    uint32_t lane_count, lane_capacity;
+    int32_t first_wait;     /* list of the lanes that wait for counters */
+    hp_segment_t *segments; /* the window */
+    void *task_memory;
+    size_t segment_capacity, task_memory_bytes;
+
+    hp_step_fn_t step; /* NULL: there are segments */
+    hp_direct_t *direct;
+    uint64_t next_segment; /* the next one to emit */
+    uint64_t done_segments;
+    queue_t ready; /* what needs no message and may run now; oldest segment first */
+    hp_status_t error;
+    uint32_t scratch_held;
+    uint32_t cancelled; /* the transport's count, when the collective was started */
+    hp_request_counters_t counters;
+
+    hp_trace_t *trace; /* NULL: nothing is recorded */
+    hp_trace_call_t *trace_call;
+    record_t *records; /* of the window's segments */
+    size_t record_capacity;
+};
+
+/* ---- queues ---- */
+
+static inline void queue_push(queue_t *queue, hp_task_t *task)
+{
+    task->next = NULL;
+    if (queue->last)
+        queue->last->next = task;
+    else
+        queue->first = task;
+    queue->last = task;
+}
+
+static inline hp_task_t *queue_pop(queue_t *queue)
+{
+    hp_task_t *task = queue->first;
+    if (task) {
+        queue->first = task->next;
+        if (!queue->first)
+            queue->last = NULL;
+    }
+    return task;
+}
+
+/* ---- record.c ---- */
+
+void hp_record_tick(const hp_request_t *request, hp_task_t *task);
+
+/* A task is posted, released or run. */
+static inline void record_start(const hp_request_t *request, hp_task_t *task)
+{
+    if (__builtin_expect(request->trace != NULL, 0))
+        hp_record_tick(request, task);
+}
+
+/* The following are called while the request is recorded only. */
+hp_status_t hp_record_prepare(hp_request_t *request, size_t window);
+void hp_record_segment_begin(const hp_segment_t *segment);
+void hp_record_end(hp_request_t *request, const hp_task_t *task);
+void hp_record_segment_end(hp_request_t *request, const hp_segment_t *segment);
+
+/* ---- lane.c ---- */
+
+static inline char *hp_operand_address(hp_operand_t operand)
+{
+    char *base = operand.task ? operand.task->buffer : operand.address;
+    return operand.offset ? base + operand.offset : base;
+}
+
+/* Sets task->buffer, where the task's data goes. A scratch buffer is its own until its segment is complete. */
+hp_status_t hp_task_take_buffer(hp_request_t *request, hp_task_t *task);
+/* Posts from the head of a lane as long as the head waits for nothing and the lane has room. A lane of waits has
+ * none: run.c looks at its counter. */
+void hp_lane_post_ready(hp_request_t *request, lane_t *lane);
+/* All that the task had to wait for is complete: it is posted when its lane lets it, or is ready to run. */
+void hp_task_release(hp_request_t *request, hp_task_t *task);
+
+/* ---- window.c ---- */
+
+/* Sets the window up. Its memory is kept between collectives, so a repeated call allocates nothing. */
+hp_status_t hp_window_prepare(hp_request_t *request, uint32_t *window);
+/* Emits into a free place of the window; a segment without tasks on this rank is done at once. */
+void hp_segment_refill(hp_request_t *request, hp_segment_t *segment);
+void hp_segment_release_scratch(hp_request_t *request, hp_segment_t *segment);
+
+/* ---- reduce.c: by the pipeline's kernel, or by the transport ---- */
+
+hp_status_t hp_local_copy(hp_request_t *request, char *to, const char *from, size_t count);
+/* inout = in (op) inout */
+hp_status_t hp_local_reduce(hp_request_t *request, const char *in, char *inout, size_t count);
+/* result = left (op) right */
+hp_status_t hp_local_reduce_to(hp_request_t *request, const char *left, char *right, char *result,
+                               size_t count);
+
+/* ---- direct.c ---- */
+
+void hp_direct_step(hp_request_t *request);
+
+#endif

@@ -1,0 +1,207 @@
+/* run: completions are taken and make tasks ready; those that need no message run here. */
+#include "event_engine/request/internal.h"
+
+#include <assert.h>
+
+/* Completions taken from the transport at a time. */
+enum { POLL_BATCH = 64 };
+
+static void task_complete(hp_request_t *request, hp_task_t *task)
+{
+    hp_segment_t *segment = task->segment;
+
+    task->complete = true;
+    if (__builtin_expect(request->trace != NULL, 0))
+        hp_record_end(request, task);
+    for (uint32_t e = task->first_edge; e; e = segment->edges[e - 1].next) {
+        hp_task_t *waiter = segment->edges[e - 1].task;
+        if (--waiter->waits == 0)
+            hp_task_release(request, waiter);
+    }
+    if (task->lane >= 0 && task->kind != TASK_WAIT) {
+        lane_t *lane = &request->lanes[task->lane];
+        lane->in_flight--;
+        request->counters.in_flight -= lane->kind != LANE_SET;
+        hp_lane_post_ready(request, lane);
+    }
+    if (--segment->unfinished == 0) {
+        if (request->trace)
+            hp_record_segment_end(request, segment);
+        hp_segment_release_scratch(request, segment);
+        request->done_segments++;
+        hp_segment_refill(request, segment);
+    }
+}
+
+static hp_status_t run_task(hp_request_t *request, hp_task_t *task)
+{
+    const hp_status_t status = hp_task_take_buffer(request, task);
+    if (status != HP_OK)
+        return status;
+    switch ((task_kind_t)task->kind) {
+    case TASK_JOIN:
+        return HP_OK;
+    case TASK_REDUCE:
+        request->counters.reductions++;
+        return hp_local_reduce(request, hp_operand_address(task->in), task->buffer, task->count);
+    case TASK_REDUCE_TO:
+        request->counters.reductions++;
+        return hp_local_reduce_to(request, hp_operand_address(task->in), hp_operand_address(task->right),
+                                  task->buffer, task->count);
+    case TASK_COPY:
+        request->counters.copies++;
+        return hp_local_copy(request, task->buffer, hp_operand_address(task->in), task->count);
+    case TASK_PULL:
+        request->counters.pulls++;
+        return hp_node_pull(request->pipeline.node, task->member, (char *)*task->address + task->offset,
+                            task->buffer, task->count * request->pipeline.type.bytes);
+    case TASK_PUSH:
+        request->counters.pushes++;
+        return hp_node_push(request->pipeline.node, task->member, hp_operand_address(task->in),
+                            (char *)*task->address + task->offset,
+                            task->count * request->pipeline.type.bytes);
+    default: /* TASK_SET */
+        request->counters.sets++;
+        hp_node_set(request->pipeline.node, request->lanes[task->lane].counter, task->value);
+        return HP_OK;
+    }
+}
+
+static void run_local(hp_request_t *request, hp_task_t *task)
+{
+    record_start(request, task);
+    request->error = run_task(request, task);
+    if (request->error == HP_OK)
+        task_complete(request, task);
+}
+
+/* While messages are in flight only a few at a time: what they make possible is not to wait for a window of
+ * copies. */
+enum { LOCAL_TASKS_AT_A_TIME = 4 };
+
+static void run_ready(hp_request_t *request)
+{
+    hp_task_t *task;
+    for (int i = 0; request->error == HP_OK && (i < LOCAL_TASKS_AT_A_TIME || !request->counters.in_flight) &&
+                    (task = queue_pop(&request->ready));
+         i++)
+        run_local(request, task);
+}
+
+/* Completes the waits whose counter has reached its value. Returns whether there were any. */
+static bool take_flags(hp_request_t *request)
+{
+    bool moved = false;
+
+    for (int32_t i = request->first_wait; i >= 0; i = request->lanes[i].next_wait) {
+        lane_t *lane = &request->lanes[i];
+        if (!lane->waiting.first || lane->waiting.first->waits)
+            continue;
+        const uint64_t value = atomic_load_explicit(lane->counter, memory_order_acquire);
+        while (lane->waiting.first && !lane->waiting.first->waits && lane->waiting.first->value <= value &&
+               request->error == HP_OK) {
+            task_complete(request, queue_pop(&lane->waiting));
+            moved = true;
+        }
+    }
+    return moved;
+}
+
+/* After an error: nothing may touch a buffer any more, then the scratch buffers go back. */
+static void give_up(hp_request_t *request, uint32_t window)
+{
+    request->transport->ops->cancel(request->transport);
+    request->transport->cancelled++; /* the other requests' messages too */
+    for (uint32_t i = 0; i < window; i++)
+        hp_segment_release_scratch(request, &request->segments[i]);
+    request->counters.in_flight = 0;
+    request->next_segment = request->pipeline.segment_count;
+    request->done_segments = request->pipeline.segment_count;
+}
+
+hp_status_t hp_request_start(hp_request_t *request, const hp_pipeline_t *pipeline)
+{
+    assert(hp_request_done(request));
+    request->pipeline = *pipeline;
+    request->step = NULL;
+    request->next_segment = pipeline->segment_count; /* done, until the window stands */
+    request->done_segments = pipeline->segment_count;
+    request->ready = (queue_t){NULL, NULL};
+    request->error = HP_OK;
+    request->scratch_held = 0;
+    request->cancelled = request->transport->cancelled;
+    request->counters = (hp_request_counters_t){0};
+
+    uint32_t window;
+    hp_status_t status = hp_window_prepare(request, &window);
+    if (status != HP_OK)
+        return status;
+    request->counters.window_segments = window;
+    request->next_segment = 0;
+    request->done_segments = 0;
+    for (uint32_t i = 0; i < window && request->error == HP_OK; i++)
+        hp_segment_refill(request, &request->segments[i]);
+    run_ready(request);
+    if (request->error != HP_OK)
+        give_up(request, window);
+    return request->error;
+}
+
+/* Of whatever request: all that use the transport are in one queue. What a completion makes ready another request
+ * runs when it is progressed itself. */
+static void take_completions(void *const *done, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        hp_task_t *task = done[i];
+        hp_request_t *owner = task->segment->request;
+        if (owner->error == HP_OK)
+            task_complete(owner, task);
+    }
+}
+
+typedef hp_status_t (*take_fn_t)(hp_transport_t *transport, void **done, uint32_t capacity, uint32_t *count);
+
+static hp_status_t progress(hp_request_t *request, take_fn_t take, bool *moved)
+{
+    void *done[POLL_BATCH];
+    uint32_t count = 0;
+
+    if (request->step) {
+        *moved = !hp_request_done(request);
+        if (*moved)
+            hp_direct_step(request);
+        *moved = *moved && hp_request_done(request);
+        return request->error;
+    }
+    hp_status_t status = HP_OK;
+    if (!request->counters.in_flight)
+        request->cancelled = request->transport->cancelled; /* it had nothing to lose */
+    else if (request->cancelled != request->transport->cancelled)
+        status = HP_ERR_TRANSPORT;
+    else
+        status = take(request->transport, done, POLL_BATCH, &count);
+    *moved = count > 0;
+    take_completions(done, count);
+    if (request->error == HP_OK)
+        request->error = status;
+    run_ready(request);
+    if (request->error == HP_OK && take_flags(request)) {
+        *moved = true;
+        run_ready(request);
+    }
+    *moved = *moved || request->ready.first;
+    if (request->error != HP_OK)
+        give_up(request, request->counters.window_segments);
+    return request->error;
+}
+
+hp_status_t hp_request_progress(hp_request_t *request, bool *moved)
+{
+    return progress(request, request->transport->ops->poll, moved);
+}
+
+hp_status_t hp_request_wait(hp_request_t *request, bool *moved)
+{
+    const hp_transport_ops_t *ops = request->transport->ops;
+    return progress(request, ops->wait && !request->ready.first ? ops->wait : ops->poll, moved);
+}

@@ -9,7 +9,7 @@
  * Position 0 is the root of both and has one child in each. The others, 1 to m = count - 1, form an in-order
  * tree: the subtree of a position is a range that has the position in its middle, odd positions are leaves.
  * The second tree is the first one mirrored (m even) or shifted by one (m odd): odd positions get the place
- * of even ones. Depth: floor(log2 m) + 2 at most. Positions of a subtree are a range, but the lead is not at
+ * of even ones. Depth: floor(log2 m) + 2 at most. Positions of a subtree are a range, but the leader is not at
  * its end: operations that do not commute cannot use it.
  * Threads: pure. Ownership: plain data. */
 #ifndef HP_TOPO_TREE_DOUBLE_TREE_H

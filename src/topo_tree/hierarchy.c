@@ -37,30 +37,30 @@ struct hp_hierarchy {
 };
 
 /* Scratch while building: the lowest rank of the group that each rank is in, level by level. A rank that is
- * its own lead stands for its group. */
+ * its own leader stands for its group. */
 typedef struct {
-    uint32_t *sorted;             /* ranks by tuple */
-    uint32_t *lead[GROUP_LEVELS]; /* [level][rank] */
-} leads_t;
+    uint32_t *sorted;               /* ranks by tuple */
+    uint32_t *leader[GROUP_LEVELS]; /* [level][rank] */
+} leaders_t;
 
-static void leads_fini(leads_t *leads)
+static void leaders_fini(leaders_t *leaders)
 {
     for (unsigned level = 0; level < GROUP_LEVELS; level++)
-        free(leads->lead[level]);
-    free(leads->sorted);
+        free(leaders->leader[level]);
+    free(leaders->sorted);
 }
 
-static hp_status_t leads_init(leads_t *leads, uint32_t count)
+static hp_status_t leaders_init(leaders_t *leaders, uint32_t count)
 {
-    *leads = (leads_t){.sorted = malloc(count * sizeof *leads->sorted)};
-    bool ok = leads->sorted != NULL;
+    *leaders = (leaders_t){.sorted = malloc(count * sizeof *leaders->sorted)};
+    bool ok = leaders->sorted != NULL;
     for (unsigned level = 0; level < GROUP_LEVELS; level++) {
-        leads->lead[level] = malloc(count * sizeof *leads->lead[level]);
-        ok = ok && leads->lead[level] != NULL;
+        leaders->leader[level] = malloc(count * sizeof *leaders->leader[level]);
+        ok = ok && leaders->leader[level] != NULL;
     }
     if (ok)
         return HP_OK;
-    leads_fini(leads);
+    leaders_fini(leaders);
     return HP_ERR_NO_MEM;
 }
 
@@ -88,9 +88,9 @@ static int compare_tuples(const void *left, const void *right, void *context)
     return compare_numbers(a, b);
 }
 
-static void find_leads(leads_t *leads, uint32_t count, const hp_locality_t *table)
+static void find_leaders(leaders_t *leaders, uint32_t count, const hp_locality_t *table)
 {
-    uint32_t *sorted = leads->sorted;
+    uint32_t *sorted = leaders->sorted;
     for (uint32_t rank = 0; rank < count; rank++)
         sorted[rank] = rank;
     qsort_r(sorted, count, sizeof *sorted, compare_tuples, (void *)table);
@@ -104,35 +104,35 @@ static void find_leads(leads_t *leads, uint32_t count, const hp_locality_t *tabl
                 lowest = sorted[end] < lowest ? sorted[end] : lowest;
             }
             for (uint32_t i = begin; i < end; i++)
-                leads->lead[level][sorted[i]] = lowest;
+                leaders->leader[level][sorted[i]] = lowest;
         }
     }
 }
 
-static uint32_t count_groups(const uint32_t *lead, uint32_t count)
+static uint32_t count_groups(const uint32_t *leader, uint32_t count)
 {
     uint32_t groups = 0;
     for (uint32_t rank = 0; rank < count; rank++)
-        groups += lead[rank] == rank;
+        groups += leader[rank] == rank;
     return groups;
 }
 
-/* Chooses the levels that are kept. lead[] becomes dense: lead[i] is that of kept level i. */
-static void choose_levels(hp_hierarchy_t *h, leads_t *leads, uint32_t level_mask, uint32_t *kept_lead[])
+/* Chooses the levels that are kept. leader[] becomes dense: leader[i] is that of kept level i. */
+static void choose_levels(hp_hierarchy_t *h, leaders_t *leaders, uint32_t level_mask, uint32_t *kept_leader[])
 {
     uint32_t outer_groups = 1;
     hp_level_t singles = HP_LEVEL_CORE; /* what single ranks differ by: with one rank a node, the node */
     for (unsigned level = 0; level < GROUP_LEVELS; level++) {
         if (!(level_mask & (1u << level)))
             continue;
-        uint32_t groups = count_groups(leads->lead[level], h->rank_count);
+        uint32_t groups = count_groups(leaders->leader[level], h->rank_count);
         if (groups == outer_groups)
             continue;
         if (groups == h->rank_count) {
             singles = (hp_level_t)level;
             break;
         }
-        kept_lead[h->level_count] = leads->lead[level];
+        kept_leader[h->level_count] = leaders->leader[level];
         h->group_count[h->level_count] = groups;
         h->level[h->level_count++] = (hp_level_t)level;
         outer_groups = groups;
@@ -155,7 +155,7 @@ static hp_status_t allocate(hp_hierarchy_t *h)
 
 typedef struct {
     uint32_t lead_count;
-    uint32_t *const *lead;
+    uint32_t *const *leader;
 } order_context_t;
 
 static int compare_leads(const void *left, const void *right, void *context)
@@ -163,17 +163,17 @@ static int compare_leads(const void *left, const void *right, void *context)
     const order_context_t *order = context;
     uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
     for (uint32_t i = 0; i < order->lead_count; i++) {
-        if (order->lead[i][a] != order->lead[i][b])
-            return compare_numbers(order->lead[i][a], order->lead[i][b]);
+        if (order->leader[i][a] != order->leader[i][b])
+            return compare_numbers(order->leader[i][a], order->leader[i][b]);
     }
     return compare_numbers(a, b);
 }
 
-static void fill_groups(hp_hierarchy_t *h, uint32_t *const kept_lead[])
+static void fill_groups(hp_hierarchy_t *h, uint32_t *const kept_leader[])
 {
     for (uint32_t rank = 0; rank < h->rank_count; rank++)
         h->order[rank] = rank;
-    order_context_t context = {h->level_count - 1, kept_lead};
+    order_context_t context = {h->level_count - 1, kept_leader};
     if (context.lead_count != 0)
         qsort_r(h->order, h->rank_count, sizeof *h->order, compare_leads, &context);
 
@@ -181,7 +181,7 @@ static void fill_groups(hp_hierarchy_t *h, uint32_t *const kept_lead[])
         uint32_t group = 0;
         for (uint32_t place = 0; place < h->rank_count; place++) {
             uint32_t rank = h->order[place];
-            if (kept_lead[i][rank] == rank) /* its group's lowest rank stands first in it */
+            if (kept_leader[i][rank] == rank) /* its group's lowest rank stands first in it */
                 h->begin[i][group++] = place;
             h->group_of[i][rank] = group - 1;
         }
@@ -222,30 +222,30 @@ hp_status_t hp_hierarchy_create(uint32_t count, const hp_locality_t *table, uint
 {
     if (count == 0 || count > INT32_MAX || table == NULL)
         return HP_ERR_ARG;
-    leads_t leads;
-    uint32_t *kept_lead[GROUP_LEVELS];
+    leaders_t leaders;
+    uint32_t *kept_leader[GROUP_LEVELS];
     hp_hierarchy_t *h = calloc(1, sizeof *h);
     if (h == NULL)
         return HP_ERR_NO_MEM;
-    hp_status_t status = leads_init(&leads, count);
+    hp_status_t status = leaders_init(&leaders, count);
     if (status != HP_OK)
         goto destroy_hierarchy;
 
     h->rank_count = count;
-    find_leads(&leads, count, table);
-    h->node_count = count_groups(leads.lead[HP_LEVEL_NODE], count);
-    choose_levels(h, &leads, flat ? 0 : level_mask, kept_lead);
+    find_leaders(&leaders, count, table);
+    h->node_count = count_groups(leaders.leader[HP_LEVEL_NODE], count);
+    choose_levels(h, &leaders, flat ? 0 : level_mask, kept_leader);
     status = allocate(h);
     if (status != HP_OK)
         goto free_leads;
-    fill_groups(h, kept_lead);
-    fill_nodes(h, leads.lead[HP_LEVEL_NODE], leads.sorted);
-    leads_fini(&leads);
+    fill_groups(h, kept_leader);
+    fill_nodes(h, leaders.leader[HP_LEVEL_NODE], leaders.sorted);
+    leaders_fini(&leaders);
     *out = h;
     return HP_OK;
 
 free_leads:
-    leads_fini(&leads);
+    leaders_fini(&leaders);
 destroy_hierarchy:
     hp_hierarchy_destroy(h);
     return status;

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "base/status.h"
-#include "topo_tree/locality.h"
+#include "topo_tree/level.h"
 
 typedef struct {
     const char *cursor;   /* what is still to be read */

@@ -27,8 +27,8 @@ hp_team_t hp_team_of(const hp_hierarchy_t *h, const hp_leads_t *leads, uint32_t 
     const uint32_t group = hp_hierarchy_group_of(h, depth, rank);
 
     team.first = hp_hierarchy_subgroups(h, depth, group, &team.count);
-    const uint32_t lead = hp_leads_of(h, leads, depth, group);
-    team.start = hp_hierarchy_group_of(h, depth + 1, lead) - team.first;
+    const uint32_t leader = hp_leads_of(h, leads, depth, group);
+    team.start = hp_hierarchy_group_of(h, depth + 1, leader) - team.first;
     team.position =
         (hp_hierarchy_group_of(h, depth + 1, rank) - team.first + team.count - team.start) % team.count;
     return team;
@@ -39,6 +39,29 @@ uint32_t hp_team_rank(const hp_team_t *team, uint32_t position)
     assert(position < team->count);
     return hp_leads_of(team->hierarchy, &team->leads, team->depth + 1,
                        team->first + (team->start + position) % team->count);
+}
+
+int32_t hp_team_parent(const hp_team_t *team, hp_shape_t shape)
+{
+    const int32_t position = hp_shape_parent(shape, team->count, team->position);
+    return position < 0 ? -1 : (int32_t)hp_team_rank(team, (uint32_t)position);
+}
+
+uint32_t hp_team_children(const hp_team_t *team, hp_shape_t shape, uint32_t *children, uint32_t capacity)
+{
+    const uint32_t count = hp_shape_children(shape, team->count, team->position, children, capacity);
+
+    assert(capacity == 0 || capacity >= count);
+    if (capacity == 0)
+        return count;
+    for (uint32_t low = 0, high = count; low + 1 < high; low++) { /* ascending to descending */
+        const uint32_t position = children[--high];
+        children[high] = children[low];
+        children[low] = position;
+    }
+    for (uint32_t i = 0; i < count; i++)
+        children[i] = hp_team_rank(team, children[i]);
+    return count;
 }
 
 uint32_t hp_leads_top(const hp_hierarchy_t *h, const hp_leads_t *leads, uint32_t rank)

@@ -1,8 +1,8 @@
 /* team: the ranks that take part in a collective on one level of the hierarchy, one for each sub-group.
  *
- * In a collective with a given root every group has a lead that stands for it on the level above: the root in
+ * In a collective with a given root every group has a leader that stands for it on the level above: the root in
  * the groups that hold it, the chosen leader of the node in the other nodes' groups, the lowest rank
- * elsewhere. A team is the leads of all sub-groups of one group; position 0 is the lead of the group itself,
+ * elsewhere. A team is the leaders of all sub-groups of one group; position 0 is the leader of the group itself,
  * the others follow in a ring (X. Luo 2020, section 4.2.2; the paper swaps two groups where we rotate:
  * neighbours of a chain stay neighbours for every root).
  *
@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "topo_tree/hierarchy.h"
+#include "topo_tree/shape.h"
 
 /* Who leads. leader: which rank of each node that does not hold the root leads it, counted through the node's
  * ranks and around: several leaders a node share the work, segment by segment. */
@@ -32,7 +33,7 @@ typedef struct {
     uint32_t position; /* of the rank that asked */
 } hp_team_t;
 
-/* The lead of a group. */
+/* The leader of a group. */
 uint32_t hp_leads_of(const hp_hierarchy_t *h, const hp_leads_t *leads, uint32_t depth, uint32_t group);
 
 /* The team of rank's group of that depth, < level_count. position is rank's only if it is a member: if it
@@ -40,6 +41,12 @@ uint32_t hp_leads_of(const hp_hierarchy_t *h, const hp_leads_t *leads, uint32_t 
 hp_team_t hp_team_of(const hp_hierarchy_t *h, const hp_leads_t *leads, uint32_t depth, uint32_t rank);
 /* The rank at a position. */
 uint32_t hp_team_rank(const hp_team_t *team, uint32_t position);
+
+/* The neighbours of the team's position in a tree of that shape over the team, as ranks. Parent: -1 at position 0.
+ * Children: in broadcast order, descending by position, so that the largest subtrees of k-nomial shapes come first;
+ * returns how many there are. capacity: of children, at least that many, or 0 to count them only. */
+int32_t hp_team_parent(const hp_team_t *team, hp_shape_t shape);
+uint32_t hp_team_children(const hp_team_t *team, hp_shape_t shape, uint32_t *children, uint32_t capacity);
 
 /* The depth of the outermost group that rank leads: 0 for the root. Rank is a member of the teams of depth
  * level_count - 1 up to that depth - 1 (0 for the root), and of no other. */

@@ -2,11 +2,11 @@
  * group.
  *
  * Reference: X. Luo, dissertation 2020, section 4.2.2, for leaders and re-shaping.
- * In the tree of one root each group has a lead: the root in the groups that hold it, the lowest rank
- * elsewhere. A rank leads its groups from the innermost one outward up to some depth, its top group (the
- * root: all of them). Then its parent   is found in the group around its top group: the lead of the sub-group
- * above its own in that shape; its children are found in that same group, below its own position, and then in
- * each group it leads, at position 0. Threads and ownership: see tree.h. */
+ * In the tree of one root each group has a leader (team.h). A rank leads its groups from the innermost one outward up
+ * to some depth, its top group (the root: all of them). Then its
+ *   parent    is found in the group around its top group: the leader of the sub-group above its own in that shape;
+ *   children  are found in that same group, below its own position, and then in each group it leads, at position 0.
+ * Threads and ownership: see tree.h. */
 #include "topo_tree/tree.h"
 
 #include <stdbool.h>
@@ -22,18 +22,11 @@ static void add_children(hp_neighbors_t *out, const hp_hierarchy_t *h, const hp_
                          const hp_leads_t *leads, uint32_t rank, uint32_t depth, uint32_t room)
 {
     const hp_team_t team = hp_team_of(h, leads, depth, rank);
-    uint32_t *children = room ? out->children + out->child_count : NULL;
-    uint32_t count = hp_shape_children(shapes->shape[team.level], team.count, team.position, children, room);
-    if (room) {
-        for (uint32_t low = 0, high = count; low + 1 < high; low++) { /* ascending to descending */
-            uint32_t swapped = children[--high];
-            children[high] = children[low];
-            children[low] = swapped;
-        }
-        for (uint32_t i = 0; i < count; i++)
-            children[i] = hp_team_rank(&team, children[i]);
+    const uint32_t count = hp_team_children(&team, shapes->shape[team.level],
+                                            room ? out->children + out->child_count : NULL, room);
+
+    if (room)
         memset(out->child_level + out->child_count, team.level, count);
-    }
     out->child_count += count;
 }
 
@@ -55,8 +48,7 @@ hp_status_t hp_neighbors_init(hp_neighbors_t *out, const hp_hierarchy_t *h, cons
     uint32_t outermost = top > 0 ? top - 1 : 0; /* the outermost group in which rank has a position */
     if (top > 0) {
         const hp_team_t team = hp_team_of(h, &leads, outermost, rank);
-        uint32_t above = (uint32_t)hp_shape_parent(shapes->shape[team.level], team.count, team.position);
-        out->parent = (int32_t)hp_team_rank(&team, above);
+        out->parent = hp_team_parent(&team, shapes->shape[team.level]);
         out->parent_level = (uint8_t)team.level;
     }
 

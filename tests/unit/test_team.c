@@ -52,6 +52,24 @@ static void check_team(const hp_hierarchy_t *h, const hp_leads_t *leads, uint32_
     }
 }
 
+/* Parents and children agree; children are in descending order of position. */
+static void check_neighbors(const hp_hierarchy_t *h, const hp_leads_t *leads, uint32_t depth, uint32_t rank,
+                            hp_shape_t shape)
+{
+    const hp_team_t team = hp_team_of(h, leads, depth, rank);
+    uint32_t children[RANKS_MAX];
+    const uint32_t count = hp_team_children(&team, shape, children, RANKS_MAX);
+
+    assert_int_equal(hp_team_children(&team, shape, NULL, 0), count);
+    assert_int_equal(hp_team_parent(&team, shape) == -1, team.position == 0);
+    for (uint32_t i = 0, before = team.count; i < count; i++) {
+        const hp_team_t theirs = hp_team_of(h, leads, depth, children[i]);
+        assert_int_equal(hp_team_parent(&theirs, shape), rank);
+        assert_true(theirs.position > team.position && theirs.position < before);
+        before = theirs.position;
+    }
+}
+
 static void check_rank(const hp_hierarchy_t *h, const hp_leads_t *leads, uint32_t rank)
 {
     const uint32_t levels = hp_hierarchy_level_count(h), top = hp_leads_top(h, leads, rank);
@@ -60,12 +78,15 @@ static void check_rank(const hp_hierarchy_t *h, const hp_leads_t *leads, uint32_
     for (uint32_t depth = 0; depth < levels; depth++) {
         const bool member = depth + 1 >= top; /* what team.h says of the top */
         assert_int_equal(is_member(h, leads, depth, rank), member);
-        if (member)
-            check_team(h, leads, depth, rank);
+        if (!member)
+            continue;
+        check_team(h, leads, depth, rank);
+        check_neighbors(h, leads, depth, rank, HP_SHAPE_BINOMIAL);
+        check_neighbors(h, leads, depth, rank, HP_SHAPE_BINARY);
     }
 }
 
-/* A message goes up from every rank to the root, by the teams' leads, once through each level. */
+/* A message goes up from every rank to the root, by the teams' leaders, once through each level. */
 static void check_reaches_root(const hp_hierarchy_t *h, const hp_leads_t *leads, uint32_t rank)
 {
     uint32_t depth = hp_hierarchy_level_count(h);

@@ -44,25 +44,17 @@ static bool serves(const hp_comm_t *comm, bool between_nodes, const hp_call_t *c
     return true;
 }
 
-/* Parent and children in the team; children in broadcast order, largest subtrees first, as in tree.h. */
+/* Parent and children in the team, in a tree of the shape. */
 static hp_status_t find_neighbors(hp_neighbors_t *out, hp_arena_t *arena, const hp_team_t *team,
                                   hp_shape_t shape)
 {
-    const uint32_t count = hp_shape_children(shape, team->count, team->position, NULL, 0);
-    uint32_t *children = hp_arena_get(arena, (count + 1) * sizeof *children);
+    const uint32_t count = hp_team_children(team, shape, NULL, 0);
 
-    if (!children)
-        return HP_ERR_NO_MEM;
-    hp_shape_children(shape, team->count, team->position, children, count);
-    *out = (hp_neighbors_t){.parent = -1, .child_count = count};
+    *out = (hp_neighbors_t){.parent = hp_team_parent(team, shape), .child_count = count};
     out->children = hp_arena_get(arena, (count + 1) * sizeof *out->children);
     if (!out->children)
         return HP_ERR_NO_MEM;
-    for (uint32_t i = 0; i < count; i++)
-        out->children[i] = hp_team_rank(team, children[count - 1 - i]);
-    if (team->position > 0)
-        out->parent =
-            (int32_t)hp_team_rank(team, (uint32_t)hp_shape_parent(shape, team->count, team->position));
+    hp_team_children(team, shape, out->children, count);
     return HP_OK;
 }
 

@@ -87,10 +87,16 @@ bool hp_knob_parse(hp_knobs_t *knobs, hp_knob_id_t id, const char *value, char *
     const hp_knob_info_t *info = &infos[id];
     char range[256];
     int64_t number;
+    bool truth;
 
     switch (info->kind) {
-    case HP_KNOB_KIND_INT:
     case HP_KNOB_KIND_BOOL:
+        if (hp_word_boolean(value, &truth)) {
+            *value_at(knobs, id) = truth;
+            return true;
+        }
+        break;
+    case HP_KNOB_KIND_INT:
         if (hp_word_integer(value, &number) && number >= info->minimum && number <= info->maximum) {
             *value_at(knobs, id) = number;
             return true;
@@ -145,7 +151,7 @@ const char *hp_knob_range(hp_knob_id_t id, char *buffer, unsigned buffer_bytes)
         snprintf(buffer, buffer_bytes, "%lld..%lld", (long long)info->minimum, (long long)info->maximum);
         break;
     case HP_KNOB_KIND_BOOL:
-        snprintf(buffer, buffer_bytes, "0 or 1");
+        snprintf(buffer, buffer_bytes, HP_WORD_BOOLEANS);
         break;
     case HP_KNOB_KIND_CHOICE:
         for (unsigned i = 0; info->word(i) && used < buffer_bytes; i++)
@@ -167,9 +173,20 @@ static hp_knob_id_t find_variable(const char *name, size_t length)
     return HP_KNOB_COUNT;
 }
 
-static const char *variable(unsigned id)
+/* Those of libhanpmpi-noise.so (tuning/noise), which reads and checks their values itself. */
+static const char *const noise_variables[] = {
+#define HP_NOISE_VARIABLE(name) name,
+#include "base/noise_variables.def"
+#undef HP_NOISE_VARIABLE
+};
+
+enum { NOISE_VARIABLES = sizeof noise_variables / sizeof *noise_variables };
+
+static const char *variable(unsigned i)
 {
-    return id < HP_KNOB_COUNT ? infos[id].variable : NULL;
+    if (i < HP_KNOB_COUNT)
+        return infos[i].variable;
+    return i < HP_KNOB_COUNT + NOISE_VARIABLES ? noise_variables[i - HP_KNOB_COUNT] : NULL;
 }
 
 static void report_unknown(const char *name, hp_knob_problem_fn_t problem, void *context)
@@ -188,12 +205,12 @@ void hp_knobs_defaults(hp_knobs_t *out)
         set_default(out, (hp_knob_id_t)id);
 }
 
-/* HANPMPI_NOISE and HANPMPI_NOISE_...: not ours, libhanpmpi-noise.so reads and checks them. */
-static bool is_of_noise(const char *entry)
+static bool is_of_noise(const char *name)
 {
-    static const char name[] = "HANPMPI_NOISE";
-    return strncmp(entry, name, sizeof name - 1) == 0 &&
-           (entry[sizeof name - 1] == '=' || entry[sizeof name - 1] == '_');
+    for (unsigned i = 0; i < NOISE_VARIABLES; i++)
+        if (strcmp(name, noise_variables[i]) == 0)
+            return true;
+    return false;
 }
 
 void hp_knobs_read(hp_knobs_t *out, bool *set, hp_knob_problem_fn_t problem, void *context)
@@ -203,13 +220,13 @@ void hp_knobs_read(hp_knobs_t *out, bool *set, hp_knob_problem_fn_t problem, voi
         set[id] = false;
     for (char **entry = environ; entry && *entry; entry++) {
         const char *equals = strchr(*entry, '=');
-        if (!equals || strncmp(*entry, prefix, sizeof prefix - 1) != 0 || is_of_noise(*entry))
+        if (!equals || strncmp(*entry, prefix, sizeof prefix - 1) != 0)
             continue;
         char name[96], error[384], line[768];
         snprintf(name, sizeof name, "%.*s", (int)(equals - *entry), *entry);
         hp_knob_id_t id = find_variable(*entry, (size_t)(equals - *entry));
         if (id == HP_KNOB_COUNT) {
-            if (problem)
+            if (problem && !is_of_noise(name))
                 report_unknown(name, problem, context);
         } else if (hp_knob_parse(out, id, equals + 1, error, sizeof error)) {
             if (set)

@@ -6,38 +6,44 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What follows the digits: nothing, "B", "K", "KiB", ..., behind a space or not. Returns its factor, 0: it is none. */
+static int64_t unit_of(const char *text)
+{
+    static const char units[] = "kKmMgG";
+
+    text += *text == ' ';
+    if (strcmp(text, "B") == 0)
+        return 1;
+    const char *unit = *text ? strchr(units, *text) : NULL;
+    if (!unit || (text[1] && strcmp(text + 1, "iB") != 0))
+        return 0;
+    return INT64_C(1) << (10 * ((unit - units) / 2 + 1));
+}
+
 bool hp_word_integer(const char *text, int64_t *out)
 {
     char *end;
     errno = 0;
-    long long value = strtoll(text, &end, 10);
+    const long long value = strtoll(text, &end, 10);
     if (end == text || errno == ERANGE)
         return false;
-    int64_t unit = 1;
-    switch (*end) {
-    case 'k':
-    case 'K':
-        unit = 1 << 10;
-        end++;
-        break;
-    case 'm':
-    case 'M':
-        unit = 1 << 20;
-        end++;
-        break;
-    case 'g':
-    case 'G':
-        unit = 1 << 30;
-        end++;
-        break;
-    default:
-        break;
-    }
+    const int64_t unit = *end ? unit_of(end) : 1;
     int64_t scaled;
-    if (*end || __builtin_mul_overflow((int64_t)value, unit, &scaled))
+    if (unit == 0 || __builtin_mul_overflow((int64_t)value, unit, &scaled))
         return false;
     *out = scaled;
     return true;
+}
+
+bool hp_word_boolean(const char *text, bool *out)
+{
+    static const char *const words[] = {"0", "1", "no", "yes", "off", "on", "false", "true"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcmp(text, words[i]) == 0) {
+            *out = i % 2;
+            return true;
+        }
+    return false;
 }
 
 static unsigned edit_distance(const char *a, const char *b)

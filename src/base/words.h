@@ -11,8 +11,13 @@
 /* The i-th word of a list, NULL past the last. */
 typedef const char *(*hp_word_fn_t)(unsigned i);
 
-/* A whole number with an optional K, M or G (powers of 1024). false: it is none, or too large. */
+/* A whole number with an optional unit: B; K, M, G or KiB, MiB, GiB (powers of 1024), as hp_word_size writes them.
+ * false: it is none, or too large. */
 bool hp_word_integer(const char *text, int64_t *out);
+
+/* 0, no, off, false; 1, yes, on, true. false: it is none of them. */
+bool hp_word_boolean(const char *text, bool *out);
+#define HP_WORD_BOOLEANS "0 or 1 (no or yes, off or on, false or true)"
 
 /* The number of a signal that a library may use by its name, such as "USR2". "on" and "1" are USR2. 0 for "off", "0" and "";
  * -1: it is none of them. */

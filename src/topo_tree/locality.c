@@ -245,6 +245,14 @@ static uint32_t factor_of(const hp_synthetic_t *machine, unsigned level)
     return machine->count[level] ? machine->count[level] : 1;
 }
 
+uint32_t hp_synthetic_cores(const hp_synthetic_t *machine)
+{
+    uint32_t cores = 1; /* hp_synthetic_parse has seen to it that the product fits */
+    for (unsigned level = 0; level < HP_LEVEL_COUNT; level++)
+        cores *= factor_of(machine, level);
+    return cores;
+}
+
 void hp_synthetic_locate(const hp_synthetic_t *machine, uint32_t world_rank, hp_locality_t *out)
 {
     uint64_t cores_per_node = 1;

@@ -59,6 +59,9 @@ typedef struct {
 /* Parses text. Returns HP_OK, or HP_ERR_ARG with a message (what is wrong and what is accepted) in error. */
 hp_status_t hp_synthetic_parse(const char *text, hp_synthetic_t *out, char *error, unsigned error_bytes);
 
+/* How many cores it has on all nodes. */
+uint32_t hp_synthetic_cores(const hp_synthetic_t *machine);
+
 /* The tuple of world_rank on the synthetic machine. */
 void hp_synthetic_locate(const hp_synthetic_t *machine, uint32_t world_rank, hp_locality_t *out);
 

@@ -195,6 +195,54 @@ def files_of_rules(host):
 
 
 @case
+def small_topology(host):
+    """A synthetic machine that is smaller than the job: one warning; one that fits: none."""
+    for machine, lines in (("node:2 core:1", 1), ("core:3", 0), ("node:4 core:2", 0)):
+        result = host.run({"HANPMPI_TOPOLOGY": machine}, ranks=3)
+        result.check_ran(3)
+        result.check_said(lines, "warning", f"HANPMPI_TOPOLOGY={machine} has 2 cores for 3 ranks", "at least 3")
+
+
+@case
+def cache_that_cannot_be_written(host):
+    """One warning with variable, value and what is accepted, at the end of the run."""
+    for directory in ("/proc/no/such/directory", os.path.abspath(__file__)):
+        result = host.run({"HANPMPI_CACHE": directory})
+        result.check_ran(2)
+        result.check_said(1, "warning", f"HANPMPI_CACHE={directory}", "accepted", "off")
+
+
+@case
+def misspelt_noise(host):
+    """A variable that libhanpmpi-noise.so does not have is as unknown as any other."""
+    result = host.run({"HANPMPI_NOISE_RANK": "1", "HANPMPI_NOISE": "off", "HANPMPI_NOISE_HZ": "10"})
+    result.check_ran(2)
+    result.check_said(1, "warning", "HANPMPI_NOISE_RANK", "HANPMPI_NOISE_RANKS")
+
+
+@case
+def words_as_they_are_printed(host):
+    """Sizes with units and booleans in words are accepted as they are written."""
+    result = host.run({**FORCED, "HANPMPI_SEGMENT_BYTES": "32KiB", "HANPMPI_SLOT_BYTES": "128 KiB", "HANPMPI_GUARD": "off",
+                       "HANPMPI_MODEL": "false", "HANPMPI_ENABLE": "yes"})
+    result.check_ran(2)
+    result.check_said(0)
+    for word in ("no", "off", "false"):
+        result = host.run({**FORCED, "HANPMPI_ENABLE": word})
+        result.check(result.ranks and all(rank["bcast"] == "0/0" for rank in result.ranks), f"{word} does not switch the library off")
+
+
+@case
+def introduces_itself(host):
+    """HANPMPI_VERBOSE=2: one line by rank 0: version, MPI, backend, ranks, nodes, path."""
+    for machine, nodes in (("", "1 node,"), ("node:2 core:2", "2 nodes,")):
+        result = host.run({"HANPMPI_VERBOSE": "2", **({"HANPMPI_TOPOLOGY": machine} if machine else {})}, ranks=3)
+        result.check_ran(3)
+        result.check_said(1, "rank 0: info: version ", f"backend {host.options.abi}", f"3 ranks on {nodes}",
+                          f"/hanpmpi/libhanpmpi-{host.options.abi}.so")
+
+
+@case
 def quiet(host):
     """HANPMPI_VERBOSE=0 silences warnings."""
     result = host.run({"HANPMPI_VERBOSE": "0", "HANPMPI_SENDS_PER_CHILD": "-1"})

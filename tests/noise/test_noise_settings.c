@@ -104,6 +104,14 @@ static void environment(void **state)
     assert_false(noise_settings_read(&settings, error, sizeof error));
     assert_non_null(strstr(error, "HANPMPI_NOISE=uniform:5"));
     assert_non_null(strstr(error, "less than 5 ms"));
+    setenv("HANPMPI_NOISE", "off", 1);
+    setenv("HANPMPI_NOISE_REPORT", "yes", 1);
+    assert_true(noise_settings_read(&settings, error, sizeof error) && settings.reports);
+    setenv("HANPMPI_NOISE_HERZ", "5", 1);
+    assert_false(noise_settings_read(&settings, error, sizeof error));
+    assert_non_null(strstr(error, "HANPMPI_NOISE_HERZ"));
+    assert_non_null(strstr(error, "HANPMPI_NOISE_HZ"));
+    unsetenv("HANPMPI_NOISE_HERZ");
 }
 
 int main(void)

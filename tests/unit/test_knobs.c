@@ -123,11 +123,20 @@ static void suffixes_and_ranges(void **state)
     static const struct {
         const char *text;
         int64_t value;
-    } good[] = {{"0", 0},        {"1k", 1024},    {"2K", 2048},    {"5M", 5 << 20},
-                {"5m", 5 << 20}, {"1G", 1 << 30}, {"1g", 1 << 30}, {"1073741824", 1 << 30}};
+    } good[] = {{"0", 0},         {"1k", 1024},       {"2K", 2048},      {"5M", 5 << 20},
+                {"5m", 5 << 20},  {"1G", 1 << 30},    {"1g", 1 << 30},   {"1073741824", 1 << 30},
+                {"32KiB", 32768}, {"3 MiB", 3 << 20}, {"1GiB", 1 << 30}, {"7B", 7},
+                {"7 B", 7},       {"2 K", 2048}};
     static const char *const bad[] = {"",
                                       "K",
                                       "1KB",
+                                      "1Ki",
+                                      "1KiBB",
+                                      "1  K",
+                                      "1 ",
+                                      "KiB",
+                                      "1iB",
+                                      "1BB",
                                       "1.5K",
                                       "-1",
                                       "2G",
@@ -218,14 +227,45 @@ static void unknown_variables_get_the_nearest_name(void **state)
     assert_non_null(strstr(problems.lines[1], "did you mean HANPMPI_ALLREDUCE?"));
 }
 
-/* libhanpmpi-noise.so checks its own. */
-static void variables_of_the_noise_are_left_alone(void **state)
+/* What the library prints it also reads. */
+static void sizes_are_read_as_they_are_written(void **state)
+{
+    (void)state;
+    static const uint64_t sizes[] = {0, 1, 1000, 1024, 1536, 65536, 3 << 20, 1 << 30};
+    for (size_t i = 0; i < ARRAY_LENGTH(sizes); i++) {
+        char text[32];
+        int64_t read;
+        assert_true(hp_word_integer(hp_word_size(sizes[i], text, sizeof text), &read));
+        assert_int_equal(read, sizes[i]);
+    }
+}
+
+static void booleans_have_four_names(void **state)
+{
+    (void)state;
+    static const char *const words[] = {"0", "1", "no", "yes", "off", "on", "false", "true"};
+    static const char *const wrong[] = {"", "2", "-1", "On", "TRUE", "maybe", "1 ", "00"};
+    for (size_t i = 0; i < ARRAY_LENGTH(words); i++) {
+        int64_t value;
+        assert_true(accepts(HP_KNOB_ID_stats, words[i], &value));
+        assert_int_equal(value, i % 2);
+    }
+    for (size_t i = 0; i < ARRAY_LENGTH(wrong); i++)
+        assert_false(accepts(HP_KNOB_ID_stats, wrong[i], NULL));
+}
+
+/* libhanpmpi-noise.so checks the values of its own variables; a misspelt name is a mistake everywhere. */
+static void variables_of_the_noise(void **state)
 {
     (void)state;
     problems_t problems;
-    read_from(ENTRIES("HANPMPI_NOISE=5%", "HANPMPI_NOISE_HZ=x", "HANPMPI_NOISEHZ=1"), NULL, &problems);
-    assert_int_equal(problems.count, 1);
-    assert_non_null(strstr(problems.lines[0], "HANPMPI_NOISEHZ"));
+    read_from(ENTRIES("HANPMPI_NOISE=5%", "HANPMPI_NOISE_HZ=x", "HANPMPI_NOISEHZ=1", "HANPMPI_NOIS=1",
+                      "HANPMPI_NOISE_RANK=3"),
+              NULL, &problems);
+    assert_int_equal(problems.count, 3);
+    assert_non_null(strstr(problems.lines[0], "HANPMPI_NOISEHZ: did you mean HANPMPI_NOISE_HZ?"));
+    assert_non_null(strstr(problems.lines[1], "HANPMPI_NOIS: did you mean HANPMPI_NOISE?"));
+    assert_non_null(strstr(problems.lines[2], "HANPMPI_NOISE_RANK: did you mean HANPMPI_NOISE_RANKS?"));
 }
 
 /* Any value of any knob survives format and parse. */
@@ -320,7 +360,9 @@ int main(void)
         cmocka_unit_test(bad_values_keep_the_default),
         cmocka_unit_test(long_values_are_refused),
         cmocka_unit_test(unknown_variables_get_the_nearest_name),
-        cmocka_unit_test(variables_of_the_noise_are_left_alone),
+        cmocka_unit_test(variables_of_the_noise),
+        cmocka_unit_test(sizes_are_read_as_they_are_written),
+        cmocka_unit_test(booleans_have_four_names),
         cmocka_unit_test(format_and_parse_round_trip),
         cmocka_unit_test(adopt_takes_what_the_job_shares),
         cmocka_unit_test(signals_by_name),

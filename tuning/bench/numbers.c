@@ -15,11 +15,11 @@ bool bench_read_size(const char *text, size_t *bytes)
     if (!isdigit((unsigned char)*text))
         return false;
     const unsigned long long value = strtoull(text, &end, 10);
-    if (*end) {
-        const char *unit = strchr("KMG", toupper((unsigned char)*end));
-        if (!unit)
-            return false;
-        shift = 10 * (unsigned)(unit - (const char *)strchr("KMG", 'K') + 1);
+    const char *unit = *end ? strchr("KMG", toupper((unsigned char)*end)) : NULL;
+    if (unit) {
+        shift = 10 * (unsigned)(4 - strlen(unit)); /* "KMG" from the unit on has 3, 2, 1 letters */
+        end += strcmp(end + 1, "iB") == 0 ? 3 : 1;
+    } else if (strcmp(end, "B") == 0) {
         end++;
     }
     *bytes = (size_t)value << shift;

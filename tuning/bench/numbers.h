@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Whole bytes with K, M or G (2^10, 2^20, 2^30) behind them, in either case. */
+/* Whole bytes with B, K, M, G, KiB, MiB or GiB (2^10, 2^20, 2^30) behind them. */
 bool bench_read_size(const char *text, size_t *bytes);
 bool bench_read_real(const char *text, double least, double most, double *value);
 bool bench_read_whole(const char *text, long long least, long long most, long long *value);

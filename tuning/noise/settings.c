@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/words.h"
 
 static const char accepted_amounts[] =
     "off, 5%, uniform:MAX, constant:MS, exponential:MEAN or exponential:MEAN:CAP in "
@@ -186,6 +187,12 @@ static bool read_choice(const char *name, const char *no, const char *yes, bool 
     return *value || strcmp(text, no) == 0 || refuse(error, room, name, text, accepted);
 }
 
+static bool read_boolean(const char *name, bool *value, char *error, size_t room)
+{
+    const char *text = getenv(name);
+    return !text || hp_word_boolean(text, value) || refuse(error, room, name, text, HP_WORD_BOOLEANS);
+}
+
 static bool read_ranks(char *ranks, size_t ranks_bytes, char *error, size_t room)
 {
     const char *text = getenv("HANPMPI_NOISE_RANKS");
@@ -197,6 +204,33 @@ static bool read_ranks(char *ranks, size_t ranks_bytes, char *error, size_t room
     return true;
 }
 
+extern char **environ;
+
+/* A misspelt variable would leave the noise other than what was asked for. */
+static bool names_are_known(char *error, size_t room)
+{
+    static const char prefix[] = "HANPMPI_NOISE";
+    static const char *const known[] = {
+#define HP_NOISE_VARIABLE(name) name,
+#include "base/noise_variables.def"
+#undef HP_NOISE_VARIABLE
+    };
+    for (char **entry = environ; entry && *entry; entry++) {
+        bool found = strncmp(*entry, prefix, sizeof prefix - 1) != 0;
+        const size_t length = strcspn(*entry, "=");
+        for (size_t i = 0; i < sizeof known / sizeof *known && !found; i++)
+            found = strlen(known[i]) == length && strncmp(*entry, known[i], length) == 0;
+        if (found)
+            continue;
+        int used =
+            snprintf(error, room, "unknown variable %.*s; accepted:", length < 64 ? (int)length : 64, *entry);
+        for (size_t i = 0; i < sizeof known / sizeof *known && used >= 0 && (size_t)used < room; i++)
+            used += snprintf(error + used, room - (size_t)used, " %s", known[i]);
+        return false;
+    }
+    return true;
+}
+
 bool noise_settings_read(noise_settings_t *out, char *error, size_t room)
 {
     char signals[32];
@@ -205,13 +239,14 @@ bool noise_settings_read(noise_settings_t *out, char *error, size_t room)
 
     *out = (noise_settings_t){.hz = 10};
     snprintf(signals, sizeof signals, "%d to %d", SIGRTMIN, SIGRTMAX);
-    if (!read_number("HANPMPI_NOISE_HZ", 0.001, 1e6, &out->hz, "0.001 to 1000000", error, room) ||
+    if (!names_are_known(error, room) ||
+        !read_number("HANPMPI_NOISE_HZ", 0.001, 1e6, &out->hz, "0.001 to 1000000", error, room) ||
         !read_number("HANPMPI_NOISE_SEED", 0, 9e15, &seed, "0 to 9e15", error, room) ||
         !read_number("HANPMPI_NOISE_DELAY_SECONDS", 0, 1e6, &out->delay_seconds, "0 to 1000000", error,
                      room) ||
         !read_number("HANPMPI_NOISE_SIGNAL", SIGRTMIN, SIGRTMAX, &signal_number, signals, error, room) ||
         !read_choice("HANPMPI_NOISE_HOW", "sleep", "burn", &out->burns, error, room) ||
-        !read_choice("HANPMPI_NOISE_REPORT", "0", "1", &out->reports, error, room) ||
+        !read_boolean("HANPMPI_NOISE_REPORT", &out->reports, error, room) ||
         !read_ranks(out->ranks, sizeof out->ranks, error, room) ||
         !noise_amount_parse(amount ? amount : "off", out->hz, &out->amount, error, room))
         return false;

@@ -7,11 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/log.h"
+#include "base/words.h"
 
 bool hp_start_is_enabled(void)
 {
     const char *value = getenv("HANPMPI_ENABLE");
-    return !value || strcmp(value, "0") != 0;
+    bool enabled;
+    return !value || !hp_word_boolean(value, &enabled) || enabled; /* the backend reports a bad value */
 }
 
 /* The backend reads HANPMPI_VERBOSE with its checks; the few warnings that come before it heed it too. 101:

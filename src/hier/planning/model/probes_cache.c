@@ -57,6 +57,7 @@ static void find_directory(const char *knob, char *out, size_t out_bytes)
 void hp_probes_cache_init(hp_probes_cache_t *out, const char *knob, const char *machine, const char *mpi)
 {
     find_directory(knob, out->directory, sizeof out->directory);
+    out->is_named = knob[0] && out->directory[0];
     copy_name(out->machine, sizeof out->machine, machine);
     copy_name(out->mpi, sizeof out->mpi, mpi);
 }
@@ -238,7 +239,12 @@ bool hp_probes_cache_write(const hp_probes_cache_t *cache, const hp_probes_t *pr
     char *text = text_of(cache, probes);
     errno = ENOMEM;
     const bool written = text && make_directory(cache->directory) && replace(path, text);
-    if (!written)
+    if (!written && cache->is_named)
+        hp_warn("HANPMPI_CACHE=%s is not accepted (%s; accepted: the name of a directory that rank 0 can "
+                "write, or off); "
+                "the probes are not kept",
+                cache->directory, strerror(errno));
+    else if (!written)
         hp_info("%s: %s; the probes are not kept (HANPMPI_CACHE names another directory)", path,
                 strerror(errno));
     free(text);

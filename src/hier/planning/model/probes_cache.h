@@ -5,7 +5,8 @@
  *
  * A file of another format or version of the library, one that is broken, and one with values that no machine
  * has are passed over, and replaced when there is something to write. Nothing here ends a run: what cannot be
- * read or written is said at level information. Threads: each call is self-contained; several processes may
+ * read or written is said at level information; where the user named the directory that cannot be written, as a
+ * warning. Threads: each call is self-contained; several processes may
  * write the same file, the last one's is there, whole. Ownership: nothing kept. */
 #ifndef HP_HIER_PLANNING_MODEL_PROBES_CACHE_H
 #define HP_HIER_PLANNING_MODEL_PROBES_CACHE_H
@@ -17,6 +18,7 @@
 typedef struct {
     char directory[PATH_MAX]; /* "": nowhere */
     char machine[64], mpi[64];
+    bool is_named; /* the user named the directory: one that cannot be used is worth a warning */
 } hp_probes_cache_t;
 
 /* knob: the value of HANPMPI_CACHE. machine: the fingerprint. mpi: names the host MPI; of both only

@@ -48,19 +48,20 @@ static bool get(MPI_Info info, const char *key, char *value)
     return P(Info_get)(info, key, HP_KNOB_TEXT_BYTES - 1, value, &found) == MPI_SUCCESS && found;
 }
 
-/* The switch has the words on and off and sets the knob `enable` of the communicator. */
+/* The switch sets the knob `enable` of the communicator. */
 static void read_switch(MPI_Info info, message_t *message)
 {
     char value[HP_KNOB_TEXT_BYTES];
 
     if (!get(info, HANPMPI_HINT_ENABLE, value))
         return;
-    if (strcmp(value, "on") == 0 || strcmp(value, "off") == 0) {
-        message->knobs.enable = strcmp(value, "on") == 0;
+    bool enable;
+    if (hp_word_boolean(value, &enable)) {
+        message->knobs.enable = enable;
         message->given = 1;
     } else {
-        hp_warn("info key %s: \"%s\" is not accepted (accepted: on, off); ignored", HANPMPI_HINT_ENABLE,
-                value);
+        hp_warn("info key %s: \"%s\" is not accepted (accepted: " HP_WORD_BOOLEANS "); ignored",
+                HANPMPI_HINT_ENABLE, value);
     }
 }
 

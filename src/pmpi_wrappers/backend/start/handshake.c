@@ -115,7 +115,7 @@ static bool judge(const up_t *all)
     return true;
 }
 
-bool hp_handshake(int rank, int size, uint64_t node_id, hp_knobs_t *inout, bool *one_node)
+bool hp_handshake(int rank, int size, uint64_t node_id, hp_knobs_t *inout, hp_agreed_t *agreed)
 {
     const uint64_t limit_ns = (uint64_t)inout->handshake_seconds * 1000000000u;
     const uint64_t deadline = hp_clock_ns() + limit_ns;
@@ -186,7 +186,7 @@ bool hp_handshake(int rank, int size, uint64_t node_id, hp_knobs_t *inout, bool 
         if (!verdict.work && !complete)
             P(Request_free)(&request);
     }
-    *one_node = verdict.one_node;
+    *agreed = (hp_agreed_t){.one_node = verdict.one_node, .verbose = verdict.knobs.verbose};
     if (verdict.work)
         hp_knobs_adopt(inout, &verdict.knobs);
     return verdict.work;

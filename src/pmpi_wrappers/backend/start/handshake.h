@@ -17,10 +17,15 @@
 #include <stdint.h>
 #include "base/knobs.h"
 
-/* inout: this rank's knobs; afterwards with rank 0's values of the JOB knobs. *one_node: all ranks have the
- * same node_id. Returns true when the library is to work. Warnings are given by rank 0 alone; without rank 0
- * by the ranks that wait for it. */
-bool hp_handshake(int rank, int size, uint64_t node_id, hp_knobs_t *inout, bool *one_node);
+/* What all ranks know afterwards. */
+typedef struct {
+    bool one_node;   /* all ranks have the same node_id */
+    int64_t verbose; /* rank 0's HANPMPI_VERBOSE */
+} hp_agreed_t;
+
+/* inout: this rank's knobs; afterwards with rank 0's values of the JOB knobs. Returns true when the library is to
+ * work. Warnings are given by rank 0 alone; without rank 0 by the ranks that wait for it. */
+bool hp_handshake(int rank, int size, uint64_t node_id, hp_knobs_t *inout, hp_agreed_t *agreed);
 
 /* After a handshake that failed, before MPI_Finalize: receives what late ranks sent. */
 void hp_handshake_drain(void);

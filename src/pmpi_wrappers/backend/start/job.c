@@ -1,7 +1,10 @@
 #include "pmpi_wrappers/backend/start/job.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include "base/clock.h"
 #include "base/log.h"
 #include "hier/planning/select.h"
@@ -19,9 +22,59 @@ static void warn_once_per_job(void *context, const char *line)
         hp_warn("%s", line);
 }
 
+/* A synthetic machine that is too small is filled a second time, which is seldom what was meant. */
+static void warn_of_topology(void)
+{
+    char error[HP_KNOB_TEXT_BYTES];
+    hp_synthetic_t machine;
+
+    if (hp_job.rank != 0 || !hp_job.knobs.topology[0] ||
+        hp_synthetic_parse(hp_job.knobs.topology, &machine, error, sizeof error) != HP_OK)
+        return;
+    const uint32_t cores = hp_synthetic_cores(&machine);
+    if (cores < (uint32_t)hp_job.size)
+        hp_warn("HANPMPI_TOPOLOGY=%s has %u cores for %d ranks: several ranks get the place of one core "
+                "(accepted "
+                "without a warning: a machine of at least %d cores)",
+                hp_job.knobs.topology, cores, hp_job.size, hp_job.size);
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Collective: the line of HANPMPI_VERBOSE=2, by rank 0. The nodes are counted for it alone. */
+static void introduce(void)
+{
+    char mpi[MPI_MAX_LIBRARY_VERSION_STRING] = "an unknown MPI";
+    uint64_t *nodes = malloc((size_t)hp_job.size * sizeof *nodes);
+    int length, count = 0, ready = nodes != NULL, all_ready = 0;
+    hp_locality_t here;
+    Dl_info own;
+
+    hp_job_locality(&here);
+    if (P(Allreduce)(&ready, &all_ready, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD) == MPI_SUCCESS && all_ready &&
+        P(Allgather)(&here.id[HP_LEVEL_NODE], sizeof here.id[0], MPI_BYTE, nodes, sizeof here.id[0], MPI_BYTE,
+                     MPI_COMM_WORLD) == MPI_SUCCESS &&
+        hp_job.rank == 0) {
+        qsort(nodes, (size_t)hp_job.size, sizeof *nodes, by_value);
+        for (int i = 0; i < hp_job.size; i++)
+            count += i == 0 || nodes[i] != nodes[i - 1];
+        P(Get_library_version)(mpi, &length);
+        mpi[strcspn(mpi, ",\n")] = '\0'; /* the name and the version stand in front */
+        hp_info("version " HANPMPI_VERSION ", %s, backend %s, %d rank%s on %d node%s, %s", mpi, HP_ABI_NAME,
+                hp_job.size, hp_job.size > 1 ? "s" : "", count, count > 1 ? "s" : "",
+                dladdr((void *)(uintptr_t)hp_job_start, &own) ? own.dli_fname : "an unknown path");
+    }
+    free(nodes);
+}
+
 void hp_job_start(void)
 {
     char who[32];
+    hp_agreed_t agreed;
 
     if (P(Comm_rank)(MPI_COMM_WORLD, &hp_job.rank) != MPI_SUCCESS ||
         P(Comm_size)(MPI_COMM_WORLD, &hp_job.size) != MPI_SUCCESS)
@@ -32,8 +85,8 @@ void hp_job_start(void)
     hp_log_set_level((int)hp_job.knobs.verbose);
     hp_knobs_read(&hp_job.knobs, NULL, warn_once_per_job, &hp_job.rank);
     hp_job.kernels = hp_kernels_of_word((unsigned)hp_job.knobs.kernels);
-    hp_job.active =
-        hp_handshake(hp_job.rank, hp_job.size, hp_machine_node_id(), &hp_job.knobs, &hp_job.one_node);
+    hp_job.active = hp_handshake(hp_job.rank, hp_job.size, hp_machine_node_id(), &hp_job.knobs, &agreed);
+    hp_job.one_node = agreed.one_node;
     if (hp_job.knobs.topology[0])
         hp_job.one_node = false; /* the synthetic machine has its own nodes */
     hp_job.explains = hp_job.rank == 0 && (hp_job.knobs.explain || hp_job.knobs.explain_json[0]);
@@ -51,9 +104,10 @@ void hp_job_start(void)
     for (unsigned c = 0; c < HP_COLLECTIVE_COUNT; c++)
         hp_job.passes_at_once[c] = hp_job.active && !hp_job.knobs.stats && !hp_job.explains &&
                                    hp_select_never(&hp_job.knobs, (hp_collective_t)c, hp_job.one_node);
-    if (hp_job.rank == 0 && hp_job.active)
-        hp_info("version " HANPMPI_VERSION ", %d ranks%s", hp_job.size,
-                hp_job.one_node ? " on one node" : "");
+    if (hp_job.active)
+        warn_of_topology();
+    if (hp_job.active && agreed.verbose >= HP_LOG_INFO)
+        introduce();
 }
 
 void hp_job_stop_passing_at_once(void)

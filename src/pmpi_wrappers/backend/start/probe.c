@@ -247,7 +247,7 @@ int hp_probe(MPI_Comm private_comm, hp_comm_t *comm, hp_probes_t *inout)
     if (code == MPI_SUCCESS)
         code = hand_out(private_comm, roles.leader, inout);
     if (code == MPI_SUCCESS && comm->rank == 0)
-        hp_info("probes of %u nodes took %.1f ms%s", layout.nodes, (double)(hp_clock_ns() - start) / 1e6,
-                all_ready ? "" : ": no memory for them on some rank");
+        hp_debug("probes of %u nodes took %.1f ms%s", layout.nodes, (double)(hp_clock_ns() - start) / 1e6,
+                 all_ready ? "" : ": no memory for them on some rank");
     return code;
 }

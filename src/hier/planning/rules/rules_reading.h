@@ -6,9 +6,7 @@
 #ifndef HP_HIER_PLANNING_RULES_RULES_READING_H
 #define HP_HIER_PLANNING_RULES_RULES_READING_H
 
-#include <stddef.h>
-#include "hier/planning/rules/rule.h"
-#include "hier/planning/rules/rules_source.h"
+#include "hier/planning/rules/rules_json.h"
 
 typedef struct {
     const hp_rules_source_t *source;

@@ -1,7 +1,6 @@
-#include "hier/executions/execution.h"
+#include "hier/comm/execution.h"
 
 #include <stdlib.h>
-#include "hier/executions/idle.h"
 
 bool (*hp_execution_elsewhere)(hp_comm_t *comm);
 
@@ -41,28 +40,27 @@ static void destroy_all(hp_execution_t *execution)
     }
 }
 
-hp_status_t hp_executions_create(hp_comm_t *comm)
+hp_status_t hp_executions_init(hp_comm_t *comm)
 {
-    hp_executions_t *all = calloc(1, sizeof *all);
-    if (!all)
+    comm->executions = calloc(1, sizeof *comm->executions);
+    if (!comm->executions)
         return HP_ERR_NO_MEM;
-    if (!(all->idle = create(comm))) {
-        free(all);
+    hp_execution_t *first = create(comm);
+    if (!first)
         return HP_ERR_NO_MEM;
-    }
-    all->idle_count = 1;
-    all->queued_end = &all->queued;
-    comm->executions = all;
+    comm->executions->idle = first;
+    comm->executions->idle_count = 1;
+    comm->executions->queued_end = &comm->executions->queued;
+    comm->request = first->request;
+    comm->arena = &first->arena;
     return HP_OK;
 }
 
-void hp_executions_destroy(hp_comm_t *comm)
+void hp_executions_fini(hp_comm_t *comm)
 {
-    if (!comm || !comm->executions)
-        return;
-    destroy_all(comm->executions->idle);
+    if (comm->executions)
+        destroy_all(comm->executions->idle);
     free(comm->executions);
-    comm->executions = NULL;
 }
 
 hp_execution_t *hp_execution_get(hp_comm_t *comm)
@@ -91,6 +89,10 @@ void hp_execution_put(hp_comm_t *comm, hp_execution_t *execution)
     hp_executions_t *all = comm->executions;
 
     if (all->idle_count >= HP_RUNNING_MAX) { /* there were many in flight: their memory goes back */
+        if (comm->request == execution->request) {
+            comm->request = all->idle->request;
+            comm->arena = &all->idle->arena;
+        }
         destroy(execution);
         return;
     }
@@ -142,14 +144,13 @@ static void start(hp_comm_t *comm, hp_execution_t *execution, const hp_call_t *c
 {
     hp_executions_t *all = comm->executions;
 
-    const hp_start_t what = {.comm = comm,
-                             .request = execution->request,
-                             .arena = &execution->arena,
-                             .number = ++comm->sequence};
+    comm->sequence++;
+    comm->request = execution->request;
+    comm->arena = &execution->arena;
     if (execution->on_start)
         execution->on_start(comm, execution, call, setting);
     const hp_status_t status =
-        alone && all->out_of_step ? HP_ERR_EARLIER : execution->algorithm->start(&what, call, setting);
+        alone && all->out_of_step ? HP_ERR_EARLIER : execution->algorithm->start(comm, call, setting);
     if (status != HP_OK || hp_request_done(execution->request)) {
         all->out_of_step |= alone && status != HP_OK;
         set_done(comm, execution, status);
@@ -249,7 +250,7 @@ bool hp_executions_progress(hp_comm_t *comm)
 hp_status_t hp_execution_wait(hp_comm_t *comm, hp_execution_t *execution)
 {
     hp_executions_t *all = comm->executions;
-    hp_idle_t idle = {0};
+    hp_comm_wait_t wait = {0};
 
     while (execution->phase != HP_PHASE_DONE) {
         const bool only = all->running == execution && !execution->next && !all->queued;
@@ -261,11 +262,12 @@ hp_status_t hp_execution_wait(hp_comm_t *comm, hp_execution_t *execution)
             moved = hp_executions_progress(comm);
         }
         if (moved)
-            hp_idle_reset(&idle);
+            hp_comm_busy(&wait);
         else if (hp_execution_elsewhere && hp_execution_elsewhere(comm))
-            hp_wait_reset(&idle.messages);
+            hp_wait_reset(&wait.messages);
         else
-            hp_idle(&idle, comm, only && execution->phase == HP_PHASE_RUNNING ? execution->request : NULL);
+            hp_comm_idle(comm, &wait,
+                         only && execution->phase == HP_PHASE_RUNNING ? execution->request : NULL);
     }
     return execution->status;
 }

@@ -1,0 +1,190 @@
+/* instructions: runs every case in the simulated world of tests/sim, for callgrind to count what the library executes.
+ *
+ * usage: valgrind --tool=callgrind (options: instructions.py) instructions [CASE...]
+ *
+ * Callgrind turns its counting over whenever it enters or leaves one of these functions (--toggle-collect): counted_start and
+ * counted_progress, by which the simulated ranks call the library, and sim_*, by which the library calls the simulated network.
+ * The exchanges of tests/sim, which make data and check results, are replaced: none is looked at here.
+ *
+ * A case is run some times first, so that its communicator owns all the memory it will ever want; then its calls are counted
+ * and dumped under its name. Prints a line a case: name, algorithm, calls, ranks. Threads: single-threaded. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <valgrind/callgrind.h>
+#include "hier/planning/select.h"
+#include "sim/job.h"
+
+enum { KIB = 1 << 10, MIB = 1 << 20, LARGE_BYTES = MIB, NAME_BYTES = 64 };
+
+typedef struct {
+    const char *name;
+    uint32_t nodes, node_ranks;
+} layout_t;
+
+static const layout_t layouts[] = {{"2x1", 2, 1}, {"1x2", 1, 2}, {"4x4", 4, 4}};
+static const size_t sizes[] = {8, 64 * KIB, 4 * MIB};
+
+#define LENGTH(array) (sizeof(array) / sizeof *(array))
+
+/* ---- what is counted ---- */
+
+static unsigned depth; /* of library functions that are being counted */
+static const hp_algorithm_t *algorithm;
+
+__attribute__((noinline)) static hp_status_t counted_start(hp_comm_t *comm, const hp_call_t *call,
+                                                           const hp_setting_t *setting)
+{
+    return algorithm->start(comm, call, setting);
+}
+
+/* A reduction is done by the library's kernel, as in an MPI program. */
+static hp_status_t start(hp_comm_t *comm, const hp_call_t *call, const hp_setting_t *setting)
+{
+    hp_call_t with_kernel = *call;
+    with_kernel.kernel = hp_kernels()->kernels[HP_NUMBER_INT64][HP_OP_SUM];
+    depth++;
+    const hp_status_t status = counted_start(comm, &with_kernel, setting);
+    depth--;
+    return status;
+}
+
+/* The linker puts the next three in place of those of the library and of tests/sim (--wrap). */
+hp_status_t __real_hp_request_progress(hp_request_t *request, bool *moved);
+hp_status_t __wrap_hp_request_progress(hp_request_t *request, bool *moved);
+void __wrap_exchange_init(exchange_t *x, const collective_t *c, uint32_t rank_count);
+uint64_t __wrap_exchange_check(exchange_t *x, uint32_t rank, problem_t *problem);
+
+__attribute__((noinline)) static hp_status_t counted_progress(hp_request_t *request, bool *moved)
+{
+    return __real_hp_request_progress(request, moved);
+}
+
+hp_status_t __wrap_hp_request_progress(hp_request_t *request, bool *moved)
+{
+    if (depth) /* within a start, or itself: is being counted */
+        return __real_hp_request_progress(request, moved);
+    depth++;
+    const hp_status_t status = counted_progress(request, moved);
+    depth--;
+    return status;
+}
+
+static buffer_t buffer_of(size_t bytes)
+{
+    char *raw = sim_alloc(1, bytes + 1);
+    return (buffer_t){.raw = raw, .address = raw, .raw_bytes = bytes};
+}
+
+void __wrap_exchange_init(exchange_t *x, const collective_t *c, uint32_t rank_count)
+{
+    const hp_type_t type = elements_type(c->kind);
+    *x = (exchange_t){.collective = c,
+                      .type = type,
+                      .send = sim_alloc(rank_count, sizeof(buffer_t)),
+                      .recv = sim_alloc(rank_count, sizeof(buffer_t))};
+    for (uint32_t rank = 0; rank < rank_count; rank++) {
+        if (exchange_has_result(x, rank))
+            x->recv[rank] = buffer_of(c->count * type.bytes);
+        if (c->algorithm->collective == HP_REDUCE || c->algorithm->collective == HP_ALLREDUCE)
+            x->send[rank] = buffer_of(c->count * type.bytes);
+    }
+}
+
+uint64_t __wrap_exchange_check(exchange_t *x, uint32_t rank, problem_t *problem)
+{
+    (void)x, (void)rank, (void)problem;
+    return 0;
+}
+
+/* ---- the cases ---- */
+
+static hp_locality_t *table_of(const layout_t *layout)
+{
+    hp_locality_t *table = sim_alloc(layout->nodes * layout->node_ranks, sizeof *table);
+    for (uint32_t node = 0; node < layout->nodes; node++)
+        for (uint32_t place = 0; place < layout->node_ranks; place++)
+            table[node * layout->node_ranks + place] = (hp_locality_t){.id = {node, 0, 0, 0, place}};
+    return table;
+}
+
+static job_t *make_job(const layout_t *layout, const hp_locality_t *table)
+{
+    sim_config_t config = {
+        .rank_count = layout->nodes * layout->node_ranks, .table = table, .eager_bytes = 4 * KIB};
+    hp_knobs_t knobs = job_knobs();
+    knobs.guard = 0; /* what the built-in rules say */
+    for (unsigned level = 0; level < HP_LEVEL_COUNT; level++)
+        config.links[level] = level == HP_LEVEL_NODE ? (sim_link_t){.latency_ns = 10000, .ns_per_byte = 1}
+                                                     : (sim_link_t){.latency_ns = 500, .ns_per_byte = 0.125};
+    return job_create(&config, &knobs);
+}
+
+static void run(job_t *job, const collective_t *call, uint32_t times)
+{
+    collective_t *calls = sim_alloc(times, sizeof *calls);
+    for (uint32_t i = 0; i < times; i++)
+        calls[i] = *call;
+    if (!job_run(job, calls, times, NULL)) {
+        fprintf(stderr, "instructions: %s\n", job_problem(job));
+        exit(1);
+    }
+    free(calls);
+}
+
+static void count(const char *name, const layout_t *layout, hp_collective_t id, size_t bytes)
+{
+    hp_locality_t *table = table_of(layout);
+    job_t *job = make_job(layout, table);
+    hp_choice_t choice;
+    if (hp_select(job_comm(job, 0), id, bytes, &choice) == HP_OUTCOME_TAKEN) {
+        const uint32_t calls = bytes >= LARGE_BYTES ? 1 : 8;
+        const bool reduces = id == HP_REDUCE || id == HP_ALLREDUCE;
+        hp_algorithm_t counted = *choice.algorithm;
+        algorithm = choice.algorithm;
+        counted.start = start;
+        const collective_t call = {.algorithm = &counted,
+                                   .setting = *choice.setting,
+                                   .kind = reduces ? ELEMENTS_ONE : ELEMENTS_BYTES,
+                                   .op = ELEMENTS_SUM_INT64,
+                                   .commutative = true,
+                                   .count = reduces ? bytes / sizeof(int64_t) : bytes,
+                                   .data_seed = 1};
+        run(job, &call, calls);
+        CALLGRIND_START_INSTRUMENTATION;
+        run(job, &call, calls);
+        CALLGRIND_DUMP_STATS_AT(name);
+        CALLGRIND_STOP_INSTRUMENTATION;
+        printf("%s %s %u %u\n", name, algorithm->name, calls, layout->nodes * layout->node_ranks);
+    } else {
+        printf("%s host\n", name);
+    }
+    fflush(stdout);
+    job_destroy(job);
+    free(table);
+}
+
+static bool is_wanted(const char *name, char **wanted)
+{
+    for (char **each = wanted; *each; each++)
+        if (strcmp(*each, name) == 0)
+            return true;
+    return !*wanted;
+}
+
+int main(int argc, char **argv)
+{
+    (void)argc;
+    printf("compiler %s\n", INSTRUCTIONS_COMPILER);
+    for (unsigned id = 0; id < HP_COLLECTIVE_COUNT; id++)
+        for (size_t layout = 0; layout < LENGTH(layouts); layout++)
+            for (size_t size = 0; size < (id == HP_BARRIER ? 1 : LENGTH(sizes)); size++) {
+                const size_t bytes = id == HP_BARRIER ? 0 : sizes[size];
+                char name[NAME_BYTES];
+                snprintf(name, sizeof name, "%s/%s/%zu", hp_collective_name((hp_collective_t)id),
+                         layouts[layout].name, bytes);
+                if (is_wanted(name, argv + 1))
+                    count(name, &layouts[layout], (hp_collective_t)id, bytes);
+            }
+    return 0;
+}

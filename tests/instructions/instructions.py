@@ -1,0 +1,247 @@
+#!/usr/bin/env python3
+"""instructions.py: counts with callgrind what the library executes for a collective, and compares with the golden file.
+
+    instructions.py --program BIN --golden FILE                  fails where a figure has grown by more than 5%
+    instructions.py --program BIN --golden FILE --update         writes the golden file and the table in --doc anew
+    instructions.py --program BIN --repeats                      two runs in different surroundings count the same
+    instructions.py --program BIN --functions CASE               what the instructions of one case are spent on
+
+Only the library's own code counts: libc and the reduction kernels use the instructions that the processor has. The compiler
+decides the rest, so the golden figures hold for the one that they name; with another one the comparison is skipped (exit 77).
+"""
+import argparse
+import collections
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+SKIPPED = 77
+TOLERANCE = 0.05
+FIGURES = ["start", "run", "libc"]  # per call and rank; libc: calls of its functions
+COUNTED = ["counted_start", "counted_progress"]
+NOT_COUNTED = ["sim_isend", "sim_irecv", "sim_poll", "sim_reduce", "sim_copy"]
+BEGIN, END = "<!-- counts: written by instructions_update -->", "<!-- end of counts -->"
+
+HEADER = """\
+# Instructions that the library executes for a collective, per call and rank, in the simulated world. Compared by
+# `ctest -L instructions`; to write this file anew:  cmake --build build --target instructions_update
+#
+# case   collective / nodes x ranks on each / bytes
+# runs   what the built-in rules choose; host: the host MPI, and there is nothing to count
+# start  laying the collective out: plan, lanes, first window; of a flags collective also its first step
+# run    what follows, until the rank is done
+# libc   calls of libc's functions (memcpy, memset), whose instructions are not counted
+"""
+
+
+class Problem(Exception):
+    pass
+
+
+def is_library(path):
+    """Is the source file one whose instructions count?"""
+    return re.search(r"/src/(base|topo_tree|event_engine|hier)/(?!op/)", path) is not None
+
+
+def read_profile(lines):
+    """{case: Counter of (phase, function): instructions} and {case: Counter of phase: calls of libc} of callgrind's output.
+
+    With --separate-callers a function is named with its callers, "hp_emit_send'emit'...", which tells the phase."""
+    costs, libc = collections.defaultdict(collections.Counter), collections.defaultdict(collections.Counter)
+    case = function = phase = path = where = to = None
+    inclusive = False
+    for line in lines:
+        key, _, value = line.rstrip("\n").partition("=")
+        if line.startswith("desc: Trigger: Client Request: "):
+            case = line.split(": ")[3].strip()
+        elif key == "ob":
+            where = value
+        elif key in ("fl", "fi", "fe"):
+            path = value  # fi, fe: the file of what was inlined
+        elif key == "fn":
+            chain = value.split("'")
+            function = chain[0]
+            phase = next((name for name in COUNTED if name in chain[1:]), None)
+        elif key == "cob":
+            to = value
+        elif key == "calls":
+            if phase and is_library(path) and (to or where).split("/")[-1].startswith("libc.so"):
+                libc[case][phase] += int(value.split()[0])
+            inclusive, to = True, None
+        elif re.match(r"\d+ \d+$", line):
+            if not inclusive and phase and is_library(path):
+                costs[case][phase, function] += int(line.split()[1])
+            inclusive = False
+    return costs, libc
+
+
+def count(program, cases, surroundings=None):
+    """(compiler, {case: row}, {case: costs}); row: what runs and the figures."""
+    with tempfile.TemporaryDirectory() as directory:
+        profile = pathlib.Path(directory, "profile")
+        toggles = [f"--toggle-collect={name}" for name in COUNTED + NOT_COUNTED]
+        # Valgrind executes "rep movsb", which ERMS makes libc prefer, byte by byte: 16 times slower.
+        environment = {**os.environ, "GLIBC_TUNABLES": "glibc.cpu.hwcaps=-ERMS", **(surroundings or {})}
+        done = subprocess.run(["valgrind", "--tool=callgrind", "--instr-atstart=no", "--collect-atstart=no",
+                               "--separate-callers=16", "--combine-dumps=yes", "--compress-strings=no",
+                               "--compress-pos=no", f"--callgrind-out-file={profile}", *toggles, program, *cases],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+        if done.returncode:
+            raise Problem(f"{program} ended with {done.returncode} in valgrind:\n{done.stderr}")
+        with open(profile) as lines:
+            costs, libc = read_profile(lines)
+    compiler, *lines = done.stdout.splitlines()
+    rows = {}
+    for line in lines:
+        case, runs, *numbers = line.split()
+        rows[case] = {"runs": runs}
+        if numbers:
+            calls, ranks = map(int, numbers)
+            for phase, figure in zip(COUNTED, FIGURES):
+                of_phase = sum(cost for (name, _), cost in costs[case].items() if name == phase)
+                rows[case][figure] = round(of_phase / (calls * ranks))
+            rows[case]["libc"] = round(sum(libc[case].values()) / (calls * ranks))
+            if not rows[case]["start"]:
+                raise Problem(f"{case}: nothing was counted")
+    return compiler.removeprefix("compiler "), rows, costs
+
+
+# ---- the golden file ----
+
+def write_golden(path, compiler, rows):
+    table = [["case", "runs", *FIGURES]] + [[case, row["runs"], *(str(row[f]) for f in FIGURES if f in row)]
+                                            for case, row in rows.items()]
+    lines = [(f"{line[0]:<26}{line[1]:<8}" + "".join(f"{word:>10}" for word in line[2:])).rstrip() for line in table]
+    path.write_text("\n".join([HEADER, f"compiler {compiler}", *lines, ""]))
+
+
+def read_golden(path):
+    lines = [line for line in path.read_text().splitlines() if line.strip() and not line.startswith("#")]
+    rows = {}
+    for line in lines[2:]:
+        case, runs, *numbers = line.split()
+        rows[case] = {"runs": runs, **dict(zip(FIGURES, map(int, numbers)))}
+    return lines[0].removeprefix("compiler "), rows
+
+
+def compare(old, new):
+    """(what has grown, what has become less, what else differs): lines of text."""
+    grown, less, other = [], [], []
+    for case in [*old, *(case for case in new if case not in old)]:
+        if case not in old or case not in new:
+            other.append(f"{case}: {'a new case' if case in new else 'the case is gone'}")
+            continue
+        if old[case]["runs"] != new[case]["runs"]:
+            other.append(f"{case}: {old[case]['runs']} -> {new[case]['runs']}")
+            continue
+        for figure in FIGURES:
+            before, now = old[case].get(figure, 0), new[case].get(figure, 0)
+            line = f"{case:<26}{figure:<6}{before:>10} -> {now:<10}{(now - before) / (before or 1):+8.1%}"
+            if now > before * (1 + TOLERANCE):
+                grown.append(line)
+            elif now < before * (1 - TOLERANCE):
+                less.append(line)
+    return grown, less, other
+
+
+# ---- the table in docs ----
+
+def document(compiler, rows):
+    """The table as Markdown: a row a collective and size, a column a layout."""
+    layouts = list(dict.fromkeys(case.split("/")[1] for case in rows))
+    lines = [f"Compiler and flags: `{compiler}`. Each cell: algorithm, start + run = instructions per call and rank.", "",
+             "| collective | bytes | " + " | ".join(layouts) + " |", "|---|--:|" + "---|" * len(layouts)]
+    for collective, size in dict.fromkeys((case.split("/")[0], case.split("/")[2]) for case in rows):
+        cells = []
+        for layout in layouts:
+            row = rows[f"{collective}/{layout}/{size}"]
+            cells.append(f"{row['runs']} {row['start']:,} + {row['run']:,} = {row['start'] + row['run']:,}"
+                         if "start" in row else "host MPI")
+        lines.append(f"| {collective} | {int(size):,} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def with_table(text, table):
+    """The document with this table between its marks."""
+    head, rest = text.split(BEGIN)
+    return f"{head}{BEGIN}\n{table}\n{END}{rest.split(END)[1]}"
+
+
+# ---- what is asked for ----
+
+def update(args):
+    compiler, rows, _ = count(args.program, [])
+    write_golden(args.golden, compiler, rows)
+    args.doc.write_text(with_table(args.doc.read_text(), document(compiler, rows)))
+    print(f"{len(rows)} cases: written")
+    return 0
+
+
+def check(args):
+    compiler, old = read_golden(args.golden)
+    if args.doc.read_text() != with_table(args.doc.read_text(), document(compiler, old)):
+        print(f"The table in {args.doc} is not that of {args.golden}:\n    {args.update_command}")
+        return 1
+    done = subprocess.run([args.program, "no case"], stdout=subprocess.PIPE, text=True, check=True)
+    ours = done.stdout.splitlines()[0].removeprefix("compiler ")
+    if ours != compiler:
+        print(f"skipped: the golden figures hold for \"{compiler}\", this build is \"{ours}\"")
+        return SKIPPED
+    _, new, _ = count(args.program, [])
+    grown, less, other = compare(old, new)
+    for title, lines in ((f"Grown by more than {TOLERANCE:.0%}", grown), ("Other cases", other),
+                         ("Less than in the golden file, which may be written anew", less)):
+        if lines:
+            print(f"{title}:")
+            print("\n".join(f"    {line}" for line in lines))
+    if grown or other:
+        print(f"\nWhat a case spends them on: {sys.argv[0]} --program {args.program} --functions CASE\n"
+              f"If this is what you meant to change:\n    {args.update_command}\nand look at git diff {args.golden}")
+        return 1
+    print(f"{len(new)} cases: none has grown by more than {TOLERANCE:.0%}")
+    return 0
+
+
+def repeats(args):
+    """Another environment moves the stack, and nothing may depend on where it is."""
+    first = count(args.program, [])[1:]
+    second = count(args.program, [], {"HANPMPI_TEST_FILLER": "x" * 3333})[1:]
+    for case in first[0]:
+        if first[1][case] != second[1][case]:
+            print(f"{case}: another count in the second run")
+            return 1
+    print(f"{len(first[0])} cases: two runs count the same, function by function")
+    return 0
+
+
+def functions(args):
+    _, rows, costs = count(args.program, [args.functions])
+    total = sum(costs[args.functions].values())
+    print(f"{args.functions}: {rows.get(args.functions)}")
+    for (phase, function), cost in costs[args.functions].most_common(30):
+        print(f"{cost / total:6.1%}  {cost:>10}  {phase.removeprefix('counted_'):<9} {function}")
+    return 0
+
+
+def main():
+    here = pathlib.Path(__file__).resolve()
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--program", required=True)
+    parser.add_argument("--golden", type=pathlib.Path, default=here.parent / "golden/instructions.txt")
+    parser.add_argument("--doc", type=pathlib.Path, default=here.parents[2] / "docs/instructions.md")
+    parser.add_argument("--update", action="store_true", help="write the golden file and the table in the document")
+    parser.add_argument("--update-command", default="the same with --update", help="named when something has grown")
+    parser.add_argument("--repeats", action="store_true", help="count twice; both must be the same")
+    parser.add_argument("--functions", metavar="CASE", help="what the instructions of a case are spent on")
+    args = parser.parse_args()
+    return (update if args.update else repeats if args.repeats else functions if args.functions else check)(args)
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except (Problem, OSError, subprocess.CalledProcessError) as problem:
+        sys.exit(f"instructions.py: {problem}")

@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+"""test_instructions.py: would instructions.py notice? Its parts, on figures that are made up."""
+import pathlib
+import tempfile
+import unittest
+
+import instructions
+
+ROW = {"runs": "han", "start": 1000, "run": 200, "libc": 4}
+PROFILE = """\
+desc: Trigger: Client Request: bcast/2x1/8
+ob=/build/instructions
+fl=/x/src/hier/collectives/pipeline.c
+fn=emit'hp_request_start'counted_start'start
+10 7
+cfn=hp_emit_send'emit'hp_request_start'counted_start
+calls=1 20
+11 500
+cob=/lib/libc.so.6
+cfn=memcpy'emit'hp_request_start'counted_start
+calls=3 20
+11 60
+12 5
+fl=/x/src/event_engine/op/kernels.c
+fn=SUM_INT64'reduce'counted_progress
+1 900
+fl=/x/tests/sim/job.c
+fn=engine_start'run
+1 300
+"""
+
+
+class Compare(unittest.TestCase):
+    def compared(self, **changed):
+        return instructions.compare({"a": ROW}, {"a": {**ROW, **changed}})
+
+    def test_growth_beyond_the_tolerance_is_found(self):
+        grown, less, other = self.compared(run=211)
+        self.assertEqual((len(grown), less, other), (1, [], []))
+        self.assertRegex(grown[0], r"^a +run +200 -> 211 +\+5\.5%$")
+
+    def test_growth_from_nothing_is_found(self):
+        grown, _, _ = instructions.compare({"a": {**ROW, "run": 0}}, {"a": ROW})
+        self.assertEqual(len(grown), 1)
+
+    def test_growth_within_it_is_not(self):
+        self.assertEqual(self.compared(run=210, start=951), ([], [], []))
+
+    def test_less_is_no_growth(self):
+        grown, less, other = self.compared(start=900)
+        self.assertEqual((grown, len(less), other), ([], 1, []))
+
+    def test_cases_that_come_go_or_run_otherwise_are_found(self):
+        self.assertEqual(len(self.compared(runs="flags")[2]), 1)
+        self.assertEqual(instructions.compare({"a": ROW}, {"b": ROW})[2], ["a: the case is gone", "b: a new case"])
+
+
+class Profile(unittest.TestCase):
+    def test_own_cost_of_the_library_alone_counts(self):
+        costs, libc = instructions.read_profile(PROFILE.splitlines())
+        self.assertEqual(costs, {"bcast/2x1/8": {("counted_start", "emit"): 12}})
+        self.assertEqual(libc, {"bcast/2x1/8": {"counted_start": 3}})
+
+
+class Files(unittest.TestCase):
+    def test_what_is_written_is_read(self):
+        rows = {"bcast/2x1/8": {"runs": "host"}, "bcast/1x2/8": ROW}
+        with tempfile.TemporaryDirectory() as directory:
+            path = pathlib.Path(directory, "golden")
+            instructions.write_golden(path, "GNU 12.2.0 x86_64 -O2", rows)
+            self.assertEqual(instructions.read_golden(path), ("GNU 12.2.0 x86_64 -O2", rows))
+
+    def test_the_table_replaces_the_one_before(self):
+        text = f"a\n{instructions.BEGIN}\nold\n{instructions.END}\nb\n"
+        self.assertEqual(instructions.with_table(text, "new"), text.replace("old", "new"))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -18,6 +18,7 @@ void hp_pool_init(hp_pool_t *pool)
     pool->free = NULL;
     pool->free_bytes = 0;
     pool->live = 0;
+    pool->retired = NULL;
 }
 
 void hp_pool_fini(hp_pool_t *pool)
@@ -54,12 +55,13 @@ void *hp_pool_get(hp_pool_t *pool, size_t bytes)
     return (char *)block + POOL_ALIGN;
 }
 
-void hp_pool_put(hp_pool_t *pool, void *buffer)
+static hp_pool_block_t *block_of(void *buffer)
 {
-    if (!buffer)
-        return;
-    hp_pool_block_t *block = (hp_pool_block_t *)((char *)buffer - POOL_ALIGN);
-    pool->live--;
+    return (hp_pool_block_t *)((char *)buffer - POOL_ALIGN);
+}
+
+static void keep(hp_pool_t *pool, hp_pool_block_t *block)
+{
     if (pool->free_bytes + block->bytes > POOL_KEEP_BYTES) {
         free(block);
         return;
@@ -67,4 +69,30 @@ void hp_pool_put(hp_pool_t *pool, void *buffer)
     block->next = pool->free;
     pool->free = block;
     pool->free_bytes += block->bytes;
+}
+
+void hp_pool_put(hp_pool_t *pool, void *buffer)
+{
+    if (!buffer)
+        return;
+    pool->live--;
+    keep(pool, block_of(buffer));
+}
+
+void hp_pool_retire(hp_pool_t *pool, void *buffer)
+{
+    hp_pool_block_t *block = block_of(buffer);
+
+    pool->live--;
+    block->next = pool->retired;
+    pool->retired = block;
+}
+
+void hp_pool_reclaim(hp_pool_t *pool)
+{
+    while (pool->retired) {
+        hp_pool_block_t *block = pool->retired;
+        pool->retired = block->next;
+        keep(pool, block);
+    }
 }

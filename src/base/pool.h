@@ -2,7 +2,8 @@
  *
  * Threads: one user at a time (each communicator has its own pool).
  * Memory: a pool keeps a few MiB for reuse and gives the rest back to the system.
- * Ownership: the pool owns all blocks; hp_pool_fini frees the ones given back and checks that all were. */
+ * Ownership: the pool owns all blocks; hp_pool_fini frees the ones given back and checks that all were. Retired blocks
+ * that were not reclaimed it leaves alone: somebody may still write to them. */
 #ifndef HP_BASE_POOL_H
 #define HP_BASE_POOL_H
 
@@ -15,6 +16,7 @@ typedef struct {
     hp_pool_block_t *free;
     size_t free_bytes; /* of these */
     uint32_t live;     /* blocks handed out and not yet given back */
+    hp_pool_block_t *retired;
 } hp_pool_t;
 
 void hp_pool_init(hp_pool_t *pool);
@@ -24,5 +26,9 @@ void hp_pool_fini(hp_pool_t *pool);
 void *hp_pool_get(hp_pool_t *pool, size_t bytes);
 /* Gives back a buffer got from this pool. NULL is allowed. */
 void hp_pool_put(hp_pool_t *pool, void *buffer);
+/* Gives back a buffer that others may still use: it is kept aside until hp_pool_reclaim. */
+void hp_pool_retire(hp_pool_t *pool, void *buffer);
+/* Nobody uses the retired buffers any more: they are as any others that were given back. */
+void hp_pool_reclaim(hp_pool_t *pool);
 
 #endif

@@ -18,6 +18,8 @@
  *
  * Several requests may be in execution on one transport. Its completions are one queue: whoever progresses takes
  * those of all. When one of them fails, what was in flight on the transport is given up, and the others fail too.
+ * What cannot be cancelled goes on: its scratch buffers are kept out of use until it has ended. A user's buffer is the
+ * user's: after an error the host MPI may read or fill it as long as hp_transport_ended says so.
  *
  * Threads: a transport and its requests are used by one thread at a time.
  * Ownership: a request owns its tasks and lanes and keeps that memory for the next collective; scratch

@@ -56,8 +56,12 @@ typedef struct {
      * to wait: under a simulated clock that stands still, or runs, for every look. */
     hp_status_t (*wait)(hp_transport_t *transport, void **done, uint32_t capacity, uint32_t *count);
 
-    /* Gives up all operations in flight: when it returns no buffer is in use any more. */
+    /* Gives up all operations in flight: none of them comes back from poll. What can be ended uses no buffer any
+     * more when it returns. What cannot (the host MPI cancels no sends and no collectives) goes on using its buffers
+     * until `ended` says otherwise: whoever owns them keeps them out of use so long. */
     void (*cancel)(hp_transport_t *transport);
+    /* Have all operations that were given up ended? Tests them; does not block. NULL: cancel ends all. */
+    bool (*ended)(hp_transport_t *transport);
 
     /* inout = in (op) inout, element by element, in that order of operands. */
     hp_status_t (*reduce)(hp_transport_t *transport, const void *in, void *inout, size_t count,
@@ -84,5 +88,11 @@ struct hp_transport {
     const hp_transport_ops_t *ops;
     uint32_t cancelled; /* how often everything in flight was given up; the engine counts */
 };
+
+/* Is no buffer in use by an operation that was given up? */
+static inline bool hp_transport_ended(hp_transport_t *transport)
+{
+    return transport->cancelled == 0 || !transport->ops->ended || transport->ops->ended(transport);
+}
 
 #endif

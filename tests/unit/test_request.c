@@ -518,6 +518,47 @@ static void pitfall_27_errors_leave_nothing(void **state)
     assert_int_equal(f->hand.cancelled, 3);
 }
 
+static uint32_t going_on; /* operations that cancel did not end */
+
+static bool hand_ended(hp_transport_t *transport)
+{
+    (void)transport;
+    return going_on == 0;
+}
+
+/* Scratch buffers of messages that cannot be cancelled are kept out of use until those have ended. */
+static void what_cannot_be_cancelled_keeps_its_buffer(void **state)
+{
+    fixture_t *f = *state;
+    hp_transport_ops_t ops = hand_ops;
+    bool moved;
+
+    ops.ended = hand_ended;
+    f->hand.transport.ops = &ops;
+    start_fold(f, 10);
+    const uint32_t posted = f->hand.posted;
+    assert_true(posted > 0);
+    f->hand.poll_status = HP_ERR_TRANSPORT;
+    going_on = 1;
+    assert_int_equal(hp_request_progress(f->request, &moved), HP_ERR_TRANSPORT);
+    assert_int_equal(f->pool.live, 0);
+
+    f->hand.poll_status = HP_OK;
+    start_fold(f, 10);
+    for (uint32_t i = posted; i < f->hand.posted; i++)
+        for (uint32_t old = 0; old < posted; old++)
+            assert_ptr_not_equal(f->hand.operations[i].buffer, f->hand.operations[old].buffer);
+
+    going_on = 0;
+    f->hand.poll_status = HP_ERR_TRANSPORT;
+    assert_int_equal(hp_request_progress(f->request, &moved), HP_ERR_TRANSPORT);
+    assert_non_null(f->pool.retired);
+    f->hand.poll_status = HP_OK;
+    hp_request_destroy(f->request); /* the last one to look */
+    assert_null(f->pool.retired);
+    assert_int_equal(hp_request_create(&f->hand.transport, &f->pool, &f->request), HP_OK);
+}
+
 static void equal_lanes_are_shared(void **state)
 {
     fixture_t *f = *state;
@@ -1181,6 +1222,7 @@ int main(void)
         TEST(pitfall_27_local_tasks_do_not_recurse),
         TEST(nothing_to_do_is_done_at_once),
         TEST(pitfall_27_errors_leave_nothing),
+        TEST(what_cannot_be_cancelled_keeps_its_buffer),
         TEST(equal_lanes_are_shared),
         TEST(waits_end_when_the_counter_has_come),
         TEST(waits_are_bounded_by_the_window),

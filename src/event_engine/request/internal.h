@@ -153,6 +153,11 @@ static inline hp_task_t *queue_pop(queue_t *queue)
     return task;
 }
 
+/* ---- object.c ---- */
+
+/* Takes back the scratch buffers of operations that were given up and have ended meanwhile. */
+void hp_request_reclaim(hp_request_t *request);
+
 /* ---- record.c ---- */
 
 void hp_record_tick(const hp_request_t *request, hp_task_t *task);
@@ -192,7 +197,8 @@ void hp_task_release(hp_request_t *request, hp_task_t *task);
 hp_status_t hp_window_prepare(hp_request_t *request, uint32_t *window);
 /* Emits into a free place of the window; a segment without tasks on this rank is done at once. */
 void hp_segment_refill(hp_request_t *request, hp_segment_t *segment);
-void hp_segment_release_scratch(hp_request_t *request, hp_segment_t *segment);
+/* in_use: operations that were given up may still use the buffers. */
+void hp_segment_release_scratch(hp_request_t *request, hp_segment_t *segment, bool in_use);
 
 /* ---- reduce.c: by the pipeline's kernel, or by the transport ---- */
 

@@ -16,11 +16,18 @@ hp_status_t hp_request_create(hp_transport_t *transport, hp_pool_t *pool, hp_req
     return HP_OK;
 }
 
+void hp_request_reclaim(hp_request_t *request)
+{
+    if (request->pool->retired && hp_transport_ended(request->transport))
+        hp_pool_reclaim(request->pool);
+}
+
 void hp_request_destroy(hp_request_t *request)
 {
     if (!request)
         return;
     assert(hp_request_done(request));
+    hp_request_reclaim(request);
     free(request->records);
     free(request->task_memory);
     free(request->segments);

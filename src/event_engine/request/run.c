@@ -27,7 +27,7 @@ static void task_complete(hp_request_t *request, hp_task_t *task)
     if (--segment->unfinished == 0) {
         if (request->trace)
             hp_record_segment_end(request, segment);
-        hp_segment_release_scratch(request, segment);
+        hp_segment_release_scratch(request, segment, false);
         request->done_segments++;
         hp_segment_refill(request, segment);
     }
@@ -107,13 +107,14 @@ static bool take_flags(hp_request_t *request)
     return moved;
 }
 
-/* After an error: nothing may touch a buffer any more, then the scratch buffers go back. */
+/* After an error. Scratch buffers go back, unless an operation goes on that could not be cancelled. */
 static void give_up(hp_request_t *request, uint32_t window)
 {
     request->transport->ops->cancel(request->transport);
     request->transport->cancelled++; /* the other requests' messages too */
+    const bool in_use = !hp_transport_ended(request->transport);
     for (uint32_t i = 0; i < window; i++)
-        hp_segment_release_scratch(request, &request->segments[i]);
+        hp_segment_release_scratch(request, &request->segments[i], in_use);
     request->counters.in_flight = 0;
     request->next_segment = request->pipeline.segment_count;
     request->done_segments = request->pipeline.segment_count;
@@ -122,6 +123,7 @@ static void give_up(hp_request_t *request, uint32_t window)
 hp_status_t hp_request_start(hp_request_t *request, const hp_pipeline_t *pipeline)
 {
     assert(hp_request_done(request));
+    hp_request_reclaim(request);
     request->pipeline = *pipeline;
     request->step = NULL;
     request->next_segment = pipeline->segment_count; /* done, until the window stands */

@@ -10,15 +10,19 @@ enum { TASK_MEMORY_BYTES = 1 << 20, WINDOW_MIN = 8 };
  * child holds what all others sent meanwhile. */
 enum { SCRATCH_MEMORY_BYTES = 16 << 20 };
 
-void hp_segment_release_scratch(hp_request_t *request, hp_segment_t *segment)
+void hp_segment_release_scratch(hp_request_t *request, hp_segment_t *segment, bool in_use)
 {
     for (uint32_t i = 0; i < segment->task_count; i++) {
         hp_task_t *task = &segment->tasks[i];
-        if (task->scratch_held) {
-            hp_pool_put(request->pool, task->buffer - request->pipeline.scratch_shift);
-            task->scratch_held = false;
-            request->scratch_held--;
-        }
+        if (!task->scratch_held)
+            continue;
+        char *raw = task->buffer - request->pipeline.scratch_shift;
+        if (in_use)
+            hp_pool_retire(request->pool, raw);
+        else
+            hp_pool_put(request->pool, raw);
+        task->scratch_held = false;
+        request->scratch_held--;
     }
 }
 

@@ -142,7 +142,8 @@ void hp_comm_destroy(hp_comm_t *comm)
     for (unsigned i = 0; i < HP_TREE_CACHE; i++)
         if (comm->trees[i].valid)
             hp_neighbors_fini(&comm->trees[i].neighbors);
-    if (comm->has_node_memory)
+    if (comm->has_node_memory &&
+        hp_transport_ended(comm->transport)) /* else a message may still come from it */
         hp_node_memory_fini(&comm->node_memory);
     hp_select_forget(comm);
     hp_executions_fini(comm);

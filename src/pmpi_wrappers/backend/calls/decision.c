@@ -194,7 +194,9 @@ int hp_packed_fini(hp_packed_t *packed, const hp_comm_state_t *state, int code)
     if (!packed->is_root && code == MPI_SUCCESS)
         code = hp_datatype_pack(false, packed->buffer, packed->count, &packed->type, packed->bytes,
                                 state->private_comm, state->rank);
-    free(packed->bytes);
+    if (code == MPI_SUCCESS ||
+        hp_transport_ended(state->comm->transport)) /* else the host MPI still uses it */
+        free(packed->bytes);
     return code;
 }
 

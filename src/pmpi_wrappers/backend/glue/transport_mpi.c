@@ -14,7 +14,7 @@ enum { NUDGE_TAG = 32766 };
 enum { TEAM_TAG = 32600 };
 /* What is in flight. A collective can be neither cancelled nor freed. */
 enum { SEND, RECV, COLLECTIVE };
-/* How long cancel waits for sends that the host MPI will not cancel, before it lets go of them. */
+/* How long cancel waits for what the host MPI does not cancel, before it lets that go on by itself. */
 static const uint64_t cancel_wait_ns = 1000000000u;
 
 static hp_transport_mpi_t *self(hp_transport_t *transport)
@@ -156,31 +156,63 @@ static hp_status_t transport_wait(hp_transport_t *transport, void **done, uint32
     return status;
 }
 
+static bool is_over(MPI_Request *request)
+{
+    int complete = 0;
+    P(Test)(request, &complete, MPI_STATUS_IGNORE);
+    return complete || *request == MPI_REQUEST_NULL;
+}
+
+/* Gives the operation until the deadline to end; then it goes on in t->given_up. */
+static void give_up(hp_transport_mpi_t *t, int i, uint64_t deadline_ns)
+{
+    bool over;
+
+    do
+        over = is_over(&t->requests[i]);
+    while (!over && hp_clock_ns() < deadline_ns);
+    if (over)
+        return;
+    hp_given_up_t *given_up = realloc(t->given_up, ((size_t)t->given_up_count + 1) * sizeof *given_up);
+    if (!given_up) {
+        t->is_out_of_sight = true;
+        return;
+    }
+    t->given_up = given_up;
+    t->given_up[t->given_up_count++] = (hp_given_up_t){t->requests[i], t->kind[i]};
+}
+
 /* The newest receive first: with an older one gone, the message it was for would match a newer one, be too
  * long for it, or end in another segment's place. (Open MPI 4.1 writes such a message past the end of the
- * buffer.) Then the sends, when no message can reach a buffer of ours any more. */
+ * buffer.) Then the sends, when no message can reach a buffer of ours any more. A receive ends at once, unless its
+ * message is already under way; then its sender decides when. */
 static void transport_cancel(hp_transport_t *transport)
 {
     hp_transport_mpi_t *t = self(transport);
-    /* Nothing moves on while a rank polls whose turn it is. */
-    const uint64_t deadline = hp_clock_ns() + (hp_ranks_take_turns ? 0 : cancel_wait_ns);
+    /* Nothing moves on while a rank polls and no other may run. */
+    const uint64_t deadline_ns = hp_ranks_take_turns ? 0 : hp_clock_ns() + cancel_wait_ns;
 
     for (int i = t->in_flight - 1; i >= 0; i--)
         if (t->kind[i] == RECV) {
             P(Cancel)(&t->requests[i]);
-            P(Wait)(&t->requests[i], MPI_STATUS_IGNORE);
+            give_up(t, i, deadline_ns);
         }
-    for (int i = 0; i < t->in_flight; i++) {
-        int complete = 0;
-        if (t->kind[i] == RECV)
-            continue;
-        do
-            P(Test)(&t->requests[i], &complete, MPI_STATUS_IGNORE);
-        while (!complete && hp_clock_ns() < deadline);
-        if (!complete && t->kind[i] == SEND)
-            P(Request_free)(&t->requests[i]);
-    }
+    for (int i = 0; i < t->in_flight; i++)
+        if (t->kind[i] != RECV)
+            give_up(t, i, deadline_ns);
     t->in_flight = 0;
+}
+
+static bool transport_ended(hp_transport_t *transport)
+{
+    hp_transport_mpi_t *t = self(transport);
+    int kept = 0;
+
+    for (int i = 0; i < t->given_up_count; i++)
+        if (!is_over(&t->given_up[i].request))
+            t->given_up[kept++] = t->given_up[i];
+    t->given_up_count = kept;
+    return kept == 0 && !t->is_out_of_sight;
 }
 
 /* Looks for a message that nobody sends: a probe that finds one (of a collective to come, say) returns at once,
@@ -280,8 +312,9 @@ static hp_status_t transport_copy(hp_transport_t *transport, void *to, const voi
 #define OPS(blocking_wait)                                                                                   \
     {                                                                                                        \
         .isend = transport_isend, .irecv = transport_irecv, .poll = transport_poll, .wait = (blocking_wait), \
-        .cancel = transport_cancel, .team_comm = transport_team_comm, .icollective = transport_icollective,  \
-        .nudge = transport_nudge, .reduce = transport_reduce, .copy = transport_copy,                        \
+        .cancel = transport_cancel, .ended = transport_ended, .team_comm = transport_team_comm,              \
+        .icollective = transport_icollective, .nudge = transport_nudge, .reduce = transport_reduce,          \
+        .copy = transport_copy,                                                                              \
     }
 static const hp_transport_ops_t polling_ops = OPS(NULL), blocking_ops = OPS(transport_wait);
 
@@ -295,6 +328,11 @@ void hp_transport_mpi_init(hp_transport_mpi_t *transport, MPI_Comm comm, int ran
 
 void hp_transport_mpi_fini(hp_transport_mpi_t *transport)
 {
+    transport_ended(&transport->base);
+    for (int i = 0; i < transport->given_up_count; i++)
+        if (transport->given_up[i].kind != COLLECTIVE)
+            P(Request_free)(&transport->given_up[i].request);
+    free(transport->given_up);
     free(transport->requests);
     free(transport->cookies);
     free(transport->kind);

@@ -2,14 +2,21 @@
  * turns, PMPI_Waitany) on a private communicator.
  *
  * Threads: as transport.h. Ownership: init allocates nothing big; fini frees the request arrays; the
- * communicator is the caller's. */
+ * communicator is the caller's. What still has not ended at fini is left to the host MPI: its buffers stay. */
 #ifndef HP_PMPI_WRAPPERS_BACKEND_GLUE_TRANSPORT_MPI_H
 #define HP_PMPI_WRAPPERS_BACKEND_GLUE_TRANSPORT_MPI_H
 
+#include <stdbool.h>
 #include "pmpi_wrappers/backend/glue/mpi_glue.h"
 
 /* Requests that one poll tests, at most: more cost time that other ranks wait for. */
 enum { HP_TRANSPORT_MPI_TESTED = 64 };
+
+/* An operation that cancel could not end. */
+typedef struct {
+    MPI_Request request;
+    unsigned char kind;
+} hp_given_up_t;
 
 typedef struct {
     hp_transport_t base;
@@ -20,7 +27,10 @@ typedef struct {
     MPI_Request *requests;
     void **cookies;
     unsigned char *kind; /* of what is in flight */
-    MPI_Comm *teams;     /* made for the module native */
+    hp_given_up_t *given_up;
+    int given_up_count;
+    bool is_out_of_sight; /* there was no memory to remember one of them: none counts as ended any more */
+    MPI_Comm *teams;      /* made for the module native */
     int team_count;
     int mpi_error; /* the first MPI error code seen, MPI_SUCCESS if none */
 } hp_transport_mpi_t;

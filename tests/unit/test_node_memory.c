@@ -3,6 +3,8 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -221,7 +223,7 @@ static pid_t fork_holder(uint64_t *word, uint64_t value)
     const pid_t child = fork();
     if (child == 0) {
         *word = value;
-        hp_node_allow_pull();
+        hp_peer_permit_access();
         if (write(ready[1], "", 1) != 1)
             _exit(1);
         for (;;)
@@ -252,14 +254,17 @@ static void pulls_from_and_pushes_to_another_process(void **state)
     for (unsigned i = 0; i < WORDS; i++)
         words[i] = i;
     const pid_t child = fork_holder(&words[WORDS - 1], 4711);
-    if (!hp_node_can_reach(child, &words[WORDS - 1], 4711)) {
+    hp_peer_t *peer = hp_peer_open(child);
+    assert_non_null(peer);
+    if (!hp_peer_is_reachable(peer, &words[WORDS - 1], 4711)) {
+        hp_peer_close(peer);
         end(child);
         free(words);
         free(got);
         skip(); /* not allowed here: a container without SYS_PTRACE */
     }
-    assert_false(hp_node_can_reach(child, &words[WORDS - 1], 4712)); /* another process than expected */
-    assert_false(hp_node_can_reach(child, NULL, 0));
+    assert_false(hp_peer_is_reachable(peer, &words[WORDS - 1], 4712)); /* another process than expected */
+    assert_false(hp_peer_is_reachable(peer, NULL, 0));
     const pid_t pids[2] = {getpid(), child};
     assert_int_equal(hp_node_memory_init(&memory, &shape, 0, pids, -1, (void *)(uintptr_t)0x10000), HP_OK);
     assert_int_equal(hp_node_pull(&memory, 1, words, got, WORDS * sizeof *words), HP_OK);
@@ -279,10 +284,81 @@ static void pulls_from_and_pushes_to_another_process(void **state)
     assert_int_equal(hp_node_push(&memory, 1, got, NULL, 8), HP_ERR_PEER);
     end(child);
     assert_int_equal(hp_node_pull(&memory, 1, words, got, 8), HP_ERR_PEER);
-    assert_false(hp_node_can_reach(child, &words[WORDS - 1], 4711));
+    assert_false(hp_peer_is_reachable(peer, &words[WORDS - 1], 4711));
+    hp_peer_close(peer);
     hp_node_memory_fini(&memory);
     free(words);
     free(got);
+}
+
+/* What the kernel is asked: no pidfds where it has none, and how often memory of a process number was read. */
+static bool has_no_pidfds;
+static unsigned reads_of_a_number;
+
+long __real_syscall(long number, long a, long b, long c, long d, long e, long f);
+long __wrap_syscall(long number, long a, long b, long c, long d, long e, long f);
+long __wrap_syscall(long number, long a, long b, long c, long d, long e, long f)
+{
+    if (has_no_pidfds && number == SYS_pidfd_open) {
+        errno = ENOSYS;
+        return -1;
+    }
+    return __real_syscall(number, a, b, c, d, e, f);
+}
+
+ssize_t __real_process_vm_readv(pid_t pid, const struct iovec *local, unsigned long local_count,
+                                const struct iovec *remote, unsigned long remote_count, unsigned long flags);
+ssize_t __wrap_process_vm_readv(pid_t pid, const struct iovec *local, unsigned long local_count,
+                                const struct iovec *remote, unsigned long remote_count, unsigned long flags);
+ssize_t __wrap_process_vm_readv(pid_t pid, const struct iovec *local, unsigned long local_count,
+                                const struct iovec *remote, unsigned long remote_count, unsigned long flags)
+{
+    reads_of_a_number++;
+    return __real_process_vm_readv(pid, local, local_count, remote, remote_count, flags);
+}
+
+/* The number of a process that has ended may be another's by now: it is not used any more. */
+static void check_numbers_of_the_dead(void)
+{
+    uint64_t word = 0, got;
+    const pid_t child = fork_holder(&word, 4711);
+    hp_peer_t *peer = hp_peer_open(child), *again = hp_peer_open(child);
+
+    assert_non_null(peer);
+    assert_ptr_equal(again, peer); /* one descriptor, whoever uses it */
+    hp_peer_close(again);
+    reads_of_a_number = 0;
+    const bool allowed = hp_peer_read(peer, &word, &got, sizeof got) == HP_OK;
+    assert_int_equal(reads_of_a_number, 1);
+    assert_true(!allowed || got == 4711);
+    end(child);
+    reads_of_a_number = 0;
+    assert_int_equal(hp_peer_read(peer, &word, &got, sizeof got), HP_ERR_PEER);
+    assert_int_equal(reads_of_a_number, 0);
+    assert_null(hp_peer_open(child));
+    hp_peer_close(peer);
+}
+
+static void numbers_of_the_dead_are_not_used(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        has_no_pidfds = i;
+        check_numbers_of_the_dead();
+    }
+    has_no_pidfds = false;
+}
+
+/* A peer that made it shorter would end the others with a SIGBUS. */
+static void nobody_changes_the_size_of_the_file(void **state)
+{
+    (void)state;
+    int fd;
+    assert_int_equal(hp_node_memory_file(8192, &fd), HP_OK);
+    assert_int_equal(ftruncate(fd, 0), -1);
+    assert_int_equal(ftruncate(fd, 16384), -1);
+    assert_int_equal(fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE), -1);
+    close(fd);
 }
 
 static void pulls_inside_the_process(void **state)
@@ -435,6 +511,8 @@ int main(void)
         cmocka_unit_test(what_cannot_be_opened),
         cmocka_unit_test(pulls_from_and_pushes_to_another_process),
         cmocka_unit_test(pulls_inside_the_process),
+        cmocka_unit_test(numbers_of_the_dead_are_not_used),
+        cmocka_unit_test(nobody_changes_the_size_of_the_file),
         cmocka_unit_test(clear_is_what_all_have_read),
         cmocka_unit_test(who_sets_a_counter_wakes_who_sleeps_for_it),
         cmocka_unit_test(a_sleep_ends_when_its_time_is_over),

@@ -1,15 +1,13 @@
 #include "event_engine/mem/node_memory.h"
 
-#include <errno.h>
+#include <assert.h>
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -53,10 +51,11 @@ size_t hp_node_memory_bytes(const hp_node_shape_t *shape)
 
 hp_status_t hp_node_memory_file(size_t bytes, int *fd)
 {
-    *fd = memfd_create("hanpmpi", MFD_CLOEXEC);
+    *fd = memfd_create("hanpmpi", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (*fd < 0)
         return HP_ERR_NO_MEM;
-    if (ftruncate(*fd, (off_t)bytes) == 0)
+    if (ftruncate(*fd, (off_t)bytes) == 0 &&
+        fcntl(*fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0)
         return HP_OK;
     close(*fd);
     return HP_ERR_NO_MEM;
@@ -81,25 +80,36 @@ bool hp_node_memory_has_mark(int fd, uint64_t mark)
     return pread(fd, &found, sizeof found, offsetof(head_t, mark)) == (ssize_t)sizeof found && found == mark;
 }
 
+static bool open_peers(hp_node_memory_t *memory, const pid_t *pids)
+{
+    bool all = true;
+    for (uint32_t member = 0; member < memory->shape.members && all; member++)
+        if (pids[member] && member != memory->own) {
+            memory->peers[member] = hp_peer_open(pids[member]);
+            all = memory->peers[member] != NULL;
+        }
+    return all;
+}
+
 hp_status_t hp_node_memory_init(hp_node_memory_t *out, const hp_node_shape_t *shape, uint32_t own,
                                 const pid_t *pids, int fd, void *base)
 {
     const size_t bytes = hp_node_memory_bytes(shape);
 
     *out = (hp_node_memory_t){.shape = *shape, .own = own, .base = base, .member_bytes = member_bytes(shape)};
-    out->pids = malloc(shape->members * sizeof *pids);
-    if (!out->pids)
+    out->peers = calloc(shape->members, sizeof(hp_peer_t *));
+    if (!out->peers)
         return HP_ERR_NO_MEM;
-    memcpy(out->pids, pids, shape->members * sizeof *pids);
     if (fd >= 0) {
         void *mapped = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
         if (mapped == MAP_FAILED) {
-            free(out->pids);
+            free(out->peers);
             return HP_ERR_NO_MEM;
         }
         out->base = mapped;
         out->bytes = bytes;
     }
+    out->has_peers = pids && open_peers(out, pids);
     return HP_OK;
 }
 
@@ -107,7 +117,9 @@ void hp_node_memory_fini(hp_node_memory_t *memory)
 {
     if (memory->bytes)
         munmap(memory->base, memory->bytes);
-    free(memory->pids);
+    for (uint32_t member = 0; member < memory->shape.members; member++)
+        hp_peer_close(memory->peers[member]);
+    free(memory->peers);
 }
 
 hp_counter_t *hp_node_done(const hp_node_memory_t *memory, uint32_t member)
@@ -233,34 +245,14 @@ void hp_node_back_slots(hp_node_memory_t *memory, size_t bytes)
             }
 }
 
-typedef ssize_t (*move_fn_t)(pid_t, const struct iovec *, unsigned long, const struct iovec *, unsigned long,
-                             unsigned long);
-
-static hp_status_t move(move_fn_t move_some, pid_t pid, char *own, char *others, size_t bytes)
-{
-    while (bytes) {
-        const struct iovec local = {.iov_base = own, .iov_len = bytes},
-                           remote = {.iov_base = others, .iov_len = bytes};
-        const ssize_t moved = move_some(pid, &local, 1, &remote, 1, 0);
-        if (moved <= 0) {
-            if (moved < 0 && errno == EINTR)
-                continue;
-            return HP_ERR_PEER;
-        }
-        bytes -= (size_t)moved;
-        own += moved;
-        others += moved;
-    }
-    return HP_OK;
-}
-
 hp_status_t hp_node_pull(const hp_node_memory_t *memory, uint32_t member, const void *from, void *to,
                          size_t bytes)
 {
-    const pid_t pid = memory->pids[member];
+    const hp_peer_t *peer = memory->peers[member];
 
-    if (pid)
-        return move(process_vm_readv, pid, to, (char *)from, bytes);
+    assert(memory->has_peers);
+    if (peer)
+        return hp_peer_read(peer, from, to, bytes);
     memcpy(to, from, bytes);
     return HP_OK;
 }
@@ -268,28 +260,13 @@ hp_status_t hp_node_pull(const hp_node_memory_t *memory, uint32_t member, const 
 hp_status_t hp_node_push(const hp_node_memory_t *memory, uint32_t member, const void *from, void *to,
                          size_t bytes)
 {
-    const pid_t pid = memory->pids[member];
+    const hp_peer_t *peer = memory->peers[member];
 
-    if (pid)
-        return move(process_vm_writev, pid, (char *)from, to, bytes);
+    assert(memory->has_peers);
+    if (peer)
+        return hp_peer_write(peer, from, to, bytes);
     memcpy(to, from, bytes);
     return HP_OK;
-}
-
-bool hp_node_can_reach(pid_t pid, const uint64_t *address, uint64_t expected)
-{
-    uint64_t found = ~expected;
-    struct iovec local = {.iov_base = &found, .iov_len = sizeof found},
-                 remote = {.iov_base = (void *)address, .iov_len = sizeof found};
-    return process_vm_readv(pid, &local, 1, &remote, 1, 0) == (ssize_t)sizeof found && found == expected &&
-           process_vm_writev(pid, &local, 1, &remote, 1, 0) == (ssize_t)sizeof found;
-}
-
-void hp_node_allow_pull(void)
-{
-#ifdef PR_SET_PTRACER
-    prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0); /* an error means that there is no Yama to ask */
-#endif
 }
 
 bool hp_node_is_clear(hp_node_memory_t *memory, uint64_t step)

@@ -1,4 +1,4 @@
-/* node_memory: memory that the ranks of one communicator on one node share, and each other's own memory.
+/* node_memory: memory that the ranks of one communicator on one node share, and each other's own memory (peer.h).
  *
  * What is in it, for every member (a rank of the node, numbered 0 .. members - 1):
  *   counters   one for each level and way, UP (what I contribute is there) and DOWN (what I hand on is there),
@@ -28,6 +28,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 #include "base/status.h"
+#include "event_engine/mem/peer.h"
 
 typedef _Atomic uint64_t hp_counter_t;
 
@@ -59,9 +60,10 @@ typedef struct {
 
 typedef struct {
     hp_node_shape_t shape;
-    uint32_t own; /* this rank's number */
-    pid_t *pids;  /* of the members; 0: in this process */
-    char *base;   /* of the mapping */
+    uint32_t own;      /* this rank's number */
+    hp_peer_t **peers; /* the members' processes; NULL: this one */
+    bool has_peers;    /* else the members' own memory is out of reach: no pull, no push */
+    char *base;        /* of the mapping */
     size_t member_bytes;
     size_t bytes;  /* mapped; 0: the memory is not ours to unmap */
     bool wakes;    /* members sleep soon, and are woken; the same on all. Else they look again now and then */
@@ -73,7 +75,8 @@ typedef struct {
 /* Bytes of the memory of that shape. */
 size_t hp_node_memory_bytes(const hp_node_shape_t *shape);
 
-/* A zeroed file of so many bytes without a name. HP_OK and *fd, HP_ERR_NO_MEM. */
+/* A zeroed file of so many bytes without a name. It is sealed: nobody can make it shorter, which would end whoever
+ * touches its memory with a SIGBUS. HP_OK and *fd, HP_ERR_NO_MEM. */
 hp_status_t hp_node_memory_file(size_t bytes, int *fd);
 /* The file fd of the process pid. HP_OK and *own_fd, HP_ERR_NOT_FOUND. */
 hp_status_t hp_node_memory_open(pid_t pid, int fd, int *own_fd);
@@ -84,7 +87,8 @@ bool hp_node_memory_mark(int fd, uint64_t mark);
 bool hp_node_memory_has_mark(int fd, uint64_t mark);
 
 /* Maps fd (borrowed) or, fd < 0, uses the zeroed memory at base (tests: members in one process). pids: of the
- * members, copied. *out is valid when HP_OK comes back; else HP_ERR_NO_MEM. */
+ * members, which are opened as peers (out->has_peers); 0: in this process; pids NULL: there will be no pull and no push.
+ * *out is valid when HP_OK comes back; else HP_ERR_NO_MEM. */
 hp_status_t hp_node_memory_init(hp_node_memory_t *out, const hp_node_shape_t *shape, uint32_t own,
                                 const pid_t *pids, int fd, void *base);
 void hp_node_memory_fini(hp_node_memory_t *memory);
@@ -120,12 +124,6 @@ hp_status_t hp_node_pull(const hp_node_memory_t *memory, uint32_t member, const 
 /* The same in the other direction: to the member's address `to`. */
 hp_status_t hp_node_push(const hp_node_memory_t *memory, uint32_t member, const void *from, void *to,
                          size_t bytes);
-/* May this process read and write that one's memory? expected: what lies at address there, and is written back.
- * Each is asked for by itself: a filter of system calls may refuse one of them. */
-bool hp_node_can_reach(pid_t pid, const uint64_t *address, uint64_t expected);
-/* Lets other processes of this user read this one's memory where the kernel asks for it (Yama). */
-void hp_node_allow_pull(void);
-
 /* Have all members, this rank too, finished reading everything of the steps before `step`? A look, no
  * waiting. */
 bool hp_node_is_clear(hp_node_memory_t *memory, uint64_t step);

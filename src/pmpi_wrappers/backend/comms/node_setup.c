@@ -18,7 +18,7 @@ void hp_node_setup_introduce(hp_process_t *out)
     if (!probe_word) /* a value that no other process has at that address */
         probe_word = (hp_clock_ns() * 0x9e3779b97f4a7c15u) ^ (uint64_t)getpid();
     if (hp_job.knobs.read_peers)
-        hp_node_allow_pull();
+        hp_peer_permit_access();
     *out = (hp_process_t){.pid = (uint64_t)getpid(),
                           .probe_address = (uint64_t)(uintptr_t)&probe_word,
                           .probe_value = probe_word};
@@ -29,17 +29,17 @@ static const hp_process_t *process_of(const hp_process_t *all, size_t stride, ui
     return (const hp_process_t *)((const char *)all + rank * stride);
 }
 
-static bool reads_all(const uint32_t *ranks, uint32_t count, uint32_t own, const hp_process_t *all,
-                      size_t stride)
+static bool reaches_all(const hp_node_memory_t *memory, const uint32_t *ranks, const hp_process_t *all,
+                        size_t stride)
 {
-    bool reads = true;
-    for (uint32_t i = 0; i < count && reads; i++) {
+    bool reaches = memory->has_peers;
+    for (uint32_t i = 0; i < memory->shape.members && reaches; i++) {
         const hp_process_t *process = process_of(all, stride, ranks[i]);
-        reads = ranks[i] == own ||
-                hp_node_can_reach((pid_t)process->pid, (const uint64_t *)(uintptr_t)process->probe_address,
-                                  process->probe_value);
+        reaches = i == memory->own ||
+                  hp_peer_is_reachable(memory->peers[i], (const uint64_t *)(uintptr_t)process->probe_address,
+                                       process->probe_value);
     }
-    return reads;
+    return reaches;
 }
 
 static void drop(int *fd)
@@ -87,16 +87,17 @@ static int map_memory(hp_comm_t *comm, MPI_Comm private_comm, const hp_process_t
     int code = make_file(comm, private_comm, ranks, count, &shape, process_of(all, stride, ranks[0]), fd);
     if (code != MPI_SUCCESS || *fd < 0)
         return code;
-    pid_t *pids = malloc(count * sizeof *pids);
+    const bool wants_peers = hp_job.knobs.read_peers;
+    pid_t *pids = wants_peers ? malloc(count * sizeof *pids) : NULL;
     hp_node_memory_t memory;
     for (uint32_t i = 0; i < count && pids; i++)
         pids[i] = (pid_t)process_of(all, stride, ranks[i])->pid;
-    if (pids && hp_node_memory_init(&memory, &shape, hp_comm_node_member(comm, comm->rank), pids, *fd,
-                                    NULL) == HP_OK) {
-        hp_comm_set_node_memory(comm, &memory);
+    if (hp_node_memory_init(&memory, &shape, hp_comm_node_member(comm, comm->rank), pids, *fd, NULL) ==
+        HP_OK) {
         *abilities |= SHARES;
-        if (hp_job.knobs.read_peers && reads_all(ranks, count, comm->rank, all, stride))
+        if (reaches_all(&memory, ranks, all, stride))
             *abilities |= READS;
+        hp_comm_set_node_memory(comm, &memory);
     }
     free(pids);
     return MPI_SUCCESS;

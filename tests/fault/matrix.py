@@ -26,7 +26,7 @@ LAUNCHERS = {
     "mpich": ["mpirun.mpich"],
 }
 # Every call is taken, on a machine of two nodes.
-TAKE_ALL = {"HANPMPI_BCAST": "tree", "HANPMPI_REDUCE": "tree", "HANPMPI_ALLREDUCE": "tree", "HANPMPI_SETUP_CALLS": "1"}
+TAKE_ALL = {"HANPMPI_BCAST": "han", "HANPMPI_REDUCE": "han", "HANPMPI_ALLREDUCE": "han", "HANPMPI_SETUP_CALLS": "1"}
 TOPOLOGY = {"HANPMPI_TOPOLOGY": "node:2 core:2"}
 # The hierarchical pipeline on shared memory, all ranks on one node, or two of them.
 MACHINES = ("node:1 core:4", "node:2 core:2")

@@ -21,7 +21,7 @@ RANK_LINE = re.compile(
     r"allreduce (?P<allreduce>\d+/\d+) events (?P<events>-?\d+)"
 )
 PROBE_CALLS = 5  # of each collective, in probe.c
-FORCED = {"HANPMPI_BCAST": "tree", "HANPMPI_REDUCE": "tree", "HANPMPI_ALLREDUCE": "tree"}
+FORCED = {"HANPMPI_BCAST": "han", "HANPMPI_REDUCE": "han", "HANPMPI_ALLREDUCE": "han"}
 
 
 def case(function):
@@ -133,7 +133,7 @@ BAD_VALUES = (  # variable, value, what the accepted range must contain
     ("HANPMPI_STATS", "2", "0 or 1"),
     ("HANPMPI_ENABLE", "maybe", "0 or 1"),
     ("HANPMPI_BCAST", "fastest", "native"),
-    ("HANPMPI_ALLREDUCE", "TREE", "tree"),
+    ("HANPMPI_ALLREDUCE", "HAN", "han"),
     ("HANPMPI_TOPOLOGY", "node:2 package:x", "node"),
     ("HANPMPI_TOPOLOGY", "galaxy:2", "node"),
     ("HANPMPI_LEVELS", "node,galaxy", "package"),
@@ -284,7 +284,7 @@ def switched_off(host):
 @case
 def pitfall_08_other_settings(host):
     """Ranks with other settings than rank 0: one warning, and those of rank 0 hold."""
-    for first, second, taken in (("tree", "native", PROBE_CALLS), ("native", "tree", 0)):
+    for first, second, taken in (("han", "native", PROBE_CALLS), ("native", "han", 0)):
         result = host.run_unlike({"HANPMPI_BCAST": first, "HANPMPI_SEGMENT_BYTES": "64"},
                                  {"HANPMPI_BCAST": second, "HANPMPI_SEGMENT_BYTES": "4096"})
         result.check_ran(2)

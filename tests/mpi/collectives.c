@@ -1,6 +1,6 @@
 /* collectives: Bcast, Reduce and Allreduce against results computed here.
  *
- * usage: collectives [--way WORD] GROUP... ; the groups are in the table below. Each is collective over MPI_COMM_WORLD. */
+ * usage: collectives [--thread-multiple] [--way WORD] GROUP... ; the groups are in the table below. Each is collective over MPI_COMM_WORLD. */
 #include "checked.h"
 #include "groups.h"
 
@@ -274,7 +274,7 @@ static const hp_group_t groups[] = {
 
 int main(int argc, char **argv)
 {
-    CHECK_MPI(MPI_Init(&argc, &argv));
+    hp_mpi_init(&argc, &argv);
     if (!hp_check_way(&argc, argv)) {
         CHECK_MPI(MPI_Finalize());
         return HP_SKIP;

@@ -2,7 +2,7 @@
  * communicator (pitfall 18). Every wrong call is made twice: on a communicator that the library works on, and
  * on a twin where it stands aside; both must give the same error class.
  *
- * usage: errors GROUP... ; the groups are in the table below. */
+ * usage: errors [--thread-multiple] GROUP... ; the groups are in the table below. */
 #include "groups.h"
 
 typedef enum { BCAST, REDUCE, ALLREDUCE, COLLECTIVES } collective_t;
@@ -287,7 +287,7 @@ static const hp_group_t groups[] = {
 
 int main(int argc, char **argv)
 {
-    CHECK_MPI(MPI_Init(&argc, &argv));
+    hp_mpi_init(&argc, &argv);
     int code = hp_groups_run(argc, argv, groups, sizeof groups / sizeof *groups);
     CHECK_MPI(MPI_Finalize());
     return code;

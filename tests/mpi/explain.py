@@ -71,7 +71,7 @@ def settles(options, folder):
 def hint_comes_first(options, folder):
     document, _ = run(options, folder, calls=4)
     hinted = [row for row in document["selections"] if row["by"] == "hint"]
-    assert [(row["collective"], len(row["candidates"]), chosen(row)["algorithm"], calls_of(row)) for row in hinted] == [("allreduce", 1, "tree", 3)]
+    assert [(row["collective"], len(row["candidates"]), chosen(row)["algorithm"], calls_of(row)) for row in hinted] == [("allreduce", 1, "han", 3)]
 
 
 def without_the_guard(options, folder):
@@ -79,10 +79,10 @@ def without_the_guard(options, folder):
     check_calls(document)
     for row in document["selections"]:
         assert len(row["candidates"]) == 1 and row["by"] in ("rule", "none", "hint"), row
-    knob, _ = run(options, folder, HANPMPI_REDUCE="tree")
+    knob, _ = run(options, folder, HANPMPI_REDUCE="han")
     for row in knob["selections"]:
         if row["collective"] == "reduce":
-            assert row["by"] == "knob" and chosen(row)["algorithm"] == "tree" and len(row["candidates"]) == 1, row
+            assert row["by"] == "knob" and chosen(row)["algorithm"] == "han" and len(row["candidates"]) == 1, row
 
 
 RULES = """{"version": 1, "rules": [
@@ -127,13 +127,13 @@ def agrees_with_the_trace(options, folder):
     for row in document["selections"]:
         size = row["layout"]["nodes"] * row["layout"]["ranks_per_node"][0]
         for candidate in row["candidates"]:
-            if candidate["algorithm"] == "native" or row["by"] == "hint":
+            if candidate["algorithm"] == "native":
                 continue
             seen = sum(count for (name, ranks, value, algorithm, _), count in shown.items()
                        if name == row["collective"] and ranks == size and in_bin(value, row) and algorithm == candidate["algorithm"])
             alike = sum(c["calls"] for other in document["selections"] for c in other["candidates"]
                         if c["algorithm"] == candidate["algorithm"] and other["collective"] == row["collective"]
-                        and other["bytes"] == row["bytes"] and other["by"] != "hint"
+                        and other["bytes"] == row["bytes"]
                         and other["layout"]["nodes"] * other["layout"]["ranks_per_node"][0] == size)
             # Two halves: the other one chooses for itself, with the same calls but not with the same answers.
             if size == RANKS:

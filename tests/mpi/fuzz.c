@@ -22,13 +22,12 @@
 
 enum { PAIRS = 12, RENEW_PAIR = 400, RENEW_MAP = 50, LOOK_AT_CLOCK = 64, TEXT_BYTES = 32768 };
 
-static hp_fuzz_options_t options = {.count = 2000,
-                                    .max_bytes = 256 << 10,
-                                    .stuck_seconds = 120,
-                                    .algorithms = {"auto,tree,han,flags", "auto,tree,han,flags",
-                                                   "auto,tree,han,flags,recursive_doubling",
-                                                   "auto,han,flags"},
-                                    .modules = "rules,p2p,shm,single_copy,native"};
+static hp_fuzz_options_t options = {
+    .count = 2000,
+    .max_bytes = 256 << 10,
+    .stuck_seconds = 120,
+    .algorithms = {"auto,han,flags", "auto,han,flags", "auto,han,flags", "auto,han,flags"},
+    .modules = "rules,p2p,shm,single_copy,native"};
 static const char *program;
 
 /* What the alarm prints. */

@@ -54,7 +54,7 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half);
     MPI_Info_create(&info);
-    MPI_Info_set(info, HANPMPI_HINT_ALLREDUCE, "tree");
+    MPI_Info_set(info, HANPMPI_HINT_ALLREDUCE, "han");
     MPI_Comm_dup_with_info(MPI_COMM_WORLD, info, &hinted);
     for (int call = 0; call < calls; call++)
         for (unsigned i = 0; i < sizeof counts / sizeof *counts; i++) {

@@ -1,6 +1,6 @@
 /* hints: info keys switch the library off, or choose algorithm and segment size, for one communicator.
  *
- * usage: hints GROUP... ; the groups are in the table below. Without the library all of it must still run. */
+ * usage: hints [--thread-multiple] GROUP... ; the groups are in the table below. Without the library all of it must still run. */
 #include "groups.h"
 
 enum { LONG_COUNT = 50000 };
@@ -56,7 +56,7 @@ static void set(MPI_Comm comm, const char *const *keys_and_values)
 }
 
 #define KEYS(...) ((const char *const[]){__VA_ARGS__, NULL})
-#define FORCED    HANPMPI_HINT_BCAST, "tree", HANPMPI_HINT_REDUCE, "tree", HANPMPI_HINT_ALLREDUCE, "tree"
+#define FORCED    HANPMPI_HINT_BCAST, "han", HANPMPI_HINT_REDUCE, "han", HANPMPI_HINT_ALLREDUCE, "han"
 
 /* Off from the start, then on, off and on again. */
 static void group_switch(void)
@@ -86,8 +86,10 @@ static void group_algorithms(void)
     expect(comm, 10, 0, 0, 1, "hanpmpi_reduce=native");
     set(comm, KEYS(HANPMPI_HINT_ALLREDUCE, "native"));
     expect(comm, 10, 0, 0, 0, "hanpmpi_allreduce=native");
-    set(comm, KEYS(HANPMPI_HINT_ALLREDUCE, "recursive_doubling"));
-    expect(comm, 10, 0, 0, 1, "hanpmpi_allreduce=recursive_doubling");
+    set(comm, KEYS(HANPMPI_HINT_ALLREDUCE, "flags"));
+    expect(comm, 10, 0, 0, 1, "hanpmpi_allreduce=flags");
+    set(comm, KEYS(HANPMPI_HINT_ALLREDUCE, "han", HANPMPI_HINT_BETWEEN_NODES, "recursive_doubling"));
+    expect(comm, 10, 0, 0, 1, "hanpmpi_between_nodes=recursive_doubling");
     set(comm, KEYS(HANPMPI_HINT_BCAST, "auto", HANPMPI_HINT_REDUCE, "auto", HANPMPI_HINT_ALLREDUCE, "auto"));
     expect(comm, 10, -1, -1, -1, "auto");
     CHECK_MPI(MPI_Comm_free(&comm));
@@ -223,7 +225,7 @@ static const hp_group_t groups[] = {
 
 int main(int argc, char **argv)
 {
-    CHECK_MPI(MPI_Init(&argc, &argv));
+    hp_mpi_init(&argc, &argv);
     int code = hp_groups_run(argc, argv, groups, sizeof groups / sizeof *groups);
     CHECK_MPI(MPI_Finalize());
     return code;

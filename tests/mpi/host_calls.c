@@ -1,8 +1,8 @@
 /* host_calls: the MPI's own calls while a non-blocking collective of the library is in flight: they give what
  * they give otherwise, and the collective moves on in those that wait.
  *
- * usage: host_calls GROUP... ; the groups are in the table below. Needs two ranks or more. In the environment:
- * HP_EXPECT_TAKEN: the collectives must have been taken by the library; HP_THREADS: with MPI_THREAD_MULTIPLE. */
+ * usage: host_calls [--thread-multiple] GROUP... ; the groups are in the table below. Needs two ranks or more. In the environment:
+ * HP_EXPECT_TAKEN: the collectives must have been taken by the library. */
 #include "host_calls.h"
 
 MPI_Comm hp_flight, hp_talk;
@@ -280,11 +280,7 @@ int main(int argc, char **argv)
                                         {"agreement", agreement},     {"large", hp_group_large}};
     int result = HP_SKIP;
 
-    int level;
-    if (getenv("HP_THREADS"))
-        MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
-    else
-        MPI_Init(&argc, &argv);
+    hp_mpi_init(&argc, &argv);
     hp_me = hp_comm_rank(MPI_COMM_WORLD);
     hp_ignored = MPI_STATUSES_IGNORE;
     if (hp_comm_size(MPI_COMM_WORLD) > 1) {

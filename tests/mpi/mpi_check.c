@@ -27,6 +27,24 @@ void hp_check_fail(const char *file, int line, const char *condition, const char
     _Exit(1);
 }
 
+void hp_mpi_init(int *argc, char ***argv)
+{
+    int level;
+
+    if (*argc < 2 || strcmp((*argv)[1], "--thread-multiple") != 0) {
+        CHECK_MPI(MPI_Init(argc, argv));
+        return;
+    }
+    CHECK_MPI(MPI_Init_thread(argc, argv, MPI_THREAD_MULTIPLE, &level));
+    if (level < MPI_THREAD_MULTIPLE) {
+        printf("skipped: this MPI has no MPI_THREAD_MULTIPLE\n");
+        MPI_Finalize();
+        exit(HP_SKIP);
+    }
+    (*argc)--;
+    memmove(*argv + 1, *argv + 2, (size_t)*argc * sizeof **argv); /* with the NULL behind the last */
+}
+
 const char *hp_error_text(int code)
 {
     static _Thread_local char text[MPI_MAX_ERROR_STRING];

@@ -57,6 +57,10 @@ hp_check_fail(const char *file, int line, const char *condition, const char *for
             hp_check_fail(__FILE__, __LINE__, #call, "%s", hp_error_text(code_));                            \
     } while (0)
 
+/* MPI_Init; with --thread-multiple as the first argument, which it takes away, MPI_Init_thread. An MPI without that level
+ * ends the program with HP_SKIP. */
+void hp_mpi_init(int *argc, char ***argv);
+
 /* The text of an MPI error code, in a buffer that the next call on this thread overwrites. */
 const char *hp_error_text(int code);
 int hp_error_class(int code);

@@ -1,7 +1,7 @@
 /* nonblocking: what MPI says of the requests of MPI_Ibcast, MPI_Ireduce, MPI_Iallreduce, MPI_Ibarrier and of
  * their persistent forms. The values that come out are the business of `collectives --way` and of the fuzzer.
  *
- * usage: nonblocking GROUP... ; the groups are in the table below. Each is collective over MPI_COMM_WORLD and
+ * usage: nonblocking [--thread-multiple] GROUP... ; the groups are in the table below. Each is collective over MPI_COMM_WORLD and
  * runs on a duplicate of it on which a blocking collective has run: there the library may take the calls. */
 #include "checked.h"
 #include "groups.h"
@@ -602,7 +602,7 @@ static const hp_group_t groups[] = {
 
 int main(int argc, char **argv)
 {
-    CHECK_MPI(MPI_Init(&argc, &argv));
+    hp_mpi_init(&argc, &argv);
     hp_basics_init();
     hp_operations_init();
     int code = hp_groups_run(argc, argv, groups, sizeof groups / sizeof *groups);

@@ -2,29 +2,16 @@
  * collectives in flight along (pitfall 25). Rank 0 is the root of an Ibcast; rank 1 gets the rest of its
  * broadcast only while rank 0 is in some other call, or is in that other call itself.
  *
- * usage: progress GROUP... ; the groups are in the table below. Each is collective over MPI_COMM_WORLD and runs
- * with short and long messages, on a communicator that the library has set up and on one that it has not. An
- * alarm names what hangs.
+ * usage: progress [--thread-multiple] GROUP... ; the groups are in the table below. Each is collective over MPI_COMM_WORLD and runs
+ * with short and long messages, on a communicator that the library has set up and on one that it has not.
  *
  * Why each must finish: MPI-3.1, 3.5 (progress of messages) and 5.12 (a collective that does not block
  * completes whatever the others wait for, once all have called it). */
 #include "groups.h"
 
-#include <signal.h>
-#include <unistd.h>
-
 enum { SECONDS = 20, LONG_BYTES = 4 << 20, OTHER_TAG = 9 };
 
 static const char *where = "nothing";
-static int bytes_now;
-
-/* Not async-signal-safe, and it does not matter: the job hangs and ends here. */
-static void report_hang(int number)
-{
-    (void)number;
-    fprintf(stderr, "rank %d hangs in %s, %d bytes\n", hp_comm_rank(MPI_COMM_WORLD), where, bytes_now);
-    _exit(1);
-}
 
 /* What a scenario has: the broadcast of this round in flight on comm, and room for a message. */
 typedef struct {
@@ -297,18 +284,17 @@ static void play(void (*scenario)(scene_t *), const char *name, bool with_hint)
     for (int used = 0; used < 2; used++) { /* after the first round blocking collectives let the library in */
         for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
             for (scene.round = 0; scene.round < (i == 2 ? 6 : 12); scene.round++) {
-                scene.bytes = bytes_now = sizes[i];
-                alarm(SECONDS);
+                scene.bytes = sizes[i];
+                hp_group_step(SECONDS, where, scene.bytes);
                 scenario(&scene);
             }
-        alarm(SECONDS);
+        hp_group_step(SECONDS, "blocking collectives", 0);
         for (int i = 0; i < 5; i++) {
             CHECK_MPI(MPI_Barrier(scene.comm));
             CHECK_MPI(MPI_Barrier(scene.other));
             CHECK_MPI(MPI_Bcast(scene.data, LONG_BYTES / 4, MPI_BYTE, 0, scene.comm));
         }
     }
-    alarm(0);
     CHECK_MPI(MPI_Comm_free(&scene.comm));
     CHECK_MPI(MPI_Comm_free(&scene.other));
     free(scene.data);
@@ -346,8 +332,7 @@ static const hp_group_t groups[] = {
 
 int main(int argc, char **argv)
 {
-    CHECK_MPI(MPI_Init(&argc, &argv));
-    signal(SIGALRM, report_hang);
+    hp_mpi_init(&argc, &argv);
     int code = hp_groups_run(argc, argv, groups, sizeof groups / sizeof *groups);
     CHECK_MPI(MPI_Finalize());
     return code;

@@ -1,7 +1,7 @@
 /* tasks: hanpmpi_run_tasks: results are those of the collective, iterations as many as the pipeline's picture
  * has, and what cannot run is refused on all ranks together.
  *
- * usage: tasks GROUP... ; the groups are in the table below. Without the library there is nothing to test. */
+ * usage: tasks [--thread-multiple] GROUP... ; the groups are in the table below. Without the library there is nothing to test. */
 #include <dlfcn.h>
 #include "groups.h"
 
@@ -163,7 +163,7 @@ static void group_refused(void)
     check_call(comm, "after calls that were refused");
     if (hp_comm_size(comm) == 1)
         refused(comm, "bcast", 10, ITERATIONS, "one rank");
-    set(comm, KEYS(HANPMPI_HINT_ALLREDUCE, "tree", HANPMPI_HINT_REDUCE, "native"));
+    set(comm, KEYS(HANPMPI_HINT_ALLREDUCE, "flags", HANPMPI_HINT_REDUCE, "native"));
     refused(comm, "allreduce", 10, ITERATIONS, "another algorithm");
     refused(comm, "reduce", 10, ITERATIONS, "left to the host MPI");
     set(comm, KEYS(HANPMPI_HINT_ENABLE, "off"));
@@ -175,7 +175,7 @@ static const hp_group_t groups[] = {{"results", group_results}, {"refused", grou
 
 int main(int argc, char **argv)
 {
-    CHECK_MPI(MPI_Init(&argc, &argv));
+    hp_mpi_init(&argc, &argv);
     int code = hp_groups_run(argc, argv, groups, sizeof groups / sizeof *groups);
     CHECK_MPI(MPI_Finalize());
     return code;

@@ -17,8 +17,8 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 VENV = os.path.join(os.path.dirname(os.path.dirname(HERE)), ".venv")
 
-TAKEN = {"HANPMPI_TOPOLOGY": "node:2 core:1", "HANPMPI_SETUP_CALLS": "1", "HANPMPI_SEGMENT_BYTES": "64", "HANPMPI_BCAST": "tree",
-         "HANPMPI_REDUCE": "tree", "HANPMPI_ALLREDUCE": "tree", "HANPMPI_STATS": "1"}
+TAKEN = {"HANPMPI_TOPOLOGY": "node:2 core:1", "HANPMPI_SETUP_CALLS": "1", "HANPMPI_SEGMENT_BYTES": "64", "HANPMPI_BCAST": "han",
+         "HANPMPI_REDUCE": "han", "HANPMPI_ALLREDUCE": "han", "HANPMPI_STATS": "1"}
 
 LAUNCHERS = {
     "openmpi": ["--oversubscribe", "--mca", "mpi_yield_when_idle", "1", "--bind-to", "none"],

@@ -25,9 +25,9 @@ VCLUSTER = os.path.join(HERE, "..", "cluster", "vcluster")
 FORCED = {
     "HANPMPI_TOPOLOGY": "node:2 core:2",
     "HANPMPI_SETUP_CALLS": "1",
-    "HANPMPI_BCAST": "tree",
-    "HANPMPI_REDUCE": "tree",
-    "HANPMPI_ALLREDUCE": "tree",
+    "HANPMPI_BCAST": "han",
+    "HANPMPI_REDUCE": "han",
+    "HANPMPI_ALLREDUCE": "han",
     "HANPMPI_SEGMENT_BYTES": "4K",
 }
 

@@ -71,7 +71,7 @@ static void totals_and_table(void **state)
             fail_msg("\"%s\" is not in:\n%s", parts[i], text);
     /* The reasons that came up are explained, the others are not. */
     assert_non_null(strstr(text, hp_outcome_text(HP_OUTCOME_RULE)));
-    assert_null(strstr(text, hp_outcome_text(HP_OUTCOME_GPU)));
+    assert_null(strstr(text, hp_outcome_text(HP_OUTCOME_GUARD)));
     assert_null(strstr(text, "reduce "));
     free(text);
 }

@@ -17,6 +17,7 @@
 #include "pmpi_wrappers/backend/comms/hints.h"
 #include "pmpi_wrappers/backend/progress/host_calls.h"
 #include "pmpi_wrappers/backend/progress/host_collectives.h"
+#include "pmpi_wrappers/backend/glue/device.h"
 #include "pmpi_wrappers/backend/glue/host_request.h"
 #include "pmpi_wrappers/backend/start/job.h"
 #include "pmpi_wrappers/backend/start/job_selection.h"
@@ -55,6 +56,8 @@ static int after_init(void)
         hp_job.active = false;
     }
     if (hp_job.active) {
+        if (!hp_ranks_take_turns)
+            hp_device_init(hp_job.has_threads);
         hp_progress_init();
         hp_helper_thread_start();
         hp_host_collectives_init(is_moved_on());
@@ -100,6 +103,7 @@ static void before_finalize(void)
     hp_persistent_fini();
     hp_helper_thread_stop();
     hp_host_request_close();
+    hp_device_fini();
     if (hp_job.explains)
         explain();
     hp_job_selection_finish();

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "hier/comm/execution.h"
 #include "pmpi_wrappers/backend/calls/decision.h"
+#include "pmpi_wrappers/backend/calls/flight.h"
 #include "pmpi_wrappers/backend/progress/host_collectives.h"
 #include "pmpi_wrappers/backend/start/job.h"
 #include "pmpi_wrappers/backend/observe/job_trace.h"
@@ -50,6 +51,14 @@ static int run(hp_ticket_t *ticket, const hp_call_t *call, MPI_Comm comm)
     return execute(ticket->state, choice->algorithm, call, choice->setting, true, comm);
 }
 
+/* What failed behind the collective alone has not been reported yet. */
+static int report_end(MPI_Comm comm, int code, int end)
+{
+    if (code == MPI_SUCCESS && end != MPI_SUCCESS)
+        P(Comm_call_errhandler)(comm, end);
+    return end;
+}
+
 static int run_bcast(hp_ticket_t *ticket, void *buffer, int64_t count, MPI_Datatype datatype, int root,
                      MPI_Comm comm)
 {
@@ -60,9 +69,20 @@ static int run_bcast(hp_ticket_t *ticket, void *buffer, int64_t count, MPI_Datat
         P(Comm_call_errhandler)(comm, code);
         return code;
     }
-    const hp_call_t call = hp_call_bcast(ticket, packed.bytes ? packed.bytes : buffer, root);
+    const hp_call_t call = hp_call_bcast(ticket, hp_packed_data(&packed), root);
     code = run(ticket, &call, comm);
-    return hp_packed_fini(&packed, ticket->state, code);
+    return report_end(comm, code, hp_packed_fini(&packed, ticket->state, code));
+}
+
+static int run_reduction(hp_ticket_t *ticket, hp_call_t *call, MPI_Comm comm)
+{
+    hp_staged_t staged;
+
+    int code = hp_staged_begin(&staged, call, ticket->state);
+    if (code != MPI_SUCCESS)
+        return hp_flight_miss(ticket->state, comm, code);
+    code = run(ticket, call, comm);
+    return report_end(comm, code, hp_staged_end(&staged, ticket->state, code));
 }
 
 static int run_barrier(hp_ticket_t *ticket, MPI_Comm comm)
@@ -145,7 +165,7 @@ int hp_mpi_reduce(const void *send, void *recv, int count, MPI_Datatype datatype
     hp_call_t call = {.collective = HP_REDUCE};
     RUN_OR_PASS(ticket, comm, HP_REDUCE,
                 hp_decide_reduction(&ticket, &call, send, recv, count, datatype, op, root, comm),
-                run(&ticket, &call, comm),
+                run_reduction(&ticket, &call, comm),
                 HP_HOST_COLLECTIVE(comm, P(Reduce)(send, recv, count, datatype, op, root, comm)));
 }
 
@@ -155,7 +175,7 @@ int hp_mpi_allreduce(const void *send, void *recv, int count, MPI_Datatype datat
     hp_call_t call = {.collective = HP_ALLREDUCE};
     RUN_OR_PASS(ticket, comm, HP_ALLREDUCE,
                 hp_decide_reduction(&ticket, &call, send, recv, count, datatype, op, 0, comm),
-                run(&ticket, &call, comm),
+                run_reduction(&ticket, &call, comm),
                 HP_HOST_COLLECTIVE(comm, P(Allreduce)(send, recv, count, datatype, op, comm)));
 }
 
@@ -182,7 +202,7 @@ int hp_mpi_reduce_c(const void *send, void *recv, MPI_Count count, MPI_Datatype 
     hp_call_t call = {.collective = HP_REDUCE};
     RUN_OR_PASS(ticket, comm, HP_REDUCE,
                 hp_decide_reduction(&ticket, &call, send, recv, count, datatype, op, root, comm),
-                run(&ticket, &call, comm),
+                run_reduction(&ticket, &call, comm),
                 HP_HOST_COLLECTIVE(comm, P(Reduce_c)(send, recv, count, datatype, op, root, comm)));
 }
 
@@ -193,7 +213,7 @@ int hp_mpi_allreduce_c(const void *send, void *recv, MPI_Count count, MPI_Dataty
     hp_call_t call = {.collective = HP_ALLREDUCE};
     RUN_OR_PASS(ticket, comm, HP_ALLREDUCE,
                 hp_decide_reduction(&ticket, &call, send, recv, count, datatype, op, 0, comm),
-                run(&ticket, &call, comm),
+                run_reduction(&ticket, &call, comm),
                 HP_HOST_COLLECTIVE(comm, P(Allreduce_c)(send, recv, count, datatype, op, comm)));
 }
 #endif

@@ -157,47 +157,77 @@ hp_call_t hp_call_bcast(const hp_ticket_t *ticket, void *buffer, int root)
                        .root = (uint32_t)root};
 }
 
-int hp_packed_init(hp_packed_t *packed, const hp_ticket_t *ticket, void *buffer, int64_t count,
-                   MPI_Datatype datatype, int root)
+/* Where the program's data is for the processor. */
+static void *host_buffer(const hp_packed_t *packed)
+{
+    return packed->staging.host ? packed->staging.host : packed->buffer;
+}
+
+void *hp_packed_data(const hp_packed_t *packed)
+{
+    return packed->bytes ? packed->bytes : host_buffer(packed);
+}
+
+void hp_packed_drop(hp_packed_t *packed)
+{
+    free(packed->bytes);
+    packed->bytes = NULL;
+    hp_staging_end(&packed->staging, false);
+}
+
+/* Packs what is not plain bytes; the root's data. */
+static int pack(hp_packed_t *packed, const hp_ticket_t *ticket, MPI_Datatype datatype)
 {
     const hp_comm_state_t *state = ticket->state;
-
-    *packed = (hp_packed_t){.buffer = buffer, .count = count, .is_root = root == state->rank};
     const bool plain = ticket->named && ticket->named->contiguous;
     const bool described = plain || hp_datatype_describe(datatype, &packed->type);
+
     if (plain || (described && hp_datatype_is_contiguous(datatype, &packed->type)))
         return MPI_SUCCESS;
     if (!described) {
         MPI_Count lb, extent;
         P(Type_get_extent_x)(datatype, &lb, &extent);
         packed->type = (hp_type_t){.handle = HP_HANDLE(datatype),
-                                   .bytes = (size_t)(ticket->bytes / (uint64_t)count),
+                                   .bytes = (size_t)(ticket->bytes / (uint64_t)packed->count),
                                    .extent = (size_t)extent};
     }
     packed->bytes = malloc(ticket->bytes);
     if (!packed->bytes)
         return MPI_ERR_NO_MEM;
-    const int code = packed->is_root ? hp_datatype_pack(true, buffer, count, &packed->type, packed->bytes,
-                                                        state->private_comm, state->rank)
-                                     : MPI_SUCCESS;
-    if (code != MPI_SUCCESS) {
-        free(packed->bytes);
-        packed->bytes = NULL;
-    }
+    return packed->is_root ? hp_datatype_pack(true, host_buffer(packed), packed->count, &packed->type,
+                                              packed->bytes, state->private_comm, state->rank)
+                           : MPI_SUCCESS;
+}
+
+int hp_packed_init(hp_packed_t *packed, const hp_ticket_t *ticket, void *buffer, int64_t count,
+                   MPI_Datatype datatype, int root)
+{
+    const hp_comm_state_t *state = ticket->state;
+
+    *packed = (hp_packed_t){.buffer = buffer, .count = count, .is_root = root == state->rank};
+    int code = hp_staging_begin(&packed->staging, buffer, count, datatype, packed->is_root, state);
+    if (code == MPI_SUCCESS)
+        code = pack(packed, ticket, datatype);
+    if (code != MPI_SUCCESS)
+        hp_packed_drop(packed);
     return code;
 }
 
 int hp_packed_fini(hp_packed_t *packed, const hp_comm_state_t *state, int code)
 {
-    if (!packed->bytes)
-        return code;
-    if (!packed->is_root && code == MPI_SUCCESS)
-        code = hp_datatype_pack(false, packed->buffer, packed->count, &packed->type, packed->bytes,
+    const bool writes = !packed->is_root && code == MPI_SUCCESS;
+
+    if (packed->bytes && writes)
+        code = hp_datatype_pack(false, host_buffer(packed), packed->count, &packed->type, packed->bytes,
                                 state->private_comm, state->rank);
-    if (code == MPI_SUCCESS ||
-        hp_transport_ended(state->comm->transport)) /* else the host MPI still uses it */
-        free(packed->bytes);
-    return code;
+    if (code != MPI_SUCCESS &&
+        !hp_transport_ended(state->comm->transport)) { /* the host MPI still uses them */
+        packed->bytes = NULL;
+        hp_staging_leave(&packed->staging);
+    }
+    free(packed->bytes);
+    const int written = hp_staging_end(&packed->staging, writes && code == MPI_SUCCESS);
+    return code == MPI_SUCCESS ? written : code;
 }
 
 /* ---- reductions ---- */
@@ -220,11 +250,9 @@ hp_outcome_t hp_decide_reduction(hp_ticket_t *ticket, hp_call_t *call, const voi
         /* The same buffer twice is an error that most MPIs report; in place on a rank without result is
          * another. A program may free its own operation or datatype while the call is in execution, and an
          * operation cannot be duplicated. */
-        if (ticket->state->gpu)
-            outcome = HP_OUTCOME_GPU;
-        else if ((ticket->nonblocking && (!ticket->named || !hp_op_is_predefined(op))) ||
-                 !describe_type(ticket, datatype, &call->type) ||
-                 !hp_reduction_describe(op, datatype, &call->type, &call->commutative, &call->kernel))
+        if ((ticket->nonblocking && (!ticket->named || !hp_op_is_predefined(op))) ||
+            !describe_type(ticket, datatype, &call->type) ||
+            !hp_reduction_describe(op, datatype, &call->type, &call->commutative, &call->kernel))
             outcome = HP_OUTCOME_DATATYPE;
         else if ((has_result && recv == MPI_IN_PLACE) || (!has_result && send == MPI_IN_PLACE) ||
                  (has_result && send == recv && send != MPI_BOTTOM))

@@ -14,6 +14,7 @@ static void on_done(hp_comm_t *comm, hp_execution_t *execution)
 
     int code = hp_comm_state_code(state, execution->status);
     code = hp_packed_fini(&flight->packed, state, code);
+    code = hp_staged_end(&flight->staged, state, code);
     hp_job_trace_end(execution);
     hp_execution_put(comm, execution);
     flight->on_complete(flight, code);
@@ -31,7 +32,8 @@ int hp_flight_miss(hp_comm_state_t *state, MPI_Comm comm, int code)
 
 static int give_up(hp_flight_t *flight, int code)
 {
-    free(flight->packed.bytes);
+    hp_packed_drop(&flight->packed);
+    hp_staged_end(&flight->staged, flight->state, code);
     return hp_flight_miss(flight->state, flight->comm, code);
 }
 
@@ -40,14 +42,18 @@ int hp_flight_start(hp_flight_t *flight, const hp_algorithm_t *algorithm, const 
 {
     hp_comm_state_t *state = flight->state;
     hp_setting_t deepened = *setting;
+    hp_call_t staged_call = *call;
 
+    int code = hp_staged_begin(&flight->staged, &staged_call, state);
+    if (code != MPI_SUCCESS)
+        return give_up(flight, code);
     hp_setting_deepen(&deepened, hp_comm_layout(state->comm).nodes, hp_comm_state_knobs(state));
     hp_comm_state_lock(state);
     hp_execution_t *execution = hp_execution_get(state->comm);
     hp_comm_state_unlock(state);
     if (!execution)
         return give_up(flight, MPI_ERR_NO_MEM);
-    const int code = open(flight);
+    code = open(flight);
     if (code != MPI_SUCCESS) {
         hp_comm_state_lock(state);
         hp_execution_put(state->comm, execution);
@@ -61,7 +67,7 @@ int hp_flight_start(hp_flight_t *flight, const hp_algorithm_t *algorithm, const 
     execution->on_start = hp_job_trace ? hp_job_trace_begin : NULL;
     if (hp_job.watches)
         execution->since_ns = hp_clock_ns();
-    hp_execution_submit(state->comm, execution, algorithm, call, &deepened);
+    hp_execution_submit(state->comm, execution, algorithm, &staged_call, &deepened);
     hp_comm_state_unlock(state);
     return MPI_SUCCESS;
 }

@@ -14,6 +14,7 @@ typedef struct hp_flight {
     hp_comm_state_t *state; /* where it runs */
     MPI_Comm comm;          /* the program's, whose error handler is told what fails at the start */
     hp_packed_t packed;     /* of a bcast: filled in before the start; given back at the end */
+    hp_staged_t staged;     /* of a reduction: while it runs */
     void (*on_complete)(struct hp_flight *flight, int code); /* code: of the MPI */
 } hp_flight_t;
 

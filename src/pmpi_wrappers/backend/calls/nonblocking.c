@@ -111,7 +111,7 @@ static int run_bcast(const hp_ticket_t *ticket, void *buffer, int64_t count, MPI
         free(icall);
         return hp_flight_miss(ticket->state, comm, code);
     }
-    const hp_call_t call = hp_call_bcast(ticket, packed->bytes ? packed->bytes : buffer, root);
+    const hp_call_t call = hp_call_bcast(ticket, hp_packed_data(packed), root);
     return start(icall, ticket, &call);
 }
 

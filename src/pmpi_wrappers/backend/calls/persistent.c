@@ -348,7 +348,7 @@ static int pack(persistent_t *persistent)
 
     const int code = hp_packed_init(&persistent->flight.packed, &persistent->ticket, what.buffer, what.count,
                                     persistent->datatype, (int)persistent->call.root);
-    persistent->call.recv = to->bytes ? to->bytes : what.buffer;
+    persistent->call.recv = hp_packed_data(to);
     return code;
 }
 

@@ -18,7 +18,7 @@ static hp_comm_state_t *ready_state(MPI_Comm comm)
         return NULL;
     if (!state->is_set_up && hp_comm_state_set_up(state, comm) != MPI_SUCCESS)
         return NULL;
-    return state->is_set_up && !state->gpu ? state : NULL;
+    return state->is_set_up ? state : NULL;
 }
 
 static bool find_collective(const char *name, hp_collective_t *out)

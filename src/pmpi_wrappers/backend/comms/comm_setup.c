@@ -1,6 +1,5 @@
 #include "pmpi_wrappers/backend/comms/comm_setup.h"
 
-#include <dlfcn.h>
 #include <stdlib.h>
 #include "base/log.h"
 #include "pmpi_wrappers/backend/comms/node_setup.h"
@@ -14,25 +13,11 @@
 typedef struct {
     hp_locality_t locality;
     uint64_t may_duplicate;
-    uint64_t gpu;
     uint64_t
         id; /* of the communicator, if this is its first rank; the upper half: its rank in MPI_COMM_WORLD */
     hp_process_t process;
     hp_probes_t probes; /* what it knows of the machine */
 } introduction_t;
-
-static bool gpu_runtime_is_loaded(void)
-{
-    static const char *const runtimes[] = {"libcuda.so.1", "libamdhip64.so", "libze_loader.so.1"};
-    for (size_t i = 0; i < sizeof runtimes / sizeof *runtimes; i++) {
-        void *handle = dlopen(runtimes[i], RTLD_LAZY | RTLD_NOLOAD);
-        if (handle) {
-            dlclose(handle);
-            return true;
-        }
-    }
-    return false;
-}
 
 /* *all: every rank says yes. */
 static int agree(MPI_Comm comm, bool yes, bool *all)
@@ -75,7 +60,7 @@ static void needs_fini(needs_t *needs)
 static int exchange(MPI_Comm comm, introduction_t *all)
 {
     static _Atomic uint32_t count; /* of the communicators that this rank began to set up */
-    introduction_t mine = {.gpu = gpu_runtime_is_loaded()};
+    introduction_t mine = {0};
 
     hp_job_locality(&mine.locality);
     hp_node_setup_introduce(&mine.process);
@@ -128,7 +113,6 @@ static int set_up_together(hp_comm_state_t *state, MPI_Comm comm, bool *ready)
         for (size_t i = 0; i < size; i++) {
             needs.table[i] = needs.all[i].locality;
             may_duplicate &= needs.all[i].may_duplicate != 0;
-            state->gpu |= needs.all[i].gpu != 0;
         }
         state->id = needs.all[0].id;
         keep_world_ranks(state, needs.all);

@@ -15,7 +15,6 @@ bool hp_comm_state_init(hp_comm_state_t *state, MPI_Comm comm)
     state->is_set_up = false;
     state->is_within_world = false;
     state->takes_nonblocking = hp_job.nonblocking_at_once;
-    state->gpu = false;
     state->id = 0;
     state->size = size;
     state->rank = rank;

@@ -22,7 +22,6 @@ typedef struct hp_comm_state {
     bool is_set_up;
     bool is_within_world;   /* all its ranks are of this job, as far as known */
     bool takes_nonblocking; /* once set up; the same on all ranks: host_collectives.h */
-    bool gpu;               /* some rank has a GPU runtime loaded */
     int size, rank;
     uint64_t
         id; /* agreed at set-up: the same on all ranks, unlike that of any other communicator; 0 before */

@@ -27,7 +27,11 @@ static inline void hp_wait_reset(hp_wait_t *wait)
     wait->empty_polls = 0;
 }
 
-/* A poll found nothing: returns at once, or after having yielded or slept. */
+/* A poll found nothing: counts it, and returns what to do now. *now_ns: the time, unless that is to spin. */
+typedef enum { HP_WAIT_SPIN, HP_WAIT_YIELD, HP_WAIT_SLEEP } hp_wait_step_t;
+hp_wait_step_t hp_wait_step(hp_wait_t *wait, const hp_wait_policy_t *policy, uint64_t *now_ns);
+
+/* The same, and does it: returns at once, or after having yielded or slept. */
 void hp_wait_idle(hp_wait_t *wait, const hp_wait_policy_t *policy);
 
 #endif

@@ -101,15 +101,15 @@ static void visit_joins(void (*visit)(const case_t *))
     static const char *const used[] = {"4x4", "8x1", "5+3+1"};
     enum { FOUR_SEGMENTS = 100000 };
     for (unsigned collective = 0; collective < HP_COLLECTIVE_COUNT; collective++)
-        for (unsigned join = HP_BETWEEN_TREE + 1; join < HP_BETWEEN_COUNT; join++)
+        for (unsigned join = HP_INTER_NODE_TREE + 1; join < HP_INTER_NODE_COUNT; join++)
             for (size_t i = 0; i < LENGTH(layouts); i++)
                 for (size_t u = 0; u < LENGTH(used); u++)
                     if (strcmp(layouts[i].name, used[u]) == 0 && collective != HP_BARRIER &&
-                        (collective == HP_ALLREDUCE || join == HP_BETWEEN_DOUBLE_TREE))
+                        (collective == HP_ALLREDUCE || join == HP_INTER_NODE_DOUBLE_TREE))
                         visit_variants((case_t){.layout = &layouts[i],
                                                 .collective = (hp_collective_t)collective,
                                                 .wanted = "han",
-                                                .joined = hp_between_name(join),
+                                                .joined = hp_inter_node_name(join),
                                                 .between_nodes = "binary",
                                                 .inside_node = "linear",
                                                 .bytes = FOUR_SEGMENTS},

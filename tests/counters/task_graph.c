@@ -427,7 +427,7 @@ void task_graph_begin(job_t *job, uint32_t rank_count)
     graph.member_count = rank_count;
     for (uint32_t rank = 0; rank < rank_count; rank++)
         graph.members[rank] =
-            (member_t){.request = job_comm(job, rank)->request, .comm = job_comm(job, rank), .rank = rank};
+            (member_t){.request = job_request(job, rank), .comm = job_comm(job, rank), .rank = rank};
     qsort(graph.members, rank_count, sizeof(member_t), by_request);
     graph.node_count = graph.edge_count = 0;
     graph.figures = (task_graph_t){0};

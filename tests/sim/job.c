@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include "hier/comm/execution.h"
-#include "hier/planning/rules/rule.h"
+#include "hier/executions/execution.h"
+#include "hier/planning/select.h"
 #include "sim/job_state.h"
 
 /* ---- the program of the ranks ---- */
@@ -34,10 +34,15 @@ void job_tell_node(job_t *job, uint32_t rank, uint64_t sets_before)
         sim_wake_node(job->sim, rank);
 }
 
+hp_request_t *job_request(const job_t *job, uint32_t rank)
+{
+    return job->comms[rank]->executions->idle->request;
+}
+
 static void check_left(job_t *job, uint32_t rank)
 {
     const exchange_t *x = &job->exchanges[job->current[rank]];
-    if (hp_request_done(job->comms[rank]->request) && x->collective->algorithm->collective == HP_BARRIER &&
+    if (hp_request_done(job_request(job, rank)) && x->collective->algorithm->collective == HP_BARRIER &&
         x->entered < job->rank_count)
         problem_report(&job->problem, "rank %u left a barrier that %u of %u ranks had entered", rank,
                        x->entered, job->rank_count);
@@ -52,11 +57,11 @@ hp_setting_t job_setting(const job_t *job, const collective_t *c)
     return setting;
 }
 
-static hp_status_t start_lockstep(job_t *job, uint32_t rank, const hp_call_t *call,
+static hp_status_t start_lockstep(job_t *job, uint32_t rank, const hp_start_t *start, const hp_call_t *call,
                                   const hp_setting_t *setting)
 {
     hp_lockstep_t *lockstep = &job->locksteps[rank];
-    const hp_status_t status = hp_lockstep_prepare(lockstep, job->comms[rank], call, setting, UINT64_MAX);
+    const hp_status_t status = hp_lockstep_prepare(lockstep, start, call, setting, UINT64_MAX);
     return status == HP_OK ? hp_lockstep_start(lockstep) : status;
 }
 
@@ -66,7 +71,7 @@ static bool current_done(const job_t *job, uint32_t rank)
     const hp_lockstep_t *lockstep = &job->locksteps[rank];
     const bool more =
         job->exchanges[job->current[rank]].collective->lockstep && lockstep->next < lockstep->iterations;
-    return hp_request_done(job->comms[rank]->request) && !more;
+    return hp_request_done(job_request(job, rank)) && !more;
 }
 
 static hp_status_t start_current(job_t *job, uint32_t rank)
@@ -75,12 +80,16 @@ static hp_status_t start_current(job_t *job, uint32_t rank)
     const collective_t *c = x->collective;
     const hp_call_t call = exchange_call(x, rank);
     const hp_setting_t setting = job_setting(job, c);
-    job->comms[rank]->sequence++;
+    hp_comm_t *comm = job->comms[rank];
+    const hp_start_t start = {.comm = comm,
+                              .request = comm->executions->idle->request,
+                              .arena = &comm->executions->idle->arena,
+                              .number = ++comm->sequence};
     x->entered++;
     const uint64_t sets_before = sets;
     sim_expect(job->sim, rank, c->algorithm->collective == HP_BARRIER ? SIM_NOTHING : SIM_SOMETHING);
-    const hp_status_t status = c->lockstep ? start_lockstep(job, rank, &call, &setting)
-                                           : c->algorithm->start(job->comms[rank], &call, &setting);
+    const hp_status_t status = c->lockstep ? start_lockstep(job, rank, &start, &call, &setting)
+                                           : c->algorithm->start(&start, &call, &setting);
     job_tell_node(job, rank, sets_before);
     if (status == HP_OK)
         check_left(job, rank);
@@ -101,7 +110,7 @@ static hp_status_t engine_start(void *context, uint32_t rank)
 static hp_status_t engine_progress(void *context, uint32_t rank, bool *moved)
 {
     job_t *job = context;
-    hp_request_t *request = job->comms[rank]->request;
+    hp_request_t *request = job_request(job, rank);
 
     if (current_done(job, rank)) {
         job->current[rank]++;
@@ -146,11 +155,10 @@ static void fini_exchanges(job_t *job)
 static void check_rest(job_t *job)
 {
     for (uint32_t rank = 0; rank < job->rank_count; rank++) {
-        const hp_comm_t *comm = job->comms[rank];
         const char *held = job_holds(job, rank);
         if (held)
             problem_report(&job->problem, "rank %u: done with %s", rank, held);
-        if (hp_request_counters(comm->request)->in_flight)
+        if (hp_request_counters(job_request(job, rank))->in_flight)
             problem_report(&job->problem, "rank %u: done with operations in flight", rank);
     }
     if (sim_left_over(job->sim))
@@ -239,7 +247,7 @@ void job_release_from_waits(hp_comm_t *comm, void *rubbish)
 /* A collective that job_run has begun. */
 static void abandon_request(job_t *job, uint32_t rank, void *rubbish)
 {
-    hp_request_t *request = job->comms[rank]->request;
+    hp_request_t *request = job_request(job, rank);
 
     if (hp_request_done(request))
         return;
@@ -341,7 +349,7 @@ bool job_try_create(const sim_config_t *config, const hp_knobs_t *knobs, job_t *
     for (uint32_t rank = 0; rank < job->rank_count; rank++)
         if (hp_comm_create(rank, job->rank_count, config->table, knobs, sim_transport(job->sim, rank),
                            &job->comms[rank]) != HP_OK ||
-            !share_memory(job, rank)) {
+            hp_executions_create(job->comms[rank]) != HP_OK || !share_memory(job, rank)) {
             job_destroy(job);
             *out = NULL;
             return false;
@@ -359,8 +367,11 @@ job_t *job_create(const sim_config_t *config, const hp_knobs_t *knobs)
 
 void job_destroy(job_t *job)
 {
-    for (uint32_t rank = 0; rank < job->rank_count; rank++)
+    for (uint32_t rank = 0; rank < job->rank_count; rank++) {
+        hp_executions_destroy(job->comms[rank]);
+        hp_select_forget(job->comms[rank]);
         hp_comm_destroy(job->comms[rank]);
+    }
     sim_destroy(job->sim);
     for (uint32_t rank = 0; rank < job->rank_count; rank++)
         if (job->nodes[rank].base)

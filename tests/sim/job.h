@@ -24,6 +24,8 @@ bool job_try_create(const sim_config_t *config, const hp_knobs_t *knobs, job_t *
 void job_destroy(job_t *job);
 
 sim_t *job_sim(job_t *job);
+/* The request that runs the collectives of job_run. */
+hp_request_t *job_request(const job_t *job, uint32_t rank);
 hp_comm_t *job_comm(job_t *job, uint32_t rank);
 
 /* Runs collectives one after the other: each rank starts the next one when it has finished the one before.

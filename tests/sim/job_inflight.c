@@ -1,6 +1,6 @@
 #include <stdlib.h>
 #include <string.h>
-#include "hier/comm/execution.h"
+#include "hier/executions/execution.h"
 #include "sim/job_state.h"
 
 typedef struct player player_t;

@@ -87,8 +87,9 @@ collective_t random_collective(sim_random_t *random, const hp_algorithm_t *algor
     c.setting.segment_bytes = segment_bytes[below(random, LENGTH(segment_bytes))];
     c.setting.ib_segment_bytes = below(random, 2) ? segment_bytes[below(random, LENGTH(segment_bytes))] : 0;
     c.setting.ir_segment_bytes = below(random, 2) ? segment_bytes[below(random, LENGTH(segment_bytes))] : 0;
-    c.setting.trees = 1 + below(random, HP_FOREST_MAX);
-    c.setting.between = (hp_between_t)(HP_BETWEEN_TREE + below(random, HP_BETWEEN_COUNT - HP_BETWEEN_TREE));
+    c.setting.trees = 1 + below(random, HP_ROTATIONS_MAX);
+    c.setting.inter_node =
+        (hp_inter_node_t)(HP_INTER_NODE_TREE + below(random, HP_INTER_NODE_COUNT - HP_INTER_NODE_TREE));
     for (unsigned level = 0; level < HP_LEVEL_COUNT; level++)
         c.setting.shapes.shape[level] = (hp_shape_t)below(random, HP_SHAPE_COUNT);
 
@@ -186,7 +187,7 @@ void print_case(const collective_t *c, uint32_t rank_count, const hp_knobs_t *kn
            knobs->shared_memory ? "" : " not shared", knobs->read_peers ? "" : " not read",
            world->eager_bytes, (unsigned long long)world->jitter_ns, world->shuffle ? ", shuffled" : "",
            world->software_matching ? ", software matching" : "", c->setting.leaders,
-           hp_between_name(c->setting.between));
+           hp_inter_node_name(c->setting.inter_node));
     for (unsigned level = 0; level < HP_LEVEL_COUNT; level++)
         printf(" %s", hp_module_name((hp_module_id_t)c->setting.modules.module[level]));
     printf(", shapes");

@@ -29,8 +29,8 @@ static fixture_t fixture_of(uint64_t seed, const hp_algorithm_t *algorithm)
 static void holds_nothing(const fixture_t *f, uint64_t seed, job_t *job, uint32_t rank)
 {
     const hp_comm_t *comm = job_comm(job, rank);
-    if (!hp_request_done(comm->request) || comm->pool.live != 0 ||
-        hp_request_counters(comm->request)->in_flight != 0) {
+    const hp_request_t *request = job_request(job, rank);
+    if (!hp_request_done(request) || comm->pool.live != 0 || hp_request_counters(request)->in_flight != 0) {
         print_case(&f->c, RANKS, &f->knobs, &f->world);
         seeds_fail(seed, "the failing rank is not done or holds something");
     }

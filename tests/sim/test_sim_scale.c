@@ -238,7 +238,7 @@ static void many_ranks(void **state)
         collective_t c = {.algorithm = any_algorithm(i),
                           .setting = {.segment_bytes = SEGMENT_BYTES,
                                       .shapes = shapes_of(HP_SHAPE_BINARY, HP_SHAPE_LINEAR),
-                                      .trees = HP_FOREST_MAX,
+                                      .trees = HP_ROTATIONS_MAX,
                                       .leaders = 1},
                           .kind = empty ? ELEMENTS_BYTES : ELEMENTS_ONE,
                           .op = ELEMENTS_SUM_INT64,

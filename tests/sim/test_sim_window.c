@@ -19,7 +19,7 @@ static void check_bounds(const collective_t *c, const hp_knobs_t *knobs, const h
     if (!job_run(job, c, 1, NULL))
         fail_msg("%s", job_problem(job));
     for (uint32_t rank = 0; rank < rank_count; rank++) {
-        const hp_request_counters_t *counters = hp_request_counters(job_comm(job, rank)->request);
+        const hp_request_counters_t *counters = hp_request_counters(job_request(job, rank));
         window = counters->window_segments > window ? counters->window_segments : window;
         scratch = counters->scratch_peak > scratch ? counters->scratch_peak : scratch;
         assert_true(counters->window_segments <= knobs->window_segments);
@@ -85,8 +85,8 @@ static void many_children_narrow_the_window(void **state)
     job_t *job = job_create(&world, &knobs);
     if (!job_run(job, &c, 1, NULL))
         fail_msg("%s", job_problem(job));
-    assert_true(hp_request_counters(job_comm(job, 0)->request)->window_segments <= NARROW);
-    assert_int_equal(hp_request_counters(job_comm(job, 1)->request)->window_segments, FEW_SEGMENTS);
+    assert_true(hp_request_counters(job_request(job, 0))->window_segments <= NARROW);
+    assert_int_equal(hp_request_counters(job_request(job, 1))->window_segments, FEW_SEGMENTS);
     job_destroy(job);
     free(table);
 }

@@ -53,16 +53,14 @@ static void tags_fit_and_differ(void **state)
 {
     (void)state;
     enum { CHANNELS = 8, TAG_MAX = 32767 };
-    hp_comm_t comm = {.sequence = 0};
     static const uint32_t starts[] = {0, 4094, 4095, 4096, UINT32_MAX};
     for (size_t i = 0; i < ARRAY_LENGTH(starts); i++)
         for (uint32_t channel = 0; channel < CHANNELS; channel++) {
-            comm.sequence = starts[i];
-            const uint32_t tag = hp_comm_tag(&comm, channel);
+            const hp_start_t start = {.number = starts[i]}, next = {.number = starts[i] + 1};
+            const uint32_t tag = hp_start_tag(&start, channel);
             assert_true(tag <= TAG_MAX);
-            comm.sequence++;
             for (uint32_t other = 0; other < CHANNELS; other++)
-                assert_int_not_equal(hp_comm_tag(&comm, other), tag);
+                assert_int_not_equal(hp_start_tag(&next, other), tag);
         }
 }
 

@@ -2,7 +2,7 @@
  * own, a message or a collective of the host MPI each, and it says itself what completes when.
  *
  * docs/pitfalls.md 27 (a failure leaves nothing). Linked with --wrap=calloc. */
-#include "hier/comm/execution.h"
+#include "hier/executions/execution.h"
 #include "check.h"
 
 void *__real_calloc(size_t count, size_t bytes);
@@ -111,7 +111,7 @@ static void emit(const void *memory, hp_segment_t *segment, uint64_t index)
         hp_emit_recv(segment, plan->lane, plan->buffer, 1);
 }
 
-static hp_status_t start_one(hp_comm_t *comm, const hp_call_t *call, const hp_setting_t *setting)
+static hp_status_t start_one(const hp_start_t *start, const hp_call_t *call, const hp_setting_t *setting)
 {
     const hp_pipeline_t pipeline = {.segment_count = 1,
                                     .tasks_per_segment = 1,
@@ -119,18 +119,19 @@ static hp_status_t start_one(hp_comm_t *comm, const hp_call_t *call, const hp_se
                                     .window_segments = 1,
                                     .type = call->type,
                                     .emit = emit};
-    plan_t *plan = hp_request_plan(comm->request, sizeof *plan);
+    plan_t *plan = hp_request_plan(start->request, sizeof *plan);
     assert_non_null(plan);
     plan->native = setting->modules.module[HP_LEVEL_NODE] == HP_MODULE_NATIVE;
     plan->buffer = call->recv;
-    plan->lane = plan->native ? hp_request_native_lane(comm->request, 7)
-                              : hp_request_new_lane(comm->request, HP_LANE_RECV, 1, hp_comm_tag(comm, 0), 1);
-    return hp_request_start(comm->request, &pipeline);
+    plan->lane = plan->native
+                     ? hp_request_native_lane(start->request, 7)
+                     : hp_request_new_lane(start->request, HP_LANE_RECV, 1, hp_start_tag(start, 0), 1);
+    return hp_request_start(start->request, &pipeline);
 }
 
-static hp_status_t start_none(hp_comm_t *comm, const hp_call_t *call, const hp_setting_t *setting)
+static hp_status_t start_none(const hp_start_t *start, const hp_call_t *call, const hp_setting_t *setting)
 {
-    (void)comm, (void)call, (void)setting;
+    (void)start, (void)call, (void)setting;
     return HP_ERR_NO_MEM;
 }
 
@@ -152,7 +153,10 @@ static int set_up(void **state)
 
     hand = (hand_t){.transport = {.ops = &ops}};
     *state = f;
-    return f && hp_comm_create(0, 2, table, &knobs, &hand.transport, &f->comm) == HP_OK ? 0 : -1;
+    return f && hp_comm_create(0, 2, table, &knobs, &hand.transport, &f->comm) == HP_OK &&
+                   hp_executions_create(f->comm) == HP_OK
+               ? 0
+               : -1;
 }
 
 static int tear_down(void **state)
@@ -163,6 +167,7 @@ static int tear_down(void **state)
     assert_false(hp_executions_any(f->comm));
     assert_int_equal(all->running_count, 0);
     assert_ptr_equal(all->queued_end, &all->queued);
+    hp_executions_destroy(f->comm);
     hp_comm_destroy(f->comm);
     free(f);
     return 0;

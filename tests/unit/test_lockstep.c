@@ -1,6 +1,7 @@
 /* test_lockstep: which tasks of which segments make an iteration (lockstep.h has the table), and what is
  * refused. */
 #include "hier/collectives/lockstep.h"
+#include "hier/executions/execution.h"
 #include "hier/planning/rules/rule.h"
 #include "check.h"
 
@@ -46,7 +47,20 @@ static hp_comm_t *create(hp_transport_t *transport)
     hp_knobs_defaults(&knobs);
     *transport = (hp_transport_t){.ops = &ops};
     assert_int_equal(hp_comm_create(0, 1, &here, &knobs, transport, &comm), HP_OK);
+    assert_int_equal(hp_executions_create(comm), HP_OK);
     return comm;
+}
+
+static hp_start_t start_of(hp_comm_t *comm)
+{
+    hp_execution_t *execution = comm->executions->idle;
+    return (hp_start_t){.comm = comm, .request = execution->request, .arena = &execution->arena};
+}
+
+static void destroy(hp_comm_t *comm)
+{
+    hp_executions_destroy(comm);
+    hp_comm_destroy(comm);
 }
 
 /* All iterations, as "sb0 ib1 | ..."; steps of the node's memory count up where they are taken. */
@@ -54,20 +68,21 @@ static void write_iterations(hp_collective_t collective, char *text)
 {
     hp_transport_t transport;
     hp_comm_t *comm = create(&transport);
+    const hp_start_t start = start_of(comm);
     const hp_call_t call = call_of(collective);
     const hp_setting_t setting = setting_of();
     hp_lockstep_t lockstep;
     uint64_t step = 0;
 
-    assert_int_equal(hp_lockstep_prepare(&lockstep, comm, &call, &setting, UINT64_MAX), HP_OK);
+    assert_int_equal(hp_lockstep_prepare(&lockstep, &start, &call, &setting, UINT64_MAX), HP_OK);
     for (text[0] = '\0'; lockstep.next < lockstep.iterations;) {
         if (lockstep.next)
             strcat(text, "| ");
         assert_int_equal(hp_lockstep_start(&lockstep), HP_OK);
-        assert_true(hp_request_done(comm->request));
+        assert_true(hp_request_done(start.request));
         for (uint32_t i = 0; i < lockstep.part_count; i++) {
             const hp_part_t *part = &lockstep.parts[i];
-            if (part->tasks & HP_TASKS_INSIDE)
+            if (part->tasks & HP_TASKS_INTRA_NODE)
                 assert_int_equal(part->step, step++);
             snprintf(text + strlen(text), TEXT_BYTES - strlen(text), "%s%llu ",
                      hp_label_name((hp_label_t)__builtin_ctz(part->tasks)),
@@ -76,7 +91,7 @@ static void write_iterations(hp_collective_t collective, char *text)
     }
     if (collective != HP_BCAST)
         assert_memory_equal(result, contribution, sizeof result);
-    hp_comm_destroy(comm);
+    destroy(comm);
 }
 
 static void iterations_are_those_of_the_paper(void **state)
@@ -96,6 +111,7 @@ static void refused(void **state)
     (void)state;
     hp_transport_t transport;
     hp_comm_t *comm = create(&transport);
+    const hp_start_t start = start_of(comm);
     const hp_setting_t setting = setting_of();
     hp_lockstep_t lockstep;
     hp_call_t in_place = call_of(HP_ALLREDUCE), in_order = in_place, empty = in_place;
@@ -104,12 +120,12 @@ static void refused(void **state)
     in_place.send = in_place.recv;
     in_order.commutative = false;
     empty.count = 0;
-    assert_int_equal(hp_lockstep_prepare(&lockstep, comm, &in_place, &setting, UINT64_MAX), HP_ERR_ARG);
-    assert_int_equal(hp_lockstep_prepare(&lockstep, comm, &in_order, &setting, UINT64_MAX), HP_ERR_ARG);
-    assert_int_equal(hp_lockstep_prepare(&lockstep, comm, &empty, &setting, UINT64_MAX), HP_ERR_ARG);
-    assert_int_equal(hp_lockstep_prepare(&lockstep, comm, &call, &setting, SEGMENTS + 2), HP_ERR_ARG);
-    assert_int_equal(hp_lockstep_prepare(&lockstep, comm, &call, &setting, SEGMENTS + 3), HP_OK);
-    hp_comm_destroy(comm);
+    assert_int_equal(hp_lockstep_prepare(&lockstep, &start, &in_place, &setting, UINT64_MAX), HP_ERR_ARG);
+    assert_int_equal(hp_lockstep_prepare(&lockstep, &start, &in_order, &setting, UINT64_MAX), HP_ERR_ARG);
+    assert_int_equal(hp_lockstep_prepare(&lockstep, &start, &empty, &setting, UINT64_MAX), HP_ERR_ARG);
+    assert_int_equal(hp_lockstep_prepare(&lockstep, &start, &call, &setting, SEGMENTS + 2), HP_ERR_ARG);
+    assert_int_equal(hp_lockstep_prepare(&lockstep, &start, &call, &setting, SEGMENTS + 3), HP_OK);
+    destroy(comm);
 }
 
 int main(void)

@@ -4,7 +4,7 @@
 #include "check.h"
 #include "hier/collectives/flags.h"
 #include "hier/planning/model/model.h"
-#include "hier/planning/model/model_between.h"
+#include "hier/planning/model/model_inter_node.h"
 #include "topo_tree/shape.h"
 
 /* ---- machines ---- */
@@ -229,12 +229,12 @@ static void measured_times(void **state)
 
 /* ---- which of two settings is faster, where they are more than a quarter apart: tuning/README.md ---- */
 
-static hp_setting_t setting_of(hp_shape_t shape, hp_between_t between, size_t segment, uint32_t trees)
+static hp_setting_t setting_of(hp_shape_t shape, hp_inter_node_t inter_node, size_t segment, uint32_t trees)
 {
     hp_setting_t setting;
     hp_setting_default(&setting);
     setting.shapes.shape[HP_LEVEL_NODE] = shape;
-    setting.between = between;
+    setting.inter_node = inter_node;
     setting.segment_bytes = segment;
     setting.trees = trees;
     return setting;
@@ -267,8 +267,8 @@ static void better_settings(void **state)
         uint64_t bytes;
         hp_setting_t faster, slower;
     } pairs[] = {
-#define TREE(shape, segment, trees) setting_of(HP_SHAPE_##shape, HP_BETWEEN_TREE, segment, trees)
-#define JOIN(between, segment)      setting_of(HP_SHAPE_BINARY, HP_BETWEEN_##between, segment, 1)
+#define TREE(shape, segment, trees) setting_of(HP_SHAPE_##shape, HP_INTER_NODE_TREE, segment, trees)
+#define JOIN(between, segment)      setting_of(HP_SHAPE_BINARY, HP_INTER_NODE_##between, segment, 1)
         {&simulated, 32, 32, HP_BCAST, 8, TREE(LINEAR, 8192, 1), TREE(KNOMIAL8, 8192, 1)},
         {&simulated, 32, 32, HP_BCAST, 4096, TREE(KNOMIAL8, 8192, 1), TREE(BINARY, 8192, 1)},
         {&simulated, 32, 32, HP_BCAST, 4096, TREE(KNOMIAL8, 8192, 1), TREE(LINEAR, 8192, 1)},

@@ -1,6 +1,7 @@
 /* test_modules: the words of HANPMPI_MODULES, and which module a level gets. */
 #include "check.h"
 #include "hier/collectives/algorithm.h"
+#include "hier/modules/modules.h"
 #include "places.h"
 
 static hp_modules_t all(hp_module_id_t id)
@@ -69,7 +70,7 @@ static void every_module_has_a_name_and_a_description(void **state)
     for (unsigned id = 0; id < HP_MODULE_COUNT; id++) {
         assert_true(strlen(hp_module_name((hp_module_id_t)id)) > 0);
         assert_true(strlen(hp_module_description((hp_module_id_t)id)) > 10);
-        assert_string_equal(hp_module((hp_module_id_t)id)->name, hp_module_name((hp_module_id_t)id));
+        assert_non_null(hp_module((hp_module_id_t)id)->serves);
     }
 }
 

@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include "check.h"
-#include "hier/collectives/algorithm.h"
+#include "hier/executions/execution.h"
 
 enum { MEMBERS_MAX = 8, MOST_ELEMENTS = 200, ROUNDS = 80 };
 
@@ -192,10 +192,13 @@ static void play(member_t *member, check_random_t *random, uint64_t round)
     if (call.collective == HP_REDUCE || call.collective == HP_ALLREDUCE)
         call.send = in_place && has_result ? member->recv : member->send;
     atomic_fetch_add(&entered[round], 1);
-    member->comm->sequence++;
-    hp_status_t status = algorithm->start(member->comm, &call, &setting);
-    if (status == HP_OK)
-        status = hp_comm_wait(member->comm);
+    hp_execution_t *execution = hp_execution_get(member->comm);
+    hp_status_t status = HP_ERR_NO_MEM;
+    if (execution) {
+        hp_execution_submit(member->comm, execution, algorithm, &call, &setting);
+        status = hp_execution_wait(member->comm, execution);
+        hp_execution_put(member->comm, execution);
+    }
     if (status != HP_OK)
         snprintf(member->problem, sizeof member->problem, "round %llu, %s %s: %s", (unsigned long long)round,
                  hp_collective_name(call.collective), algorithm->name, hp_status_text(status));
@@ -257,6 +260,7 @@ static void run_world(const world_t *world)
         *member = (member_t){.world = world, .rank = rank, .transport = {.ops = &ops}};
         assert_int_equal(
             hp_comm_create(rank, world->members, table, &knobs, &member->transport, &member->comm), HP_OK);
+        assert_int_equal(hp_executions_create(member->comm), HP_OK);
         const hp_node_shape_t shape = hp_comm_node_shape(member->comm);
         if (!base) {
             bytes = hp_node_memory_bytes(&shape);
@@ -275,6 +279,7 @@ static void run_world(const world_t *world)
     for (uint32_t rank = 0; rank < world->members; rank++) {
         pthread_join(threads[rank], NULL);
         assert_int_equal(members[rank].comm->pool.live, 0);
+        hp_executions_destroy(members[rank].comm);
         hp_comm_destroy(members[rank].comm);
     }
     munmap(base, bytes);

@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include "check.h"
-#include "hier/comm/execution.h"
+#include "hier/executions/execution.h"
 #include "mailbox.h"
 #include "pmpi_wrappers/backend/progress/progress.h"
 #include "pmpi_wrappers/backend/observe/survey.h"
@@ -247,6 +247,7 @@ static hp_comm_t *make_comm(const world_t *world, uint32_t rank, const hp_locali
     hp_node_memory_t memory;
 
     assert_int_equal(hp_comm_create(rank, RANKS, table, &knobs, &mailbox->transport, &comm), HP_OK);
+    assert_int_equal(hp_executions_create(comm), HP_OK);
     if (!world->shares_memory)
         return comm;
     const hp_node_shape_t shape = hp_comm_node_shape(comm);
@@ -316,6 +317,7 @@ static void run_world(const world_t *world)
             assert_false(state->is_active);
             assert_int_equal(state->comm->pool.live, 0);
             assert_true(mailbox_fini(&mailboxes[i * RANKS + rank]));
+            hp_executions_destroy(state->comm);
             hp_comm_destroy(state->comm);
         }
     }

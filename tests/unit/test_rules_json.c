@@ -75,7 +75,7 @@ static void assert_same_setting(const hp_setting_t *a, const hp_setting_t *b)
 #define SAME(field) assert_int_equal(a->field, b->field);
     HP_SETTING_NUMBERS(SAME)
 #undef SAME
-    assert_int_equal(a->between, b->between);
+    assert_int_equal(a->inter_node, b->inter_node);
     assert_memory_equal(&a->shapes, &b->shapes, sizeof a->shapes);
     assert_memory_equal(&a->modules, &b->modules, sizeof a->modules);
 }
@@ -111,7 +111,7 @@ static void every_key_once(void **state)
     expected.setting.segment_bytes = 32768;
     expected.setting.ib_segment_bytes = 8192;
     expected.setting.ir_segment_bytes = 4096;
-    expected.setting.between = HP_BETWEEN_RING;
+    expected.setting.inter_node = HP_INTER_NODE_RING;
     expected.setting.trees = 2;
     expected.setting.leaders = 3;
     expected.setting.sends_per_child = 5;

@@ -12,15 +12,25 @@ typedef struct {
     hp_shape_t between_nodes, inside_node;
     hp_module_id_t module;
     uint32_t trees, leaders;
-    hp_between_t joined;
+    hp_inter_node_t joined;
 } row_t;
 
 static const row_t rows[] = {
 #define HP_RULE(collective, nodes_from, nodes_to, bytes_from, bytes_to, algorithm, segment, between, inside, \
                 module, trees, leaders, joined)                                                              \
-    {HP_##collective, nodes_from, nodes_to,           bytes_from,        bytes_to,                           \
-     #algorithm,      segment,    HP_SHAPE_##between, HP_SHAPE_##inside, HP_MODULE_##module,                 \
-     trees,           leaders,    HP_BETWEEN_##joined},
+    {HP_##collective,                                                                                        \
+     nodes_from,                                                                                             \
+     nodes_to,                                                                                               \
+     bytes_from,                                                                                             \
+     bytes_to,                                                                                               \
+     #algorithm,                                                                                             \
+     segment,                                                                                                \
+     HP_SHAPE_##between,                                                                                     \
+     HP_SHAPE_##inside,                                                                                      \
+     HP_MODULE_##module,                                                                                     \
+     trees,                                                                                                  \
+     leaders,                                                                                                \
+     HP_INTER_NODE_##joined},
 #include "../../tuning/default_rules.def"
 #undef HP_RULE
 };
@@ -92,7 +102,7 @@ static void pitfall_32_rules_are_sound(void **state)
         assert_true(row->nodes_from >= 1 && row->nodes_from <= row->nodes_to);
         assert_true(row->bytes_from <= row->bytes_to);
         assert_true(row->segment_bytes > 0);
-        assert_true(row->trees >= 1 && row->trees <= HP_FOREST_MAX);
+        assert_true(row->trees >= 1 && row->trees <= HP_ROTATIONS_MAX);
         assert_true(row->bytes_from <= algorithm->bytes_max);
         for (size_t k = 0; k < i; k++) /* first match wins: a rule inside an earlier one is never used */
             assert_false(rows[k].collective == row->collective && rows[k].nodes_from <= row->nodes_from &&
@@ -116,11 +126,12 @@ static void pitfall_33_rules_are_used(void **state)
         assert_int_equal(setting.segment_bytes, row->segment_bytes);
         assert_int_equal(setting.trees, row->trees);
         assert_int_equal(setting.leaders, row->leaders);
-        assert_int_equal(setting.between, row->joined);
+        assert_int_equal(setting.inter_node, row->joined);
         assert_int_equal(setting.modules.module[HP_LEVEL_CORE], row->module);
         for (unsigned level = 0; level < HP_LEVEL_COUNT; level++)
             assert_int_equal(setting.shapes.shape[level],
                              level == HP_LEVEL_NODE ? row->between_nodes : row->inside_node);
+        hp_select_forget(comm);
         hp_comm_destroy(comm);
     }
 }
@@ -134,6 +145,7 @@ static hp_outcome_t outcome_of(const hp_knobs_t *knobs, uint32_t nodes, hp_colle
     /* What is said before the communicator is set up does not contradict what is said then. */
     if (outcome == HP_OUTCOME_TAKEN)
         assert_int_equal(hp_select_possible(knobs, collective, bytes, nodes == 1), HP_OUTCOME_TAKEN);
+    hp_select_forget(comm);
     hp_comm_destroy(comm);
     return outcome;
 }
@@ -165,11 +177,13 @@ static void one_node_whose_ranks_share_nothing(void **state)
     for (unsigned i = 0; i < 2; i++) {
         hp_comm_t *comm = comm_of(1, both[i]);
         assert_int_equal(chosen(comm, HP_BCAST, 1 << 20, &algorithm, &setting), HP_OUTCOME_TAKEN);
+        hp_select_forget(comm);
         hp_comm_destroy(comm);
         comm = comm_of(1, both[i]);
         comm->shares_memory = false;
-        hp_comm_set_knobs(comm, both[i]); /* what the selection remembers is forgotten */
+        hp_select_set_knobs(comm, both[i]); /* what the selection remembers is forgotten */
         assert_int_equal(chosen(comm, HP_BCAST, 1 << 20, &algorithm, &setting), expected[i]);
+        hp_select_forget(comm);
         hp_comm_destroy(comm);
     }
 }
@@ -252,6 +266,7 @@ static void untimed_calls_follow_the_guard(void **state)
     assert_int_equal(untimed.slot, HP_SLOT_NATIVE);
     assert_null(untimed.algorithm);
     assert_int_equal(bin->calls[HP_SLOT_NATIVE], 1);
+    hp_select_forget(comm);
     hp_comm_destroy(comm);
 }
 

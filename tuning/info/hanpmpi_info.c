@@ -270,8 +270,8 @@ static void print_algorithms(void)
         printf("  %-20s %s\n", hp_shape_info((hp_shape_t)shape)->name,
                hp_shape_info((hp_shape_t)shape)->description);
     printf("between nodes: HANPMPI_BETWEEN_NODES, where the module p2p of han joins them\n");
-    for (unsigned i = 0; hp_between_name(i); i++)
-        printf("  %-20s %s\n", hp_between_name(i), hp_between_description(i));
+    for (unsigned i = 0; hp_inter_node_name(i); i++)
+        printf("  %-20s %s\n", hp_inter_node_name(i), hp_inter_node_description(i));
     printf("levels:");
     for (unsigned level = 0; level < HP_LEVEL_COUNT; level++)
         printf(" %s", hp_level_name((hp_level_t)level));
@@ -443,6 +443,7 @@ static int print_topology(void)
         code |= draw_to(options.dot, hp_draw_tree_dot, comm->hierarchy, &setting.shapes);
     if (options.svg)
         code |= draw_to(options.svg, hp_draw_tree_svg, comm->hierarchy, &setting.shapes);
+    hp_select_forget(comm);
     hp_comm_destroy(comm);
     free(table);
     return code;

@@ -6,8 +6,8 @@ void hp_setting_default(hp_setting_t *setting)
 {
     *setting = (hp_setting_t){.segment_bytes = 32768,
                               .shapes.shape = {[HP_LEVEL_NODE] = HP_SHAPE_CHAIN},
-                              .between = HP_BETWEEN_TREE,
-                              .trees = HP_FOREST_MAX,
+                              .inter_node = HP_INTER_NODE_TREE,
+                              .trees = HP_ROTATIONS_MAX,
                               .leaders = 1,
                               HP_SETTING_USUAL_PIPELINE};
     for (unsigned level = 0; level < HP_LEVEL_COUNT; level++) {
@@ -44,7 +44,7 @@ void hp_setting_apply(hp_setting_t *setting, const hp_knobs_t *knobs)
     HP_SETTING_NUMBERS(NUMBER)
 #undef NUMBER
     if (knobs->between_nodes)
-        setting->between = (hp_between_t)knobs->between_nodes;
+        setting->inter_node = (hp_inter_node_t)knobs->between_nodes;
     if (knobs->modules[0])
         hp_modules_parse(knobs->modules, &setting->modules, error, sizeof error);
     if (knobs->shapes[0])
@@ -74,7 +74,7 @@ bool hp_setting_same(const hp_setting_t *a, const hp_setting_t *b)
         return false;
     HP_SETTING_NUMBERS(NUMBER)
 #undef NUMBER
-    return a->between == b->between && memcmp(&a->shapes, &b->shapes, sizeof a->shapes) == 0 &&
+    return a->inter_node == b->inter_node && memcmp(&a->shapes, &b->shapes, sizeof a->shapes) == 0 &&
            memcmp(&a->modules, &b->modules, sizeof a->modules) == 0;
 }
 
@@ -93,8 +93,8 @@ void hp_setting_knobs(const hp_setting_t *setting, const hp_setting_t *usual, hp
         knobs->field = (int64_t)setting->field;
     HP_SETTING_NUMBERS(NUMBER)
 #undef NUMBER
-    if (setting->between != usual->between)
-        knobs->between_nodes = setting->between;
+    if (setting->inter_node != usual->inter_node)
+        knobs->between_nodes = setting->inter_node;
     for (unsigned level = 0; level < HP_LEVEL_COUNT; level++) {
         if (setting->shapes.shape[level] != usual->shapes.shape[level])
             other_shapes |= 1u << level;

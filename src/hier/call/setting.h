@@ -1,10 +1,51 @@
-/* setting: what is in a hp_setting_t (algorithm.h), as knobs, hints and the keys of a rule say it.
+/* setting: how a collective runs, beside its algorithm: a leaf that everything above may use. And the same as knobs,
+ * hints and the keys of a rule say it.
  *
  * Threads: pure. Ownership: plain data. */
 #ifndef HP_HIER_CALL_SETTING_H
 #define HP_HIER_CALL_SETTING_H
 
-#include "hier/collectives/algorithm.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "base/knobs.h"
+#include "event_engine/request.h"
+#include "hier/call/inter_node.h"
+#include "hier/call/module_names.h"
+#include "topo_tree/tree.h"
+
+/* The most rotations of one collective: roots on different nodes, times leaders of a node. */
+enum { HP_ROTATIONS_MAX = 16 };
+
+/* What the selection decides besides the algorithm. The same on all ranks. */
+typedef struct {
+    size_t segment_bytes; /* wanted size of a segment (HAN's fs); at least one element is taken */
+    /* The module p2p broadcasts and reduces a segment between nodes in pieces of so many bytes (HAN's ibs,
+     * irs); 0: whole. */
+    size_t ib_segment_bytes, ir_segment_bytes;
+    hp_shapes_t shapes;
+    hp_modules_t modules;
+    hp_inter_node_t inter_node; /* how the module p2p joins the nodes */
+    uint32_t trees;   /* roots that rotate, segment by segment, where the algorithm has a choice; >= 1 */
+    uint32_t leaders; /* ranks of each node that rotate in leading it; >= 1 */
+    /* N, M and the window: sends in flight on a link, receives posted ahead on one, segments in work; >= 1 */
+    uint32_t sends_per_child, recvs_per_parent, window_segments;
+} hp_setting_t;
+
+/* Does a level name the module? */
+static inline bool hp_setting_uses(const hp_setting_t *setting, hp_module_id_t module)
+{
+    for (unsigned level = 0; level < HP_LEVEL_COUNT; level++)
+        if (setting->modules.module[level] == module)
+            return true;
+    return false;
+}
+
+/* Operations in flight on a lane of that direction. */
+static inline uint32_t hp_setting_lane_limit(const hp_setting_t *setting, hp_direction_t direction)
+{
+    return direction == HP_LANE_SEND ? setting->sends_per_child : setting->recvs_per_parent;
+}
 
 /* N, M and the window did well on every machine tried; no built-in rule changes them. */
 #define HP_SETTING_USUAL_PIPELINE .sends_per_child = 4, .recvs_per_parent = 6, .window_segments = 256

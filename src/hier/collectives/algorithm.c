@@ -1,10 +1,13 @@
 #include "hier/collectives/algorithm.h"
 
 #include <string.h>
+#include "hier/collectives/flags.h"
+#include "hier/collectives/pipeline.h"
+#include "hier/collectives/trees.h"
 
 static const hp_algorithm_t algorithms[] = {
-#define HP_ALGORITHM(id, collective, name, most, nodes_most, description)                                    \
-    {HP_##id, #name, hp_##collective##_##name##_start, most, nodes_most, description},
+#define HP_ALGORITHM(id, collective, name, starts, traits, most, nodes_most, description)                    \
+    {HP_##id, #name, hp_##starts##_start, traits, most, nodes_most, description},
 #include "hier/collectives/algorithms.def"
 #undef HP_ALGORITHM
 };
@@ -32,6 +35,15 @@ const hp_algorithm_t *hp_algorithm_find(hp_collective_t collective, const char *
     const hp_algorithm_t *algorithm;
     for (unsigned i = 0; (algorithm = hp_algorithm(collective, i)); i++)
         if (strcmp(algorithm->name, name) == 0)
+            break;
+    return algorithm;
+}
+
+const hp_algorithm_t *hp_algorithm_with(hp_collective_t collective, uint32_t trait)
+{
+    const hp_algorithm_t *algorithm;
+    for (unsigned i = 0; (algorithm = hp_algorithm(collective, i)); i++)
+        if (algorithm->traits & trait)
             break;
     return algorithm;
 }

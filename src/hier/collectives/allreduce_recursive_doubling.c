@@ -11,7 +11,9 @@
  * and all ranks compute the same expression: the result is bitwise the same everywhere.
  * Rounds: log2 p' (+ 2).  Bytes: each rank sends the whole message log2 p' times.
  * Constraints: none; one segment, so scratch is log2 p' times the message. */
-#include "hier/collectives/tree_steps.h"
+#include "hier/collectives/trees.h"
+#include "hier/call/cut.h"
+#include "hier/modules/tree_steps.h"
 
 enum { ROUNDS_MAX = 32 };
 
@@ -84,16 +86,17 @@ static void emit(const void *plan, hp_segment_t *segment, uint64_t i)
         hp_emit_after(hp_emit_send(segment, p->after_send, value, p->count), made);
 }
 
-hp_status_t hp_allreduce_recursive_doubling_start(hp_comm_t *comm, const hp_call_t *call,
+hp_status_t hp_allreduce_recursive_doubling_start(const hp_start_t *start, const hp_call_t *call,
                                                   const hp_setting_t *setting)
 {
+    hp_comm_t *comm = start->comm;
     uint32_t power = 1;
 
     while (power <= comm->size / 2)
         power *= 2;
     const uint32_t paired = 2 * (comm->size - power);
-    const uint32_t tag = hp_comm_tag(comm, HP_CHANNEL_UP), after_tag = hp_comm_tag(comm, HP_CHANNEL_DOWN);
-    plan_t *plan = hp_request_plan(comm->request, sizeof *plan);
+    const uint32_t tag = hp_start_tag(start, HP_CHANNEL_UP), after_tag = hp_start_tag(start, HP_CHANNEL_DOWN);
+    plan_t *plan = hp_request_plan(start->request, sizeof *plan);
     if (!plan)
         return HP_ERR_NO_MEM;
     *plan = (plan_t){.count = call->count,
@@ -105,13 +108,14 @@ hp_status_t hp_allreduce_recursive_doubling_start(hp_comm_t *comm, const hp_call
                      .after_recv = -1};
     bool lanes_made = true;
     if (comm->rank < paired && comm->rank % 2 == 0) {
-        plan->before_send = hp_request_new_lane(comm->request, HP_LANE_SEND, comm->rank + 1, tag, 1);
-        plan->after_recv = hp_request_new_lane(comm->request, HP_LANE_RECV, comm->rank + 1, after_tag, 1);
+        plan->before_send = hp_request_new_lane(start->request, HP_LANE_SEND, comm->rank + 1, tag, 1);
+        plan->after_recv = hp_request_new_lane(start->request, HP_LANE_RECV, comm->rank + 1, after_tag, 1);
         lanes_made = plan->before_send >= 0 && plan->after_recv >= 0;
     } else {
         if (comm->rank < paired) {
-            plan->before_recv = hp_request_new_lane(comm->request, HP_LANE_RECV, comm->rank - 1, tag, 1);
-            plan->after_send = hp_request_new_lane(comm->request, HP_LANE_SEND, comm->rank - 1, after_tag, 1);
+            plan->before_recv = hp_request_new_lane(start->request, HP_LANE_RECV, comm->rank - 1, tag, 1);
+            plan->after_send =
+                hp_request_new_lane(start->request, HP_LANE_SEND, comm->rank - 1, after_tag, 1);
             lanes_made = plan->before_recv >= 0 && plan->after_send >= 0;
         }
         const uint32_t position = comm->rank < paired ? comm->rank / 2 : comm->rank - paired / 2;
@@ -119,8 +123,8 @@ hp_status_t hp_allreduce_recursive_doubling_start(hp_comm_t *comm, const hp_call
             const uint32_t other = position ^ bit;
             const uint32_t peer = other < paired / 2 ? 2 * other + 1 : other + paired / 2;
             const uint32_t k = plan->round_count++;
-            plan->rounds[k].send = hp_request_new_lane(comm->request, HP_LANE_SEND, peer, tag, 1);
-            plan->rounds[k].recv = hp_request_new_lane(comm->request, HP_LANE_RECV, peer, tag, 1);
+            plan->rounds[k].send = hp_request_new_lane(start->request, HP_LANE_SEND, peer, tag, 1);
+            plan->rounds[k].recv = hp_request_new_lane(start->request, HP_LANE_RECV, peer, tag, 1);
             plan->rounds[k].partner_is_lower = other < position;
             lanes_made = plan->rounds[k].send >= 0 && plan->rounds[k].recv >= 0;
         }
@@ -134,5 +138,5 @@ hp_status_t hp_allreduce_recursive_doubling_start(hp_comm_t *comm, const hp_call
     pipeline.edges_per_segment = 4 * plan->round_count + 6;
     pipeline.scratch_per_segment = plan->round_count + 1;
     pipeline.emit = emit;
-    return hp_request_start(comm->request, &pipeline);
+    return hp_request_start(start->request, &pipeline);
 }

@@ -9,7 +9,9 @@
  * direction carries 2 (N-1)/N m, the lower bound of an allreduce, as a ring would.
  * Rounds: 2 x depth + segments - 1.  Constraints: non-commutative operations use one tree, in rank order,
  * rooted at 0. */
-#include "hier/collectives/tree_steps.h"
+#include "hier/collectives/trees.h"
+#include "hier/call/cut.h"
+#include "hier/modules/tree_steps.h"
 
 typedef struct {
     hp_tree_lanes_t up, down;
@@ -20,7 +22,7 @@ typedef struct {
     char *own, *recv;
     bool commutative;
     uint32_t turn_count;
-    turn_t turns[HP_FOREST_MAX];
+    turn_t turns[HP_ROTATIONS_MAX];
     int32_t child_lanes[];
 } plan_t;
 
@@ -56,18 +58,20 @@ static uint32_t turn_root(const hp_comm_t *comm, const hp_call_t *call, uint32_t
     return call->commutative ? hp_hierarchy_node_leader(comm->hierarchy, turn) : 0;
 }
 
-hp_status_t hp_allreduce_tree_start(hp_comm_t *comm, const hp_call_t *call, const hp_setting_t *setting)
+hp_status_t hp_allreduce_tree_start(const hp_start_t *start, const hp_call_t *call,
+                                    const hp_setting_t *setting)
 {
+    hp_comm_t *comm = start->comm;
     const hp_cut_t cut = hp_cut_make(call, setting);
-    const hp_neighbors_t *trees[HP_FOREST_MAX];
+    const hp_neighbors_t *trees[HP_ROTATIONS_MAX];
     uint32_t turns = 1, child_count = 0;
 
     if (call->commutative) {
         turns = setting->trees;
         if (turns > hp_hierarchy_node_count(comm->hierarchy))
             turns = hp_hierarchy_node_count(comm->hierarchy);
-        if (turns > HP_FOREST_MAX)
-            turns = HP_FOREST_MAX;
+        if (turns > HP_ROTATIONS_MAX)
+            turns = HP_ROTATIONS_MAX;
         if (turns > hp_cut_segments(&cut))
             turns = (uint32_t)hp_cut_segments(&cut);
     }
@@ -77,7 +81,7 @@ hp_status_t hp_allreduce_tree_start(hp_comm_t *comm, const hp_call_t *call, cons
             return HP_ERR_NO_MEM;
         child_count += trees[t]->child_count;
     }
-    plan_t *plan = hp_request_plan(comm->request, sizeof *plan + 2 * child_count * sizeof(int32_t));
+    plan_t *plan = hp_request_plan(start->request, sizeof *plan + 2 * child_count * sizeof(int32_t));
     if (!plan)
         return HP_ERR_NO_MEM;
     plan->cut = cut;
@@ -90,11 +94,11 @@ hp_status_t hp_allreduce_tree_start(hp_comm_t *comm, const hp_call_t *call, cons
     int32_t *lanes = plan->child_lanes;
     for (uint32_t t = 0; t < turns; t++) {
         hp_status_t status =
-            hp_tree_lanes_make(&plan->turns[t].up, lanes, comm, setting, trees[t], HP_CHANNEL_UP, turns > 1);
+            hp_tree_lanes_make(&plan->turns[t].up, lanes, start, setting, trees[t], HP_CHANNEL_UP, turns > 1);
         lanes += trees[t]->child_count;
         if (status == HP_OK)
-            status = hp_tree_lanes_make(&plan->turns[t].down, lanes, comm, setting, trees[t], HP_CHANNEL_DOWN,
-                                        turns > 1);
+            status = hp_tree_lanes_make(&plan->turns[t].down, lanes, start, setting, trees[t],
+                                        HP_CHANNEL_DOWN, turns > 1);
         lanes += trees[t]->child_count;
         if (status != HP_OK)
             return status;
@@ -108,5 +112,5 @@ hp_status_t hp_allreduce_tree_start(hp_comm_t *comm, const hp_call_t *call, cons
             pipeline.edges_per_segment = edges;
     }
     pipeline.emit = emit;
-    return hp_request_start(comm->request, &pipeline);
+    return hp_request_start(start->request, &pipeline);
 }

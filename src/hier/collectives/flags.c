@@ -175,18 +175,19 @@ static bool serves(const hp_comm_t *comm, const hp_call_t *call)
             (!comm->rank_order && (call->collective == HP_ALLREDUCE || call->root == 0)));
 }
 
-static hp_status_t start(hp_comm_t *comm, const hp_call_t *call, const hp_setting_t *setting)
+hp_status_t hp_flags_start(const hp_start_t *start, const hp_call_t *call, const hp_setting_t *setting)
 {
     static const hp_shapes_t linear = {{HP_SHAPE_LINEAR}};
+    hp_comm_t *comm = start->comm;
     hp_node_memory_t *node = &comm->node_memory;
 
     if (!serves(comm, call))
-        return hp_pipeline_start(comm, call, setting);
+        return hp_pipeline_start(start, call, setting);
     const size_t bytes = call->count * call->type.bytes;
     const bool all = call->collective == HP_ALLREDUCE || call->collective == HP_BARRIER;
     const bool exchange = all && hp_flags_exchange(node->shape.members, bytes);
     const hp_neighbors_t *tree = exchange ? NULL : hp_comm_tree(comm, &linear, all ? 0 : call->root, false);
-    plan_t *plan = hp_request_plan(comm->request, sizeof *plan);
+    plan_t *plan = hp_request_plan(start->request, sizeof *plan);
     if (!plan || (!tree && !exchange))
         return HP_ERR_NO_MEM;
     *plan = (plan_t){.node = node,
@@ -202,13 +203,5 @@ static hp_status_t start(hp_comm_t *comm, const hp_call_t *call, const hp_settin
                                     .commutative = call->commutative,
                                     .kernel = call->kernel,
                                     .node = node};
-    return hp_request_start_direct(comm->request, &pipeline, step, &plan->direct);
+    return hp_request_start_direct(start->request, &pipeline, step, &plan->direct);
 }
-
-#define X(id, name)                                                                                          \
-    hp_status_t hp_##name##_flags_start(hp_comm_t *comm, const hp_call_t *call, const hp_setting_t *setting) \
-    {                                                                                                        \
-        return start(comm, call, setting);                                                                   \
-    }
-HP_COLLECTIVE_TABLE(X)
-#undef X

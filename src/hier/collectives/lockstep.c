@@ -12,12 +12,12 @@ static void set_order(hp_lockstep_t *lockstep, hp_collective_t collective)
     lockstep->task_count = collective == HP_ALLREDUCE ? 4 : 2;
 }
 
-hp_status_t hp_lockstep_prepare(hp_lockstep_t *lockstep, hp_comm_t *comm, const hp_call_t *call,
+hp_status_t hp_lockstep_prepare(hp_lockstep_t *lockstep, const hp_start_t *start, const hp_call_t *call,
                                 const hp_setting_t *setting, uint64_t iterations_max)
 {
     uint32_t steps_per_segment = 0;
 
-    *lockstep = (hp_lockstep_t){.plan = hp_pipeline_plan(comm, call, setting)};
+    *lockstep = (hp_lockstep_t){.plan = hp_pipeline_plan(start, call, setting)};
     if (!lockstep->plan)
         return HP_ERR_NO_MEM;
     set_order(lockstep, call->collective);
@@ -26,7 +26,7 @@ hp_status_t hp_lockstep_prepare(hp_lockstep_t *lockstep, hp_comm_t *comm, const 
     if (!hp_pipeline_divides(lockstep->plan) || lockstep->iterations > iterations_max)
         return HP_ERR_ARG;
     for (uint32_t t = 0; t < lockstep->task_count; t++)
-        steps_per_segment += (HP_TASKS_INSIDE & 1u << lockstep->order[t]) != 0;
+        steps_per_segment += (HP_TASKS_INTRA_NODE & 1u << lockstep->order[t]) != 0;
     return hp_pipeline_prepare(lockstep->plan, steps_per_segment);
 }
 
@@ -42,7 +42,7 @@ hp_status_t hp_lockstep_start(hp_lockstep_t *lockstep)
         const uint32_t task = 1u << lockstep->order[t];
         lockstep->parts[lockstep->part_count++] =
             (hp_part_t){.segment = iteration - t, .tasks = task, .step = lockstep->steps};
-        lockstep->steps += (task & HP_TASKS_INSIDE) != 0;
+        lockstep->steps += (task & HP_TASKS_INTRA_NODE) != 0;
     }
     return hp_pipeline_start_parts(lockstep->plan, lockstep->parts, lockstep->part_count);
 }

@@ -18,7 +18,7 @@
  * complete, whatever the others do: so each iteration starts with the skew that the one before has left.
  * Nothing in an iteration waits for a later one of another rank. Where ir and ib are one exchange
  * (modules/exchange.h) it counts as ir. Threads: as comm.h. Ownership: the caller's, borrowed by
- * comm->request while it is in execution; what it points to lies in comm->arena until the next collective. */
+ * start->request while it is in execution; what it points to lies in start->arena until the collective is done. */
 #ifndef HP_HIER_COLLECTIVES_LOCKSTEP_H
 #define HP_HIER_COLLECTIVES_LOCKSTEP_H
 
@@ -37,12 +37,12 @@ typedef struct {
     hp_part_t parts[HP_LOCKSTEP_TASKS];
 } hp_lockstep_t;
 
-/* Prepares call on comm->request. send and recv are two buffers, and recv is given on all ranks. HP_ERR_ARG:
+/* Prepares call on start->request. send and recv are two buffers, and recv is given on all ranks. HP_ERR_ARG:
  * it takes more than so many iterations, or the call is not one of these three or cannot be divided
  * (pipeline.h): nothing has happened then, on no rank. HP_OK: all iterations must run. */
-hp_status_t hp_lockstep_prepare(hp_lockstep_t *lockstep, hp_comm_t *comm, const hp_call_t *call,
+hp_status_t hp_lockstep_prepare(hp_lockstep_t *lockstep, const hp_start_t *start, const hp_call_t *call,
                                 const hp_setting_t *setting, uint64_t iterations_max);
-/* Starts the next iteration on comm->request, when the one before is done and lockstep->next < iterations. */
+/* Starts the next iteration, when the one before is done and lockstep->next < iterations. */
 hp_status_t hp_lockstep_start(hp_lockstep_t *lockstep);
 
 #endif

@@ -1,7 +1,7 @@
 #include "hier/collectives/pipeline.h"
 
-#include "hier/collectives/tree_steps.h"
-#include "hier/modules/module.h"
+#include "hier/call/cut.h"
+#include "hier/modules/modules.h"
 
 typedef struct {
     hp_leads_t leads;
@@ -11,6 +11,7 @@ typedef struct {
 } turn_t;
 
 typedef struct hp_pipeline_plan {
+    hp_start_t start;
     hp_comm_t *comm;
     hp_call_t call;
     hp_setting_t setting;
@@ -42,7 +43,7 @@ static bool is_down(const plan_t *p)
 
 static hp_label_t label_of(const hp_stage_t *stage, bool up)
 {
-    return stage->between_nodes ? (up ? HP_LABEL_IR : HP_LABEL_IB) : (up ? HP_LABEL_SR : HP_LABEL_SB);
+    return stage->inter_node ? (up ? HP_LABEL_IR : HP_LABEL_IB) : (up ? HP_LABEL_SR : HP_LABEL_SB);
 }
 
 static bool has(const hp_part_t *part, hp_label_t task)
@@ -54,7 +55,7 @@ static bool has(const hp_part_t *part, hp_label_t task)
 static hp_operand_t value_of(const plan_t *p, const turn_t *turn, const hp_part_t *part,
                              const hp_flow_t *flow)
 {
-    const bool made = turn->stage_count > 0 && !turn->stages[0].between_nodes && !has(part, HP_LABEL_SR);
+    const bool made = turn->stage_count > 0 && !turn->stages[0].inter_node && !has(part, HP_LABEL_SR);
     return hp_at(is_up(p) && !made ? flow->own : flow->result);
 }
 
@@ -171,7 +172,7 @@ static void emit(const void *plan, hp_segment_t *segment, uint64_t index)
         emit_down(p, turn, part, segment, &flow);
     }
     hp_segment_label(segment, HP_LABEL_OTHER);
-    if (p->node && part->tasks & HP_TASKS_INSIDE)
+    if (p->node && part->tasks & HP_TASKS_INTRA_NODE)
         emit_step_end(p, segment, &flow);
 }
 
@@ -185,7 +186,7 @@ static const hp_hierarchy_t *hierarchy_of(const plan_t *p)
                                                                                 : comm->rank_order;
 }
 
-static bool is_between_nodes(const hp_hierarchy_t *h, const hp_team_t *team)
+static bool is_inter_node(const hp_hierarchy_t *h, const hp_team_t *team)
 {
     return hp_hierarchy_node_count(h) > 1 &&
            (team->level == HP_LEVEL_NODE || hp_hierarchy_node_depth(h) == 0);
@@ -195,17 +196,17 @@ static bool is_between_nodes(const hp_hierarchy_t *h, const hp_team_t *team)
 static void choose_modules(plan_t *p)
 {
     for (unsigned level = 0; level < HP_LEVEL_COUNT; level++) {
-        const bool between = level == HP_LEVEL_NODE || (hp_hierarchy_node_count(p->comm->hierarchy) > 1 &&
-                                                        hp_hierarchy_node_depth(hierarchy_of(p)) == 0);
+        const bool inter_node = level == HP_LEVEL_NODE || (hp_hierarchy_node_count(p->comm->hierarchy) > 1 &&
+                                                           hp_hierarchy_node_depth(hierarchy_of(p)) == 0);
         p->modules.module[level] = (uint8_t)hp_module_choose(
-            p->comm, (hp_module_id_t)p->setting.modules.module[level], between, &p->call);
+            p->comm, (hp_module_id_t)p->setting.modules.module[level], inter_node, &p->call);
     }
 }
 
 /* What was chosen is in the trace. */
 static void tell(const plan_t *p)
 {
-    hp_trace_call_t *call = hp_request_recorded(p->comm->request);
+    hp_trace_call_t *call = hp_request_recorded(p->start.request);
     const hp_hierarchy_t *h = hierarchy_of(p);
     uint32_t levels = 0;
 
@@ -258,8 +259,8 @@ static uint32_t count_turns(const plan_t *p)
         turns = p->setting.leaders < most_ranks ? p->setting.leaders : most_ranks;
     if (p->call.collective == HP_ALLREDUCE)
         turns *= trees_of(p);
-    if (turns > HP_FOREST_MAX)
-        turns = HP_FOREST_MAX;
+    if (turns > HP_ROTATIONS_MAX)
+        turns = HP_ROTATIONS_MAX;
     return turns < p->segment_count ? (turns ? turns : 1) : (uint32_t)p->segment_count;
 }
 
@@ -292,15 +293,15 @@ static hp_status_t prepare_in_order(const plan_t *p, turn_t *turn)
     const hp_leads_t leads = {.root = 0};
     hp_setting_t in_order = p->setting;
 
-    in_order.between = HP_BETWEEN_TREE;
+    in_order.inter_node = HP_INTER_NODE_TREE;
     for (unsigned level = 0; level < HP_LEVEL_COUNT; level++)
         in_order.shapes.shape[level] = small ? HP_SHAPE_BINOMIAL : HP_SHAPE_CHAIN;
     turn->in_order = (hp_stage_t){.module = &hp_module_p2p,
-                                  .comm = p->comm,
+                                  .start = &p->start,
                                   .collective = HP_REDUCE,
                                   .commutative = false,
                                   .team = hp_team_of(p->comm->flat, &leads, 0, p->comm->rank),
-                                  .between_nodes = true,
+                                  .inter_node = true,
                                   .outermost = true,
                                   .turn_count = 1};
     return turn->in_order.module->prepare(&turn->in_order, &p->call, &in_order);
@@ -318,18 +319,18 @@ static hp_status_t prepare_turn(const plan_t *p, turn_t *turn)
         if (team.count == 1)
             continue;
         hp_stage_t *stage = &turn->stages[turn->stage_count++];
-        const bool between = is_between_nodes(h, &team);
+        const bool inter_node = is_inter_node(h, &team);
         *stage = (hp_stage_t){.module = hp_module((hp_module_id_t)p->modules.module[team.level]),
-                              .comm = comm,
+                              .start = &p->start,
                               .collective = p->in_order ? HP_BCAST : p->call.collective,
                               .commutative = p->call.commutative,
                               .team = team,
-                              .between_nodes = between,
+                              .inter_node = inter_node,
                               .innermost = depth + 1 == levels,
                               .outermost = depth == 0,
                               .turn_count = p->turn_count,
                               .result_at_root = p->call.commutative || p->call.root == 0,
-                              .node = between ? NULL : p->node,
+                              .node = inter_node ? NULL : p->node,
                               .node_level = levels > 1 ? depth - hp_hierarchy_node_depth(h) : depth};
         const hp_status_t status = stage->module->prepare(stage, &p->call, &p->setting);
         if (status != HP_OK)
@@ -374,8 +375,8 @@ static hp_status_t make_lanes(plan_t *p)
         (comm->rank == 0 || comm->rank == p->call.root)) {
         const bool sends = comm->rank == 0;
         const hp_direction_t direction = sends ? HP_LANE_SEND : HP_LANE_RECV;
-        p->forward = hp_request_new_lane(comm->request, direction, sends ? p->call.root : 0,
-                                         hp_comm_tag(comm, HP_CHANNEL_FORWARD),
+        p->forward = hp_request_new_lane(p->start.request, direction, sends ? p->call.root : 0,
+                                         hp_start_tag(&p->start, HP_CHANNEL_FORWARD),
                                          hp_setting_lane_limit(&p->setting, direction));
         if (p->forward < 0)
             return HP_ERR_NO_MEM;
@@ -392,22 +393,23 @@ static hp_status_t use_node(plan_t *p)
 
     if (!comm->has_node_memory)
         return HP_OK;
-    hp_node_use_t *use = p->node = hp_arena_get(comm->arena, sizeof *use);
-    if (!use || !(use->done = hp_arena_get(comm->arena, members * sizeof *use->done)))
+    hp_node_use_t *use = p->node = hp_arena_get(p->start.arena, sizeof *use);
+    if (!use || !(use->done = hp_arena_get(p->start.arena, members * sizeof *use->done)))
         return HP_ERR_NO_MEM;
     if (uses_slots(p))
         hp_node_back_slots(memory, p->cut.segment_elements * p->cut.extent);
     use->memory = memory;
     use->first_step = memory->step;
     use->end_step = memory->step += p->step_count;
-    use->set_done = hp_request_set_lane(comm->request, hp_node_done(memory, memory->own));
+    use->set_done = hp_request_set_lane(p->start.request, hp_node_done(memory, memory->own));
     bool made = use->set_done >= 0;
     for (uint32_t level = 0; level < memory->shape.levels; level++)
         for (unsigned way = 0; way < HP_WAY_COUNT; way++)
             made &= (use->set[level][way] = hp_request_set_lane(
-                         comm->request, hp_node_counter(memory, memory->own, level, (hp_way_t)way))) >= 0;
+                         p->start.request, hp_node_counter(memory, memory->own, level, (hp_way_t)way))) >= 0;
     for (uint32_t member = 0; member < members && made; member++)
-        made = (use->done[member] = hp_request_wait_lane(comm->request, hp_node_done(memory, member))) >= 0;
+        made =
+            (use->done[member] = hp_request_wait_lane(p->start.request, hp_node_done(memory, member))) >= 0;
     return made ? HP_OK : HP_ERR_NO_MEM;
 }
 
@@ -432,15 +434,19 @@ static void cut(plan_t *p)
     p->segment_count = p->pipeline.segment_count;
 }
 
-hp_pipeline_plan_t *hp_pipeline_plan(hp_comm_t *comm, const hp_call_t *call, const hp_setting_t *setting)
+hp_pipeline_plan_t *hp_pipeline_plan(const hp_start_t *start, const hp_call_t *call,
+                                     const hp_setting_t *setting)
 {
-    hp_arena_reset(comm->arena);
-    plan_t **plan = hp_request_plan(comm->request, sizeof *plan);
-    plan_t *p = plan ? hp_arena_get(comm->arena, sizeof *p) : NULL;
+    const hp_comm_t *comm = start->comm;
+
+    hp_arena_reset(start->arena);
+    plan_t **plan = hp_request_plan(start->request, sizeof *plan);
+    plan_t *p = plan ? hp_arena_get(start->arena, sizeof *p) : NULL;
     if (!p)
         return NULL;
     *plan = p;
-    p->comm = comm;
+    p->start = *start;
+    p->comm = start->comm;
     p->call = *call;
     p->setting = *setting;
     p->in_place = call->send == call->recv;
@@ -468,7 +474,7 @@ hp_status_t hp_pipeline_prepare(hp_pipeline_plan_t *p, uint32_t steps_per_segmen
 {
     p->step_count = p->segment_count * steps_per_segment;
     p->turn_count = count_turns(p);
-    p->turns = hp_arena_get(p->comm->arena, p->turn_count * sizeof *p->turns);
+    p->turns = hp_arena_get(p->start.arena, p->turn_count * sizeof *p->turns);
     hp_status_t status = p->turns ? make_lanes(p) : HP_ERR_NO_MEM;
     if (status == HP_OK && uses_node(p))
         status = use_node(p);
@@ -490,21 +496,12 @@ hp_status_t hp_pipeline_start_parts(hp_pipeline_plan_t *plan, const hp_part_t *p
 {
     plan->parts = parts;
     plan->pipeline.segment_count = plan->pipeline.window_segments = count;
-    return hp_request_start(plan->comm->request, &plan->pipeline);
+    return hp_request_start(plan->start.request, &plan->pipeline);
 }
 
-hp_status_t hp_pipeline_start(hp_comm_t *comm, const hp_call_t *call, const hp_setting_t *setting)
+hp_status_t hp_pipeline_start(const hp_start_t *start, const hp_call_t *call, const hp_setting_t *setting)
 {
-    hp_pipeline_plan_t *plan = hp_pipeline_plan(comm, call, setting);
+    hp_pipeline_plan_t *plan = hp_pipeline_plan(start, call, setting);
     const hp_status_t status = plan ? hp_pipeline_prepare(plan, 1) : HP_ERR_NO_MEM;
-    return status == HP_OK ? hp_request_start(comm->request, &plan->pipeline) : status;
+    return status == HP_OK ? hp_request_start(start->request, &plan->pipeline) : status;
 }
-
-/* The algorithms `han` are the pipeline with the collective that the call says. */
-#define X(id, name)                                                                                          \
-    hp_status_t hp_##name##_han_start(hp_comm_t *comm, const hp_call_t *call, const hp_setting_t *setting)   \
-    {                                                                                                        \
-        return hp_pipeline_start(comm, call, setting);                                                       \
-    }
-HP_COLLECTIVE_TABLE(X)
-#undef X

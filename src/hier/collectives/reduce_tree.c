@@ -7,7 +7,9 @@
  * Rounds: depth of the tree + segments - 1.  Bytes: each rank sends the message once.
  * Non-commutative operations use the tree in rank order rooted at rank 0, which forwards each segment to the
  * root as soon as it is folded.  Constraints: none. */
-#include "hier/collectives/tree_steps.h"
+#include "hier/collectives/trees.h"
+#include "hier/call/cut.h"
+#include "hier/modules/tree_steps.h"
 
 typedef struct {
     hp_cut_t cut;
@@ -47,13 +49,14 @@ static void emit(const void *plan, hp_segment_t *segment, uint64_t i)
     }
 }
 
-hp_status_t hp_reduce_tree_start(hp_comm_t *comm, const hp_call_t *call, const hp_setting_t *setting)
+hp_status_t hp_reduce_tree_start(const hp_start_t *start, const hp_call_t *call, const hp_setting_t *setting)
 {
+    hp_comm_t *comm = start->comm;
     const uint32_t tree_root = call->commutative ? call->root : 0;
     const hp_neighbors_t *tree = hp_comm_tree(comm, &setting->shapes, tree_root, !call->commutative);
     if (!tree)
         return HP_ERR_NO_MEM;
-    plan_t *plan = hp_request_plan(comm->request, sizeof *plan + tree->child_count * sizeof(int32_t));
+    plan_t *plan = hp_request_plan(start->request, sizeof *plan + tree->child_count * sizeof(int32_t));
     if (!plan)
         return HP_ERR_NO_MEM;
     plan->cut = hp_cut_make(call, setting);
@@ -63,14 +66,14 @@ hp_status_t hp_reduce_tree_start(hp_comm_t *comm, const hp_call_t *call, const h
     plan->result_here = tree_root == call->root && comm->rank == call->root;
     plan->forward = -1;
     hp_status_t status =
-        hp_tree_lanes_make(&plan->lanes, plan->child_lanes, comm, setting, tree, HP_CHANNEL_UP, false);
+        hp_tree_lanes_make(&plan->lanes, plan->child_lanes, start, setting, tree, HP_CHANNEL_UP, false);
     if (status != HP_OK)
         return status;
     if (tree_root != call->root && (comm->rank == tree_root || comm->rank == call->root)) {
         const bool sends = comm->rank == tree_root;
         const hp_direction_t direction = sends ? HP_LANE_SEND : HP_LANE_RECV;
-        plan->forward = hp_request_new_lane(comm->request, direction, sends ? call->root : tree_root,
-                                            hp_comm_tag(comm, HP_CHANNEL_FORWARD),
+        plan->forward = hp_request_new_lane(start->request, direction, sends ? call->root : tree_root,
+                                            hp_start_tag(start, HP_CHANNEL_FORWARD),
                                             hp_setting_lane_limit(setting, direction));
         if (plan->forward < 0)
             return HP_ERR_NO_MEM;
@@ -80,5 +83,5 @@ hp_status_t hp_reduce_tree_start(hp_comm_t *comm, const hp_call_t *call, const h
     pipeline.edges_per_segment = hp_tree_fold_edges(tree) + 2;
     pipeline.scratch_per_segment = tree->child_count;
     pipeline.emit = emit;
-    return hp_request_start(comm->request, &pipeline);
+    return hp_request_start(start->request, &pipeline);
 }

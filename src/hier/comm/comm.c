@@ -1,12 +1,8 @@
 #include "hier/comm/comm.h"
 
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include "base/clock.h"
 #include "base/log.h"
-#include "hier/comm/execution.h"
-#include "hier/planning/select.h"
 
 /* Of the first node with most ranks, whose cores the model counts, and of this rank's own, for its waits. */
 static void count_cores(hp_comm_t *comm, const hp_locality_t *table)
@@ -120,8 +116,6 @@ hp_status_t hp_comm_create(uint32_t rank, uint32_t size, const hp_locality_t *ta
         status = create_rank_order(comm, table, levels);
     if (status == HP_OK && knobs->reproducible)
         status = hp_hierarchy_create(size, table, levels, true, &comm->flat);
-    if (status == HP_OK)
-        status = hp_executions_init(comm);
     if (status != HP_OK) {
         hp_comm_destroy(comm);
         return status;
@@ -145,8 +139,6 @@ void hp_comm_destroy(hp_comm_t *comm)
     if (comm->has_node_memory &&
         hp_transport_ended(comm->transport)) /* else a message may still come from it */
         hp_node_memory_fini(&comm->node_memory);
-    hp_select_forget(comm);
-    hp_executions_fini(comm);
     hp_pool_fini(&comm->pool);
     hp_hierarchy_destroy(comm->flat);
     hp_hierarchy_destroy(comm->rank_order);
@@ -183,12 +175,6 @@ const hp_neighbors_t *hp_comm_tree(hp_comm_t *comm, const hp_shapes_t *shapes, u
     return tree->valid ? &tree->neighbors : NULL;
 }
 
-void hp_comm_set_knobs(hp_comm_t *comm, const hp_knobs_t *knobs)
-{
-    comm->knobs = *knobs;
-    hp_select_forget(comm);
-}
-
 hp_layout_t hp_comm_layout(const hp_comm_t *comm)
 {
     hp_layout_t layout = {.nodes = hp_hierarchy_node_count(comm->hierarchy),
@@ -197,80 +183,4 @@ hp_layout_t hp_comm_layout(const hp_comm_t *comm)
 
     hp_hierarchy_node_sizes(comm->hierarchy, &layout.least_ranks, &layout.most_ranks);
     return layout;
-}
-
-uint32_t hp_comm_tag(const hp_comm_t *comm, uint32_t channel)
-{
-    return (comm->sequence % 4096) * 8 + channel;
-}
-
-/* A peer may itself wait for something that the program started before this collective and the host MPI moves
- * on: a message, a collective that passed. So who waits without messages of its own lets the MPI work now and then,
- * a tenth of the time at most. */
-static void nudge(hp_comm_t *comm, hp_comm_wait_t *wait, uint64_t now_ns)
-{
-    const uint64_t nudge_ns = 20000;
-
-    if (now_ns - wait->nudged_ns < nudge_ns || !comm->transport->ops->nudge)
-        return;
-    comm->transport->ops->nudge(comm->transport);
-    wait->nudged_ns = now_ns;
-}
-
-/* Waiting for flags of the node alone. A look costs a few ns, so more of them fit before the core is given
- * up. Whoever sets a flag wakes who sleeps for it, so a sleep costs a wake-up and no more; with more ranks
- * than cores it keeps this rank out of the way of those that others wait for. */
-static void idle_for_flags(hp_comm_t *comm, hp_comm_wait_t *wait, const hp_request_t *request)
-{
-    const uint64_t yields_ns = comm->crowded ? 10000 : comm->sleep_after_ns, nap_ns = 200000;
-
-    enum {
-        LOOKS_MAX = 100000
-    }; /* about a millisecond: then the nudges begin, whatever HANPMPI_SPIN_POLLS says */
-    const uint64_t looks = (comm->crowded ? 1 : 20) * (uint64_t)comm->knobs.spin_polls;
-
-    if (++wait->empty_polls <= (looks < LOOKS_MAX ? looks : LOOKS_MAX)) {
-        if (!comm->crowded)
-            hp_cpu_relax();
-        return;
-    }
-    const uint64_t now = hp_clock_ns();
-    if (wait->since_ns == 0)
-        wait->since_ns = wait->nudged_ns = now;
-    nudge(comm, wait, now);
-    if (now - wait->since_ns < yields_ns)
-        sched_yield();
-    else
-        hp_request_sleep(request, nap_ns);
-}
-
-void hp_comm_idle(hp_comm_t *comm, hp_comm_wait_t *wait, const hp_request_t *only)
-{
-    const hp_wait_policy_t policy = {.spin_polls = (uint64_t)comm->knobs.spin_polls,
-                                     .sleep_after_ns = comm->sleep_after_ns,
-                                     .sleep_ns = (uint64_t)comm->knobs.sleep_us * 1000};
-
-    if (only && hp_request_waits_for_flags(only)) {
-        idle_for_flags(comm, wait, only);
-        return;
-    }
-    if (!only)
-        nudge(comm, wait, hp_clock_ns());
-    hp_wait_idle(&wait->messages, &policy);
-}
-
-hp_status_t hp_comm_wait(hp_comm_t *comm)
-{
-    hp_status_t status = HP_OK;
-    hp_comm_wait_t wait = {0};
-
-    while (status == HP_OK && !hp_request_done(comm->request)) {
-        bool moved;
-        status = hp_request_wait(comm->request, &moved);
-        if (moved)
-            hp_comm_busy(&wait);
-        else
-            hp_comm_idle(comm, &wait, comm->request);
-    }
-    return status;
 }

@@ -1,27 +1,28 @@
-/* comm: what the library keeps per communicator: its hierarchy, its trees, its engine, its settings.
+/* comm: what the library keeps per communicator: its hierarchy, its trees, its memory, its settings. Data only: it
+ * starts no collective and chooses none.
  *
  * Created inside the first collective that may be taken (docs/pitfalls.md 20), from the table of localities that the
  * ranks exchanged; destroyed when the user's communicator goes.
  * Threads: one at a time; who calls sees to it (comm_state.h).
- * Ownership: hp_comm_create allocates; the transport is borrowed and must outlive the comm. */
+ * Ownership: hp_comm_create allocates; the transport is borrowed and must outlive the comm. What others hang on it,
+ * executions and choices, its owner has them make and take back: hp_executions_create after hp_comm_create;
+ * hp_executions_destroy and hp_select_forget before hp_comm_destroy. */
 #ifndef HP_HIER_COMM_COMM_H
 #define HP_HIER_COMM_COMM_H
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "base/arena.h"
 #include "base/knobs.h"
 #include "base/pool.h"
+#include "base/status.h"
 #include "event_engine/mem/node_memory.h"
-#include "event_engine/request.h"
-#include "event_engine/wait.h"
+#include "event_engine/transport.h"
 #include "hier/comm/layout.h"
-#include "hier/planning/model/probes.h"
+#include "hier/comm/probes.h"
 #include "topo_tree/tree.h"
 
-/* Trees remembered per communicator. A program that uses one or a few roots finds them all; more trees
- * than HP_FOREST_MAX are never used by one collective. */
-enum { HP_TREE_CACHE = 32, HP_FOREST_MAX = 16 };
+/* Trees remembered per communicator. A program that uses one or a few roots finds them all. */
+enum { HP_TREE_CACHE = 32 };
 
 typedef struct {
     bool valid, flat;
@@ -42,10 +43,7 @@ typedef struct {
         *flat; /* all ranks in one row, for reproducible reductions; NULL where they are not asked for */
     hp_pool_t pool;
     hp_transport_t *transport;
-    struct hp_executions *executions; /* collectives called and not finished (execution.h) */
-    /* Of the collective that is being started: what it keeps of its stages, and its request. */
-    hp_arena_t *arena;
-    hp_request_t *request;
+    struct hp_executions *executions; /* collectives in flight (execution.h); NULL: none can be called */
     /* Memory shared with the ranks of the own node. shares_memory, reads_peers: on all nodes of the
      * communicator, so the same on all ranks; a rank that is alone on its node has no memory all the same. */
     bool shares_memory, reads_peers;
@@ -72,7 +70,7 @@ hp_status_t hp_comm_create(uint32_t rank, uint32_t size, const hp_locality_t *ta
 void hp_comm_destroy(hp_comm_t *comm); /* NULL is allowed; no collective may be in execution */
 
 /* This rank's neighbours in the tree for root; in_rank_order: a tree that reduces in rank order (root must be
- * 0). Cached. NULL when out of memory. Valid until HP_FOREST_MAX other trees have been asked for. */
+ * 0). Cached. NULL when out of memory. Valid until HP_TREE_CACHE other trees have been asked for. */
 const hp_neighbors_t *hp_comm_tree(hp_comm_t *comm, const hp_shapes_t *shapes, uint32_t root,
                                    bool in_rank_order);
 
@@ -89,26 +87,5 @@ hp_node_shape_t hp_comm_node_shape(const hp_comm_t *comm);
 
 /* What the selection has to know of the communicator. */
 hp_layout_t hp_comm_layout(const hp_comm_t *comm);
-
-/* Other knobs, from the next collective on; what was chosen by the old ones is forgotten. */
-void hp_comm_set_knobs(hp_comm_t *comm, const hp_knobs_t *knobs);
-
-/* The tag of a message of the current collective. channel: 0..7, separates the streams one collective has
- * between two ranks. Fits the 32767 that MPI guarantees for tags. */
-uint32_t hp_comm_tag(const hp_comm_t *comm, uint32_t channel);
-
-/* Waits, when nothing moved. only: the request, when it alone is in execution; else NULL. */
-typedef struct {
-    hp_wait_t messages;
-    uint64_t empty_polls, since_ns, nudged_ns; /* waiting for flags */
-} hp_comm_wait_t;
-void hp_comm_idle(hp_comm_t *comm, hp_comm_wait_t *wait, const hp_request_t *only);
-static inline void hp_comm_busy(hp_comm_wait_t *wait)
-{
-    *wait = (hp_comm_wait_t){0};
-}
-
-/* Progresses comm->request, the only one in execution, until it is done. */
-hp_status_t hp_comm_wait(hp_comm_t *comm);
 
 #endif

@@ -4,7 +4,8 @@
  * scatter all of it fits into one. */
 #include "hier/modules/exchange_steps.h"
 
-#include "hier/collectives/tree_steps.h"
+#include "hier/call/cut.h"
+#include "hier/modules/tree_steps.h"
 
 typedef struct {
     hp_exchange_step_t what;
@@ -25,8 +26,8 @@ struct hp_exchange_use {
 static int32_t make_lane(const hp_stage_t *stage, const hp_setting_t *setting, hp_direction_t direction,
                          int32_t position, bool finished)
 {
-    return hp_request_lane(stage->comm->request, direction, hp_team_rank(&stage->team, (uint32_t)position),
-                           hp_comm_tag(stage->comm, finished ? HP_CHANNEL_DOWN : HP_CHANNEL_UP),
+    return hp_request_lane(stage->start->request, direction, hp_team_rank(&stage->team, (uint32_t)position),
+                           hp_start_tag(stage->start, finished ? HP_CHANNEL_DOWN : HP_CHANNEL_UP),
                            hp_setting_lane_limit(setting, direction));
 }
 
@@ -48,7 +49,7 @@ static void add_up(hp_stage_t *stage, const hp_exchange_step_t *step, uint32_t i
 hp_exchange_use_t *hp_exchange_prepare(hp_stage_t *stage, const hp_call_t *call, const hp_setting_t *setting,
                                        const hp_exchange_t *exchange)
 {
-    hp_arena_t *arena = stage->comm->arena;
+    hp_arena_t *arena = stage->start->arena;
     const uint32_t count = stage->team.count, most = exchange->steps(count);
     uint32_t room = 0; /* blocks that still fit into the scratch buffer in use */
 

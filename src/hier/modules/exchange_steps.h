@@ -1,6 +1,6 @@
 /* exchange_steps: the tasks of an exchange (exchange.h) among a team, for the module p2p.
  *
- * Threads: as comm.h. Ownership: what is made lies in comm->arena until the next collective. */
+ * Threads: as comm.h. Ownership: what is made lies in start->arena until the collective is done. */
 #ifndef HP_HIER_MODULES_EXCHANGE_STEPS_H
 #define HP_HIER_MODULES_EXCHANGE_STEPS_H
 

@@ -10,13 +10,13 @@
  * A module answers by emitting tasks; it never waits. What it needs (lanes, addresses) it makes once a
  * collective, in prepare. The table modules.def gives the knob's words, the listing of hanpmpi_info and the
  * tests. To add a module write a file and a row. Threads: as comm.h. Ownership: stages and what modules keep
- * of them lie in comm->arena until the next collective. */
+ * of them lie in start->arena until the collective is done. */
 #ifndef HP_HIER_MODULES_MODULE_H
 #define HP_HIER_MODULES_MODULE_H
 
 #include "hier/call/collective.h"
-#include "hier/comm/comm.h"
-#include "hier/modules/module_words.h"
+#include "hier/call/setting.h"
+#include "hier/comm/start.h"
 #include "topo_tree/team.h"
 
 typedef struct hp_module hp_module_t;
@@ -30,16 +30,15 @@ typedef struct {
     int32_t set_done;
     int32_t *done; /* [member] waits */
 } hp_node_use_t;
-typedef struct hp_setting hp_setting_t; /* collectives/algorithm.h */
 
 /* One level of one turn of a collective, on one rank. */
 typedef struct {
     const hp_module_t *module;
-    hp_comm_t *comm;
+    const hp_start_t *start; /* of the collective */
     hp_collective_t collective;
     bool commutative;
     hp_team_t team;
-    bool between_nodes;
+    bool inter_node;
     bool innermost; /* members are single ranks: each contributes what the program handed in, where it lies */
     bool outermost; /* the lead is the root */
     /* Turns of the collective: this one has every turn_count-th segment. With several of them another turn's
@@ -84,9 +83,8 @@ typedef struct {
 } hp_place_t;
 
 struct hp_module {
-    const char *name, *description;
     /* Can it serve this level? The same answer on all ranks. */
-    bool (*serves)(const hp_comm_t *comm, bool between_nodes, const hp_call_t *call);
+    bool (*serves)(const hp_comm_t *comm, bool inter_node, const hp_call_t *call);
     /* Makes what the stage needs. HP_OK, HP_ERR_NO_MEM or another error. */
     hp_status_t (*prepare)(hp_stage_t *stage, const hp_call_t *call, const hp_setting_t *setting);
     /* Where the stage wants this rank's value to be when an inner stage makes it. NULL: anywhere. */
@@ -103,16 +101,9 @@ struct hp_module {
     void (*finish)(const hp_stage_t *stage, hp_segment_t *segment);
 };
 
-const hp_module_t *hp_module(hp_module_id_t id);
-
 #define HP_MODULE(id, name, description) extern const hp_module_t hp_module_##name;
-#include "hier/modules/modules.def"
+#include "hier/call/modules.def"
 #undef HP_MODULE
-
-/* The module for a level: the wanted one, or the next one in the order single_copy, shm, p2p that serves it.
- */
-hp_module_id_t hp_module_choose(const hp_comm_t *comm, hp_module_id_t wanted, bool between_nodes,
-                                const hp_call_t *call);
 
 static inline void hp_flow_reads_node(hp_flow_t *flow, hp_task_t *task)
 {

@@ -11,7 +11,6 @@
  * Constraints: the transport offers it; a dense type; teams of outer levels are those of the default leads
  * (then they are the same for every collective, and a rank has at most one communicator a level and
  * direction). */
-#include "hier/collectives/algorithm.h"
 #include "hier/modules/module.h"
 
 typedef struct {
@@ -19,7 +18,7 @@ typedef struct {
     uint32_t root;    /* the lead, in the communicator */
 } native_t;
 
-static bool serves(const hp_comm_t *comm, bool between_nodes, const hp_call_t *call)
+static bool serves(const hp_comm_t *comm, bool inter_node, const hp_call_t *call)
 {
     const hp_hierarchy_t *h = comm->hierarchy;
 
@@ -27,22 +26,22 @@ static bool serves(const hp_comm_t *comm, bool between_nodes, const hp_call_t *c
      * 0. */
     if (!comm->transport->ops->icollective || !hp_type_is_dense(&call->type))
         return false;
-    if (!between_nodes && hp_comm_node_shape(comm).levels > 1)
+    if (!inter_node && hp_comm_node_shape(comm).levels > 1)
         return false; /* the leads of packages and the like change with the root */
     if (call->collective != HP_BCAST && !call->commutative && comm->rank_order)
         return false; /* other teams than those of the communicators that are kept */
-    return !between_nodes || call->collective == HP_ALLREDUCE || call->collective == HP_BARRIER ||
+    return !inter_node || call->collective == HP_ALLREDUCE || call->collective == HP_BARRIER ||
            hp_hierarchy_node_leader(h, hp_hierarchy_node_of(h, call->root)) == call->root;
 }
 
 static int32_t make_lane(const hp_stage_t *stage, hp_way_t way, hp_status_t *status)
 {
-    hp_comm_t *comm = stage->comm;
+    hp_comm_t *comm = stage->start->comm;
     hp_handle_t *handle = &comm->native_comms[stage->team.depth][way];
     const hp_team_t *team = &stage->team;
 
     if (!comm->native_made[stage->team.depth][way]) {
-        uint32_t *ranks = hp_arena_get(comm->arena, team->count * sizeof *ranks);
+        uint32_t *ranks = hp_arena_get(stage->start->arena, team->count * sizeof *ranks);
         if (!ranks) {
             *status = HP_ERR_NO_MEM;
             return -1;
@@ -56,7 +55,7 @@ static int32_t make_lane(const hp_stage_t *stage, hp_way_t way, hp_status_t *sta
             return -1;
         comm->native_made[stage->team.depth][way] = true;
     }
-    const int32_t lane = hp_request_native_lane(comm->request, *handle);
+    const int32_t lane = hp_request_native_lane(stage->start->request, *handle);
     if (lane < 0)
         *status = HP_ERR_NO_MEM;
     return lane;
@@ -76,7 +75,7 @@ static hp_status_t prepare(hp_stage_t *stage, const hp_call_t *call, const hp_se
     (void)call;
     (void)setting;
 
-    native_t *own = stage->own = hp_arena_get(stage->comm->arena, sizeof *own);
+    native_t *own = stage->own = hp_arena_get(stage->start->arena, sizeof *own);
     if (!own)
         return HP_ERR_NO_MEM;
     own->root = stage->team.start;
@@ -132,8 +131,7 @@ static void allreduce(const hp_stage_t *stage, hp_segment_t *segment, hp_flow_t 
     flow->value = hp_at(flow->result);
 }
 
-const hp_module_t hp_module_native = {.name = "native",
-                                      .serves = serves,
+const hp_module_t hp_module_native = {.serves = serves,
                                       .prepare = prepare,
                                       .reduce = reduce,
                                       .bcast = bcast,

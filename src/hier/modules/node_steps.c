@@ -8,8 +8,8 @@ static bool talks_to_all(const hp_stage_t *stage)
 
 hp_status_t hp_node_lanes_make(hp_stage_t *stage)
 {
-    hp_arena_t *arena = stage->comm->arena;
-    hp_request_t *request = stage->comm->request;
+    hp_arena_t *arena = stage->start->arena;
+    hp_request_t *request = stage->start->request;
     const hp_node_use_t *node = stage->node;
     const uint32_t level = stage->node_level, count = stage->team.count;
     const uint32_t slot_waits = node->memory->shape.members; /* who may still read a slot */
@@ -19,7 +19,8 @@ hp_status_t hp_node_lanes_make(hp_stage_t *stage)
     if (!lanes || !(lanes->members = hp_arena_get(arena, count * sizeof *lanes->members)))
         return HP_ERR_NO_MEM;
     for (uint32_t position = 0; position < count; position++)
-        lanes->members[position] = hp_comm_node_member(stage->comm, hp_team_rank(&stage->team, position));
+        lanes->members[position] =
+            hp_comm_node_member(stage->start->comm, hp_team_rank(&stage->team, position));
     lanes->lead = lanes->members[0];
     lanes->set_up = node->set[level][HP_WAY_UP];
     lanes->set_down = node->set[level][HP_WAY_DOWN];

@@ -2,7 +2,7 @@
  * slot.
  *
  * Counters and slots: event_engine/mem/node_memory.h. A step is a segment; its number is the same on all
- * ranks. Threads: as comm.h. Ownership: lanes lie in comm->arena until the next collective. */
+ * ranks. Threads: as comm.h. Ownership: lanes lie in start->arena until the collective is done. */
 #ifndef HP_HIER_MODULES_NODE_STEPS_H
 #define HP_HIER_MODULES_NODE_STEPS_H
 

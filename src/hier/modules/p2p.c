@@ -4,14 +4,14 @@
  *      bcast    recv <- parent, send -> children
  *
  * The tree has the shape of the level; positions are numbered in preorder, so rank order is kept where the
- * team's positions are in rank order. Between nodes other algorithms may be set (between.h): two trees that
+ * team's positions are in rank order. Between nodes other algorithms may be set (call/inter_node.h): two trees that
  * take turns (double_tree.h), and for allreduce exchanges (exchange.h). Between nodes a tree may move a
  * segment in pieces (HAN's ibs and irs): each goes on as soon as it is there, so that segments may be as
  * large as the memory inside a node likes them. Between nodes a barrier is a dissemination (D. Hensgen, R.
  * Finkel, U. Manber, Two Algorithms for Barrier Synchronization, 1988): ceil(log2 n) rounds, in round k a
  * message of no bytes to the position 2^k further on, and one from 2^k before. Constraints: none. */
-#include "hier/collectives/algorithm.h"
-#include "hier/collectives/tree_steps.h"
+#include "hier/call/cut.h"
+#include "hier/modules/tree_steps.h"
 #include "hier/modules/exchange_steps.h"
 #include "hier/modules/module.h"
 #include "topo_tree/double_tree.h"
@@ -36,10 +36,10 @@ typedef struct {
     } rounds[ROUNDS_MAX]; /* dissemination */
 } p2p_t;
 
-static bool serves(const hp_comm_t *comm, bool between_nodes, const hp_call_t *call)
+static bool serves(const hp_comm_t *comm, bool inter_node, const hp_call_t *call)
 {
     (void)comm;
-    (void)between_nodes;
+    (void)inter_node;
     (void)call;
     return true;
 }
@@ -77,20 +77,20 @@ static hp_status_t find_double_neighbors(hp_neighbors_t *out, hp_arena_t *arena,
 
 static bool disseminates(const hp_stage_t *stage)
 {
-    return stage->collective == HP_BARRIER && stage->outermost && stage->between_nodes;
+    return stage->collective == HP_BARRIER && stage->outermost && stage->inter_node;
 }
 
 static hp_status_t prepare_dissemination(hp_stage_t *stage, p2p_t *own)
 {
     const hp_team_t *team = &stage->team;
-    const uint32_t tag = hp_comm_tag(stage->comm, HP_CHANNEL_UP);
+    const uint32_t tag = hp_start_tag(stage->start, HP_CHANNEL_UP);
 
     for (uint32_t step = 1; step < team->count; step *= 2) {
         const uint32_t to = hp_team_rank(team, (team->position + step) % team->count);
         const uint32_t from = hp_team_rank(team, (team->position + team->count - step) % team->count);
         const uint32_t k = own->round_count++;
-        own->rounds[k].send = hp_request_lane(stage->comm->request, HP_LANE_SEND, to, tag, 1);
-        own->rounds[k].recv = hp_request_lane(stage->comm->request, HP_LANE_RECV, from, tag, 1);
+        own->rounds[k].send = hp_request_lane(stage->start->request, HP_LANE_SEND, to, tag, 1);
+        own->rounds[k].recv = hp_request_lane(stage->start->request, HP_LANE_RECV, from, tag, 1);
         if (own->rounds[k].send < 0 || own->rounds[k].recv < 0)
             return HP_ERR_NO_MEM;
     }
@@ -100,26 +100,26 @@ static hp_status_t prepare_dissemination(hp_stage_t *stage, p2p_t *own)
 }
 
 /* What joins this team: the setting where it can be had, else the tree. The same on all ranks. */
-static hp_between_t between_of(const hp_stage_t *stage, const hp_setting_t *setting)
+static hp_inter_node_t inter_node_of(const hp_stage_t *stage, const hp_setting_t *setting)
 {
-    const hp_between_t wanted = setting->between;
-    const bool keeps_order = wanted == HP_BETWEEN_RECURSIVE_DOUBLING || stage->collective == HP_BCAST;
+    const hp_inter_node_t wanted = setting->inter_node;
+    const bool keeps_order = wanted == HP_INTER_NODE_RECURSIVE_DOUBLING || stage->collective == HP_BCAST;
 
-    if (!stage->between_nodes || !stage->outermost || wanted == HP_BETWEEN_AUTO)
-        return HP_BETWEEN_TREE;
-    return hp_between_serves(wanted, stage->collective) && (stage->commutative || keeps_order)
+    if (!stage->inter_node || !stage->outermost || wanted == HP_INTER_NODE_AUTO)
+        return HP_INTER_NODE_TREE;
+    return hp_inter_node_serves(wanted, stage->collective) && (stage->commutative || keeps_order)
                ? wanted
-               : HP_BETWEEN_TREE;
+               : HP_INTER_NODE_TREE;
 }
 
-static const hp_exchange_t *exchange_of(hp_between_t between)
+static const hp_exchange_t *exchange_of(hp_inter_node_t inter_node)
 {
-    switch (between) {
-    case HP_BETWEEN_RING:
+    switch (inter_node) {
+    case HP_INTER_NODE_RING:
         return &hp_exchange_ring;
-    case HP_BETWEEN_RECURSIVE_DOUBLING:
+    case HP_INTER_NODE_RECURSIVE_DOUBLING:
         return &hp_exchange_recursive_doubling;
-    case HP_BETWEEN_RABENSEIFNER:
+    case HP_INTER_NODE_RABENSEIFNER:
         return &hp_exchange_rabenseifner;
     default:
         return NULL;
@@ -131,9 +131,9 @@ static hp_status_t make_lanes(hp_stage_t *stage, const hp_setting_t *setting, hp
                               const hp_neighbors_t *n, uint32_t channel)
 {
     const p2p_t *own = stage->own;
-    int32_t *lanes = hp_arena_get(stage->comm->arena, (n->child_count + 1) * sizeof *lanes);
+    int32_t *lanes = hp_arena_get(stage->start->arena, (n->child_count + 1) * sizeof *lanes);
 
-    return lanes ? hp_tree_lanes_make(out, lanes, stage->comm, setting, n, channel,
+    return lanes ? hp_tree_lanes_make(out, lanes, stage->start, setting, n, channel,
                                       stage->turn_count > 1 || own->tree_count > 1)
                  : HP_ERR_NO_MEM;
 }
@@ -177,7 +177,7 @@ static hp_status_t prepare_tree(hp_stage_t *stage, const hp_setting_t *setting, 
     hp_status_t status = HP_OK;
     uint32_t tasks = 0, edges = 0;
 
-    tree->holders = hp_arena_get(stage->comm->arena, (n->child_count + 1) * sizeof(hp_task_t *));
+    tree->holders = hp_arena_get(stage->start->arena, (n->child_count + 1) * sizeof(hp_task_t *));
     if (!tree->holders)
         return HP_ERR_NO_MEM;
     if (stage->collective != HP_BCAST) {
@@ -200,7 +200,7 @@ static hp_status_t prepare_tree(hp_stage_t *stage, const hp_setting_t *setting, 
 
 static hp_status_t prepare(hp_stage_t *stage, const hp_call_t *call, const hp_setting_t *setting)
 {
-    hp_arena_t *arena = stage->comm->arena;
+    hp_arena_t *arena = stage->start->arena;
     hp_status_t status = HP_OK;
 
     p2p_t *own = stage->own = hp_arena_get(arena, sizeof *own);
@@ -208,15 +208,15 @@ static hp_status_t prepare(hp_stage_t *stage, const hp_call_t *call, const hp_se
         return HP_ERR_NO_MEM;
     if (disseminates(stage))
         return prepare_dissemination(stage, own);
-    const hp_between_t between = between_of(stage, setting);
-    const hp_exchange_t *exchange = exchange_of(between);
+    const hp_inter_node_t inter_node = inter_node_of(stage, setting);
+    const hp_exchange_t *exchange = exchange_of(inter_node);
     if (exchange) {
         own->exchange = hp_exchange_prepare(stage, call, setting, exchange);
         return own->exchange ? HP_OK : HP_ERR_NO_MEM;
     }
-    own->tree_count = between == HP_BETWEEN_DOUBLE_TREE ? 2 : 1;
-    own->up_pieces = cut_segment(call, setting, stage->between_nodes ? setting->ir_segment_bytes : 0);
-    own->down_pieces = cut_segment(call, setting, stage->between_nodes ? setting->ib_segment_bytes : 0);
+    own->tree_count = inter_node == HP_INTER_NODE_DOUBLE_TREE ? 2 : 1;
+    own->up_pieces = cut_segment(call, setting, stage->inter_node ? setting->ir_segment_bytes : 0);
+    own->down_pieces = cut_segment(call, setting, stage->inter_node ? setting->ib_segment_bytes : 0);
     for (uint32_t t = 0; t < own->tree_count && status == HP_OK; t++) {
         tree_t *tree = &own->trees[t];
         status = own->tree_count == 2 ? find_double_neighbors(&tree->neighbors, arena, &stage->team, t)
@@ -361,8 +361,7 @@ static void allreduce(const hp_stage_t *stage, hp_segment_t *segment, hp_flow_t 
         disseminate(stage, segment, flow);
 }
 
-const hp_module_t hp_module_p2p = {.name = "p2p",
-                                   .serves = serves,
+const hp_module_t hp_module_p2p = {.serves = serves,
                                    .prepare = prepare,
                                    .place = place,
                                    .reduce = reduce,

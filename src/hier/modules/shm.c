@@ -11,12 +11,11 @@
  * the slot at once, where the lead of this level reads them. A slot is used again `slots` steps later, when
  * everybody who may read it has finished that step (DONE).
  * Constraints: ranks that share memory; a dense type; a segment fits a slot (the pipeline cuts so). */
-#include "hier/collectives/algorithm.h"
 #include "hier/modules/node_steps.h"
 
-static bool serves(const hp_comm_t *comm, bool between_nodes, const hp_call_t *call)
+static bool serves(const hp_comm_t *comm, bool inter_node, const hp_call_t *call)
 {
-    return !between_nodes && comm->shares_memory && hp_type_is_dense(&call->type) &&
+    return !inter_node && comm->shares_memory && hp_type_is_dense(&call->type) &&
            call->type.bytes <= (size_t)comm->knobs.slot_bytes;
 }
 
@@ -69,4 +68,4 @@ static void bcast(const hp_stage_t *stage, hp_segment_t *segment, hp_flow_t *flo
 }
 
 const hp_module_t hp_module_shm = {
-    .name = "shm", .serves = serves, .prepare = prepare, .place = place, .reduce = reduce, .bcast = bcast};
+    .serves = serves, .prepare = prepare, .place = place, .reduce = reduce, .bcast = bcast};

@@ -19,12 +19,11 @@
  * buffers any more. On levels above the innermost one values lie in slots of the shared memory: they are read
  * there, as by shm.
  * Constraints: as shm, and that the processes may read and write each other's memory. */
-#include "hier/collectives/algorithm.h"
 #include "hier/modules/node_steps.h"
 
-static bool serves(const hp_comm_t *comm, bool between_nodes, const hp_call_t *call)
+static bool serves(const hp_comm_t *comm, bool inter_node, const hp_call_t *call)
 {
-    return comm->reads_peers && hp_module_shm.serves(comm, between_nodes, call);
+    return comm->reads_peers && hp_module_shm.serves(comm, inter_node, call);
 }
 
 /* Is the team the whole communicator? Then nobody has anything else to do. */
@@ -226,10 +225,5 @@ static void finish(const hp_stage_t *stage, hp_segment_t *segment)
     }
 }
 
-const hp_module_t hp_module_single_copy = {.name = "single_copy",
-                                           .serves = serves,
-                                           .prepare = prepare,
-                                           .place = place,
-                                           .reduce = reduce,
-                                           .bcast = bcast,
-                                           .finish = finish};
+const hp_module_t hp_module_single_copy = {
+    .serves = serves, .prepare = prepare, .place = place, .reduce = reduce, .bcast = bcast, .finish = finish};

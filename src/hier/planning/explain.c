@@ -78,15 +78,15 @@ const char *hp_explain_candidate(const hp_candidate_t *candidate, hp_collective_
         return text;
     }
     snprintf(text, room, "%s", candidate->algorithm->name);
-    if (strcmp(candidate->algorithm->name, "flags") == 0)
+    if (candidate->algorithm->traits & HP_TRAIT_FLAGS)
         return text;
     if (layout->nodes > 1)
         append(text, room, ", %s",
                s->modules.module[HP_LEVEL_NODE] != HP_MODULE_P2P
                    ? hp_module_name((hp_module_id_t)s->modules.module[HP_LEVEL_NODE])
-               : s->between == HP_BETWEEN_TREE ? hp_shape_info(s->shapes.shape[HP_LEVEL_NODE])->name
-                                               : hp_between_name(s->between));
-    if (layout->most_ranks > 1 && strcmp(candidate->algorithm->name, "han") == 0)
+               : s->inter_node == HP_INTER_NODE_TREE ? hp_shape_info(s->shapes.shape[HP_LEVEL_NODE])->name
+                                                     : hp_inter_node_name(s->inter_node));
+    if (layout->most_ranks > 1 && candidate->algorithm->traits & HP_TRAIT_PIPELINED)
         append(text, room, ", %s", hp_module_name(inside(s, layout)));
     if (collective == HP_BARRIER)
         return text;

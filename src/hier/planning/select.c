@@ -195,7 +195,7 @@ static hp_candidate_t first_choice(const hp_situation_t *s, hp_collective_t coll
     if (!rule)
         rule = find_rule(built_in, count, collective, &s->layout, bytes, range);
     if (is_reproducible(s->knobs, collective))
-        return forced(s, collective, hp_algorithm_find(collective, "han"), rule);
+        return forced(s, collective, hp_algorithm_with(collective, HP_TRAIT_REPRODUCES), rule);
     if (word != HP_WORD_AUTO)
         return forced(s, collective, hp_algorithm(collective, word - HP_FIRST_ALGORITHM_WORD), rule);
     *asked = false;
@@ -365,9 +365,17 @@ void hp_select_each(const hp_comm_t *comm, hp_bin_fn_t tell, void *context)
 
 void hp_select_forget(hp_comm_t *comm)
 {
+    if (!comm)
+        return;
     for (unsigned c = 0; c < HP_COLLECTIVE_COUNT && comm->choices; c++)
         for (unsigned number = 0; number < HP_SIZE_BINS; number++)
             free(comm->choices->bins[c][number]);
     free(comm->choices);
     comm->choices = NULL;
+}
+
+void hp_select_set_knobs(hp_comm_t *comm, const hp_knobs_t *knobs)
+{
+    comm->knobs = *knobs;
+    hp_select_forget(comm);
 }

@@ -1,5 +1,5 @@
 /* Mutant: of a message of several segments the last one is an element short. */
-#include "hier/collectives/tree_steps.h"
+#include "hier/call/cut.h"
 
 size_t __real_hp_cut_count(const hp_cut_t *, uint64_t);
 size_t __wrap_hp_cut_count(const hp_cut_t *, uint64_t);

@@ -1,5 +1,6 @@
 /* Mutant: on the way down a tree the root sends the first segment of a message to its first child twice. */
-#include "hier/collectives/tree_steps.h"
+#include "hier/call/cut.h"
+#include "hier/modules/tree_steps.h"
 
 static _Thread_local bool armed; /* a collective begins, this rank is its root on the way down */
 

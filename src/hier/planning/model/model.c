@@ -2,8 +2,8 @@
 
 #include <string.h>
 #include "hier/collectives/flags.h"
-#include "hier/planning/model/model_between.h"
-#include "hier/planning/model/model_inside.h"
+#include "hier/planning/model/model_inter_node.h"
+#include "hier/planning/model/model_intra_node.h"
 
 /* What a segment costs each rank in the engine, beside its data: segments of 8 KiB took 0.5 us each more than
  * their share of 32 KiB (tuning/README.md, one node, bcast). */
@@ -64,7 +64,7 @@ typedef struct {
     double fill_us, link_us, serial_us, lead_us, member_us, bus_us;
 } segment_t;
 
-static void add_inside(segment_t *segment, const hp_inside_cost_t *cost)
+static void add_inside(segment_t *segment, const hp_intra_node_cost_t *cost)
 {
     segment->fill_us += cost->fill_us + segment_us;
     segment->lead_us += cost->lead_us;
@@ -83,20 +83,21 @@ static segment_t segment_of(const hp_probes_t *probes, const hp_layout_t *layout
     segment_t segment = {0};
 
     if (up && layout->most_ranks > 1) {
-        const hp_inside_cost_t cost =
-            hp_model_inside(probes, layout->most_ranks, module, shape, true, everybody, bytes);
+        const hp_intra_node_cost_t cost =
+            hp_model_intra_node(probes, layout->most_ranks, module, shape, true, everybody, bytes);
         add_inside(&segment, &cost);
     }
     if (layout->nodes > 1) {
-        const hp_between_cost_t cost = hp_model_between(probes, layout->nodes, collective, bytes, setting);
+        const hp_inter_node_cost_t cost =
+            hp_model_inter_node(probes, layout->nodes, collective, bytes, setting);
         segment.fill_us += cost.fill_us + segment_us;
         segment.link_us = cost.link_us;
         segment.serial_us = cost.serial_us;
         segment.lead_us += cost.cpu_us;
     }
     if (down && layout->most_ranks > 1) {
-        const hp_inside_cost_t cost =
-            hp_model_inside(probes, layout->most_ranks, module, shape, false, everybody, bytes);
+        const hp_intra_node_cost_t cost =
+            hp_model_intra_node(probes, layout->most_ranks, module, shape, false, everybody, bytes);
         add_inside(&segment, &cost);
     }
     return segment;
@@ -107,7 +108,7 @@ static double steady_us(const hp_probes_t *probes, const hp_layout_t *layout, co
                         const hp_setting_t *setting)
 {
     const double ranks = layout->most_ranks;
-    const double turns = least(least(setting->leaders, HP_FOREST_MAX), ranks);
+    const double turns = least(least(setting->leaders, HP_ROTATIONS_MAX), ranks);
     const double own = (segment->lead_us + (turns - 1) * segment->member_us) / turns; /* of one that leads */
     const double all = segment->lead_us + (ranks - 1) * segment->member_us;
     const double rank_us = most(own, segment->member_us) + segment_us;
@@ -134,7 +135,7 @@ static double pipeline_us(const hp_probes_t *probes, const hp_layout_t *layout, 
 
 static bool runs_flags(const hp_algorithm_t *algorithm, const hp_layout_t *layout, uint64_t bytes)
 {
-    return strcmp(algorithm->name, "flags") == 0 && layout->nodes == 1 && layout->shares_memory &&
+    return algorithm->traits & HP_TRAIT_FLAGS && layout->nodes == 1 && layout->shares_memory &&
            bytes <= HP_FLAGS_BYTES_MAX;
 }
 
@@ -148,7 +149,7 @@ double hp_model_us(const hp_probes_t *probes, const hp_layout_t *layout, hp_coll
         return -1;
     if (runs_flags(algorithm, layout, data))
         return hp_model_flags_us(probes, layout->most_ranks, collective, (double)data);
-    if (strcmp(algorithm->name, "han") == 0 || strcmp(algorithm->name, "flags") == 0)
+    if (algorithm->traits & (HP_TRAIT_PIPELINED | HP_TRAIT_FLAGS))
         return pipeline_us(probes, layout, collective, data, setting);
     return -1;
 }
@@ -185,7 +186,7 @@ static bool is_candidate(const hp_rule_t *rule, const hp_layout_t *layout, hp_co
 
     return algorithm && rule->collective == collective && several == (layout->nodes > 1) &&
            bytes <= algorithm->bytes_max &&
-           (strcmp(algorithm->name, "flags") != 0 || runs_flags(algorithm, layout, bytes));
+           (!(algorithm->traits & HP_TRAIT_FLAGS) || runs_flags(algorithm, layout, bytes));
 }
 
 /* But for the size of the segments. */
@@ -193,7 +194,7 @@ static bool is_same(const hp_rule_t *a, const hp_rule_t *b)
 {
     const hp_setting_t *x = &a->setting, *y = &b->setting;
 
-    return a->algorithm == b->algorithm && x->between == y->between && x->trees == y->trees &&
+    return a->algorithm == b->algorithm && x->inter_node == y->inter_node && x->trees == y->trees &&
            x->leaders == y->leaders && x->ib_segment_bytes == y->ib_segment_bytes &&
            x->ir_segment_bytes == y->ir_segment_bytes && x->sends_per_child == y->sends_per_child &&
            x->recvs_per_parent == y->recvs_per_parent && x->window_segments == y->window_segments &&

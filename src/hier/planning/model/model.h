@@ -9,13 +9,13 @@
  *            processor of the rank that has most work (of the node's cores where ranks outnumber them), the
  *            node's memory. Work hides behind the link as far as the probe `overlap` says
  *
- * Parts: model_between.h, model_inside.h. All levels inside a node count as one, and the node with the most
+ * Parts: model_inter_node.h, model_intra_node.h. All levels inside a node count as one, and the node with the most
  * ranks stands for all. The arithmetic is plain +, -, *, / in one order, so that ranks that were given the
  * same probes come to the same answer. Threads: pure. Ownership: plain data. */
 #ifndef HP_HIER_PLANNING_MODEL_MODEL_H
 #define HP_HIER_PLANNING_MODEL_MODEL_H
 
-#include "hier/planning/model/probes.h"
+#include "hier/comm/probes.h"
 #include "hier/planning/rules/rule.h"
 
 /* Are the probes there that a communicator of this layout needs? */

@@ -12,7 +12,7 @@
 #define HP_HIER_PLANNING_MODEL_PROBES_CACHE_H
 
 #include <limits.h>
-#include "hier/planning/model/probes.h"
+#include "hier/comm/probes.h"
 
 /* Whose probes. */
 typedef struct {

@@ -15,7 +15,7 @@ static const hp_rule_t rules[] = {
                                   [HP_LEVEL_NODE + 1 ... HP_LEVEL_CORE] = HP_SHAPE_##inside_shape},          \
                  .modules.module = {[HP_LEVEL_NODE] = HP_MODULE_P2P,                                         \
                                     [HP_LEVEL_NODE + 1 ... HP_LEVEL_CORE] = HP_MODULE_##inside_module},      \
-                 .between = HP_BETWEEN_##joined,                                                             \
+                 .inter_node = HP_INTER_NODE_##joined,                                                       \
                  .trees = tree_count,                                                                        \
                  .leaders = leader_count,                                                                    \
                  HP_SETTING_USUAL_PIPELINE}},
@@ -111,27 +111,27 @@ static bool check_algorithm(const hp_rule_t *rule, const hp_algorithm_t *algorit
 
 static bool check_numbers(const hp_setting_t *setting, char *error, unsigned error_bytes)
 {
-    if (setting->segment_bytes && setting->trees && setting->trees <= HP_FOREST_MAX && setting->leaders &&
-        setting->leaders <= HP_FOREST_MAX && setting->sends_per_child && setting->recvs_per_parent &&
+    if (setting->segment_bytes && setting->trees && setting->trees <= HP_ROTATIONS_MAX && setting->leaders &&
+        setting->leaders <= HP_ROTATIONS_MAX && setting->sends_per_child && setting->recvs_per_parent &&
         setting->window_segments)
         return true;
     snprintf(error, error_bytes,
              "segment_bytes, sends_per_child, recvs_per_parent and window_segments must be at least 1, "
              "trees and leaders 1..%d",
-             HP_FOREST_MAX);
+             HP_ROTATIONS_MAX);
     return false;
 }
 
-static bool check_between(const hp_rule_t *rule, char *error, unsigned error_bytes)
+static bool check_inter_node(const hp_rule_t *rule, char *error, unsigned error_bytes)
 {
-    const hp_between_t between = rule->setting.between;
-    const char *name = hp_between_name(between);
+    const hp_inter_node_t inter_node = rule->setting.inter_node;
+    const char *name = hp_inter_node_name(inter_node);
 
-    if (between == HP_BETWEEN_TREE)
+    if (inter_node == HP_INTER_NODE_TREE)
         return true;
-    if (between == HP_BETWEEN_AUTO)
+    if (inter_node == HP_INTER_NODE_AUTO)
         snprintf(error, error_bytes, "between_nodes: %s says nothing in a rule", name);
-    else if (!hp_between_serves(between, rule->collective))
+    else if (!hp_inter_node_serves(inter_node, rule->collective))
         snprintf(error, error_bytes, "between_nodes: there is no %s for %s: it would be a tree", name,
                  hp_collective_name(rule->collective));
     else if (rule->nodes.to == 1)
@@ -152,5 +152,5 @@ bool hp_rule_check(const hp_rule_t *rule, char *error, unsigned error_bytes)
         return false;
     return !algorithm ||
            (check_algorithm(rule, algorithm, error, error_bytes) &&
-            check_numbers(&rule->setting, error, error_bytes) && check_between(rule, error, error_bytes));
+            check_numbers(&rule->setting, error, error_bytes) && check_inter_node(rule, error, error_bytes));
 }

@@ -7,6 +7,8 @@
 #define HP_HIER_PLANNING_RULES_RULE_H
 
 #include "hier/call/setting.h"
+#include "hier/collectives/algorithm.h"
+#include "hier/comm/layout.h"
 
 typedef struct {
     uint64_t from, to; /* both included; to: UINT64_MAX where there is no end */

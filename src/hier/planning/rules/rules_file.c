@@ -1,5 +1,5 @@
 /* rules_file: the bytes of a file of rules. */
-#include "hier/planning/rules/rules_reading.h"
+#include "hier/planning/rules/rules_json.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "hier/planning/rules/rules_reading.h"
 
 static const char advice[] =
     "HANPMPI_RULES takes the name of a file of rules that rank 0 can read (man 5 hanpmpi-rules)";

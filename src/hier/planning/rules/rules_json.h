@@ -8,30 +8,7 @@
 
 #include <stdio.h>
 #include "hier/planning/rules/rule.h"
-
-enum {
-    HP_RULES_MAX = 4096,                /* of a file */
-    HP_RULES_FILE_BYTES_MAX = 16 << 20, /* 4096 rules of a kilobyte are 4 MiB */
-    HP_RULES_LINES_MAX = 20,            /* of each kind that are told, then their number */
-};
-
-typedef enum {
-    HP_RULES_PROBLEM, /* something of the file is not used */
-    HP_RULES_NOTE,    /* worth knowing */
-} hp_rules_kind_t;
-
-/* Receives one line, without a newline. */
-typedef void (*hp_rules_line_fn_t)(void *context, hp_rules_kind_t kind, const char *line);
-
-typedef struct {
-    const char *file; /* its path, and its name in lines */
-    /* The fingerprint of this machine, "" where it is not known: rules whose pattern does not match it are
-     * left out. NULL: all are kept. */
-    const char *machine;
-    bool tells_all; /* no limit on lines */
-    hp_rules_line_fn_t line;
-    void *context;
-} hp_rules_source_t;
+#include "hier/planning/rules/rules_source.h"
 
 /* The rules of a text, in the file's order. HP_OK, although rules may have been left out; HP_ERR_ARG when
  * the whole file was; HP_ERR_NO_MEM. Of each the reason was told. *rules is NULL when *count is 0. */

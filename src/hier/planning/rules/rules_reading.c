@@ -1,6 +1,7 @@
 #include "hier/planning/rules/rules_reading.h"
 
 #include <stdarg.h>
+#include <stdio.h>
 
 enum { LINE_BYTES = 768 };
 

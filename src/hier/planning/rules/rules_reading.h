@@ -6,7 +6,9 @@
 #ifndef HP_HIER_PLANNING_RULES_RULES_READING_H
 #define HP_HIER_PLANNING_RULES_RULES_READING_H
 
-#include "hier/planning/rules/rules_json.h"
+#include <stddef.h>
+#include "hier/planning/rules/rule.h"
+#include "hier/planning/rules/rules_source.h"
 
 typedef struct {
     const hp_rules_source_t *source;

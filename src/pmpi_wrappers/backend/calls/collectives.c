@@ -4,7 +4,7 @@
 #include "pmpi_wrappers/backend/calls/collectives.h"
 
 #include "base/clock.h"
-#include "hier/comm/execution.h"
+#include "hier/executions/execution.h"
 #include "pmpi_wrappers/backend/calls/decision.h"
 #include "pmpi_wrappers/backend/calls/flight.h"
 #include "pmpi_wrappers/backend/progress/host_collectives.h"
@@ -108,7 +108,8 @@ static int agree_on_times(hp_comm_state_t *state, hp_guard_t *guard, unsigned co
     hp_reduction_describe(MPI_MAX, MPI_DOUBLE, &call.type, &call.commutative, &call.kernel);
     hp_setting_default(&setting);
     setting.shapes.shape[HP_LEVEL_NODE] = HP_SHAPE_BINOMIAL;
-    const int code = execute(state, hp_algorithm_find(HP_ALLREDUCE, "han"), &call, &setting, false, comm);
+    const int code =
+        execute(state, hp_algorithm_with(HP_ALLREDUCE, HP_TRAIT_PIPELINED), &call, &setting, false, comm);
     if (code == MPI_SUCCESS)
         hp_guard_agreed(guard);
     return code;

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 #include "base/clock.h"
-#include "hier/comm/execution.h"
+#include "hier/executions/execution.h"
 #include "hier/call/setting.h"
 #include "pmpi_wrappers/backend/observe/job_trace.h"
 #include "pmpi_wrappers/backend/progress/progress.h"

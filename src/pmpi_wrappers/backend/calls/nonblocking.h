@@ -1,6 +1,6 @@
 /* nonblocking: the wrapped non-blocking collectives, MPI_IX and MPI_IX_c.
  *
- * Decided and run as the blocking ones (decision.h, hier/comm/execution.h). They do not wait for other ranks: a
+ * Decided and run as the blocking ones (decision.h, hier/executions/execution.h). They do not wait for other ranks: a
  * communicator that is not set up yet, and a slot of the guard that is still in question, are left to the
  * blocking ones.
  *

@@ -2,6 +2,8 @@
 
 #include "base/clock.h"
 #include "hier/collectives/lockstep.h"
+#include "hier/executions/execution.h"
+#include "hier/executions/idle.h"
 #include "hier/planning/select.h"
 #include "pmpi_wrappers/backend/comms/comm_registry.h"
 #include "pmpi_wrappers/backend/comms/comm_setup.h"
@@ -55,12 +57,29 @@ static bool select_han(hp_comm_t *comm, const hp_call_t *call, hp_setting_t *set
     hp_candidates_t candidates;
 
     hp_select_candidates(&situation, call->collective, call->count * call->type.bytes, &candidates);
+    const hp_algorithm_t *algorithm = candidates.slot[HP_SLOT_RULE].algorithm;
     *setting = candidates.slot[HP_SLOT_RULE].setting;
-    return candidates.slot[HP_SLOT_RULE].algorithm == hp_algorithm_find(call->collective, "han");
+    return algorithm && algorithm->traits & HP_TRAIT_PIPELINED;
+}
+
+static hp_status_t wait_for(const hp_comm_t *comm, hp_request_t *request)
+{
+    hp_status_t status = HP_OK;
+    hp_idle_t idle = {0};
+
+    while (status == HP_OK && !hp_request_done(request)) {
+        bool moved;
+        status = hp_request_wait(request, &moved);
+        if (moved)
+            hp_idle_reset(&idle);
+        else
+            hp_idle(&idle, comm, request);
+    }
+    return status;
 }
 
 /* All iterations, each as soon as this rank has done the one before. */
-static hp_status_t run_iterations(hp_comm_t *comm, hp_lockstep_t *lockstep, double *iteration_us)
+static hp_status_t run_iterations(const hp_start_t *start, hp_lockstep_t *lockstep, double *iteration_us)
 {
     hp_status_t status = HP_OK;
     uint64_t before_ns = hp_clock_ns();
@@ -69,11 +88,30 @@ static hp_status_t run_iterations(hp_comm_t *comm, hp_lockstep_t *lockstep, doub
         const uint64_t iteration = lockstep->next;
         status = hp_lockstep_start(lockstep);
         if (status == HP_OK)
-            status = hp_comm_wait(comm);
+            status = wait_for(start->comm, start->request);
         const uint64_t now_ns = hp_clock_ns();
         iteration_us[iteration] = (double)(now_ns - before_ns) / 1000.0;
         before_ns = now_ns;
     }
+    return status;
+}
+
+/* Nothing else of the communicator is in execution. */
+static hp_status_t run_alone(hp_comm_t *comm, const hp_call_t *call, const hp_setting_t *setting,
+                             unsigned iterations_max, double *iteration_us, unsigned *iterations)
+{
+    hp_execution_t *execution = hp_execution_get(comm);
+    hp_lockstep_t lockstep;
+
+    if (!execution)
+        return HP_ERR_NO_MEM;
+    const hp_start_t start = {
+        .comm = comm, .request = execution->request, .arena = &execution->arena, .number = ++comm->sequence};
+    hp_status_t status = hp_lockstep_prepare(&lockstep, &start, call, setting, iterations_max);
+    *iterations = status == HP_ERR_ARG ? 0 : (unsigned)lockstep.iterations;
+    if (status == HP_OK)
+        status = run_iterations(&start, &lockstep, iteration_us);
+    hp_execution_put(comm, execution);
     return status;
 }
 
@@ -83,7 +121,6 @@ int hp_tasks_run(const void *handle, const char *collective, const void *send, v
     const MPI_Comm comm = *(const MPI_Comm *)handle;
     hp_collective_t which;
     hp_setting_t setting;
-    hp_lockstep_t lockstep;
     hp_call_t call;
 
     if (!find_collective(collective, &which) || !describe(which, send, recv, count, &call))
@@ -93,12 +130,8 @@ int hp_tasks_run(const void *handle, const char *collective, const void *send, v
         return -1;
     hp_comm_state_lock(state);
     hp_progress_finish(state); /* what is still in execution uses the same memory */
-    state->comm->sequence++;
-    hp_request_record(state->comm->request, NULL, NULL); /* calls of the program are recorded, not these */
-    hp_status_t status = hp_lockstep_prepare(&lockstep, state->comm, &call, &setting, iterations_max);
-    *iterations = status == HP_ERR_ARG ? 0 : (unsigned)lockstep.iterations;
-    if (status == HP_OK)
-        status = run_iterations(state->comm, &lockstep, iteration_us);
+    const hp_status_t status =
+        run_alone(state->comm, &call, &setting, iterations_max, iteration_us, iterations);
     hp_comm_state_unlock(state);
     if (status != HP_OK && status != HP_ERR_ARG)
         hp_comm_state_report(state, comm,

@@ -1,6 +1,8 @@
 #include "pmpi_wrappers/backend/comms/comm_release.h"
 
 #include <stdlib.h>
+#include "hier/executions/execution.h"
+#include "hier/planning/select.h"
 #include "pmpi_wrappers/backend/comms/comm_registry.h"
 #include "pmpi_wrappers/backend/comms/private_comm.h"
 
@@ -12,6 +14,8 @@ static void release(hp_comm_state_t *state)
     finish_all(state); /* long done where the program itself frees the communicator */
     hp_comm_state_keep_explanation(state);
     hp_comm_registry_hide(state);
+    hp_executions_destroy(state->comm);
+    hp_select_forget(state->comm);
     hp_comm_destroy(state->comm);
     state->comm = NULL;
     free(state->world_ranks);

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include "base/log.h"
+#include "hier/executions/execution.h"
 #include "pmpi_wrappers/backend/comms/node_setup.h"
 #include "pmpi_wrappers/backend/comms/private_comm.h"
 #include "pmpi_wrappers/backend/glue/machine.h"
@@ -122,7 +123,8 @@ static int set_up_together(hp_comm_state_t *state, MPI_Comm comm, bool *ready)
             state->transport.comm = state->private_comm;
             made = made &&
                    hp_comm_create((uint32_t)state->rank, (uint32_t)size, needs.table,
-                                  hp_comm_state_knobs(state), &state->transport.base, &state->comm) == HP_OK;
+                                  hp_comm_state_knobs(state), &state->transport.base, &state->comm) == HP_OK &&
+                   hp_executions_create(state->comm) == HP_OK;
             if (made) {
                 state->comm->job_knobs = &hp_job.knobs;
                 state->comm->owner = state;

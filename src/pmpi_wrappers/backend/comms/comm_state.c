@@ -78,7 +78,7 @@ hp_status_t hp_comm_state_set_hints(hp_comm_state_t *state, const hp_knobs_t *kn
     hp_comm_state_keep_explanation(state);
     if (state->comm) {
         hp_comm_state_lock(state);
-        hp_comm_set_knobs(state->comm, hp_comm_state_knobs(state));
+        hp_select_set_knobs(state->comm, hp_comm_state_knobs(state));
         hp_comm_state_unlock(state);
     }
     return HP_OK;

@@ -11,7 +11,7 @@
 #define HP_PMPI_WRAPPERS_BACKEND_OBSERVE_JOB_TRACE_H
 
 #include "event_engine/trace.h"
-#include "hier/comm/execution.h"
+#include "hier/executions/execution.h"
 #include "pmpi_wrappers/backend/comms/comm_state.h"
 
 /* What calls are recorded in; NULL: nothing is to be recorded. */

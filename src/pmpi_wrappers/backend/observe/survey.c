@@ -1,7 +1,7 @@
 #include "pmpi_wrappers/backend/observe/survey.h"
 
 #include <pthread.h>
-#include "hier/comm/execution.h"
+#include "hier/executions/execution.h"
 #include "pmpi_wrappers/backend/comms/comm_registry.h"
 
 static pthread_mutex_t lock =

@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "base/cores.h"
 #include "base/log.h"
-#include "hier/comm/execution.h"
+#include "hier/executions/execution.h"
 #include "pmpi_wrappers/backend/start/job.h"
 #include "pmpi_wrappers/backend/glue/machine.h"
 #include "pmpi_wrappers/backend/progress/progress.h"

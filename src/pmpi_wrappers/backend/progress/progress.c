@@ -1,7 +1,8 @@
 #include "pmpi_wrappers/backend/progress/progress.h"
 
 #include <pthread.h>
-#include "hier/comm/execution.h"
+#include "hier/executions/execution.h"
+#include "hier/executions/idle.h"
 #include "pmpi_wrappers/backend/observe/survey.h"
 
 _Atomic uint32_t hp_in_flight;
@@ -81,13 +82,13 @@ void hp_progress_end(hp_comm_state_t *state)
 
 void hp_progress_finish(hp_comm_state_t *state)
 {
-    hp_comm_wait_t wait = {0};
+    hp_idle_t idle = {0};
 
     while (hp_executions_any(state->comm)) {
         if (hp_executions_progress(state->comm) || hp_progress_poll())
-            hp_comm_busy(&wait);
+            hp_idle_reset(&idle);
         else
-            hp_comm_idle(state->comm, &wait, NULL);
+            hp_idle(&idle, state->comm, NULL);
         hp_survey_help(state);
     }
 }

@@ -3,6 +3,7 @@
 #include <sched.h>
 #include <stdlib.h>
 #include "base/clock.h"
+#include "event_engine/wait.h"
 
 /* Above the tags of hp_comm_tag, beside those of the transport and of node_setup. */
 enum { PROBE_TAG = 32765 };

@@ -1,4 +1,4 @@
-#include "hier/planning/model/model_between.h"
+#include "hier/planning/model/model_inter_node.h"
 
 #include "hier/modules/exchange.h"
 
@@ -125,18 +125,18 @@ static load_t load_of(const hp_model_tree_t *tree, uint32_t nodes, uint32_t turn
     return (load_t){mean, 2 * mean};
 }
 
-static hp_between_cost_t tree_cost(const hp_probes_t *probes, uint32_t nodes, hp_collective_t collective,
+static hp_inter_node_cost_t tree_cost(const hp_probes_t *probes, uint32_t nodes, hp_collective_t collective,
                                    double bytes, const hp_setting_t *setting)
 {
     const bool up = collective != HP_BCAST, down = collective != HP_REDUCE, twice = up && down;
-    const bool two_trees = setting->between == HP_BETWEEN_DOUBLE_TREE;
+    const bool two_trees = setting->inter_node == HP_INTER_NODE_DOUBLE_TREE;
     const hp_model_tree_t tree =
         two_trees ? double_tree(nodes) : hp_model_tree(setting->shapes.shape[HP_LEVEL_NODE], nodes);
     const load_t load = load_of(&tree, nodes, twice ? setting->trees : 1);
     const message_t message = message_of(probes, bytes);
     const double messages = (up ? pieces_of(bytes, setting->ir_segment_bytes) : 0) +
                             (down ? pieces_of(bytes, setting->ib_segment_bytes) : 0);
-    hp_between_cost_t cost = {.link_us = (twice ? load.neighbors : load.children) * message.link_us,
+    hp_inter_node_cost_t cost = {.link_us = (twice ? load.neighbors : load.children) * message.link_us,
                               .cpu_us = load.neighbors * messages * probes->between_cpu_us +
                                         (up ? load.children * message.fold_us : 0)};
 
@@ -154,29 +154,29 @@ typedef struct {
     bool serial;
 } exchange_t;
 
-static exchange_t exchange_of(hp_between_t between, uint32_t nodes)
+static exchange_t exchange_of(hp_inter_node_t inter_node, uint32_t nodes)
 {
     const hp_fold_in_t in = hp_fold_in(nodes, 0);
     const double kept = (double)(in.power - 1) / in.power, all = (double)(nodes - 1) / nodes;
     const double pairs = in.paired ? 1 : 0; /* the others wait for those that came in pairs */
 
-    switch (between) {
-    case HP_BETWEEN_RING:
+    switch (inter_node) {
+    case HP_INTER_NODE_RING:
         return (exchange_t){2.0 * (nodes - 1), 2 * all, all, true};
-    case HP_BETWEEN_RABENSEIFNER:
+    case HP_INTER_NODE_RABENSEIFNER:
         return (exchange_t){2.0 * in.rounds + 2 * pairs, 2 * kept + 2 * pairs, kept + pairs, false};
     default:
         return (exchange_t){in.rounds + 2 * pairs, in.rounds + 2 * pairs, in.rounds + pairs, false};
     }
 }
 
-static hp_between_cost_t exchange_cost(const hp_probes_t *probes, uint32_t nodes, double bytes,
-                                       hp_between_t between)
+static hp_inter_node_cost_t exchange_cost(const hp_probes_t *probes, uint32_t nodes, double bytes,
+                                       hp_inter_node_t inter_node)
 {
-    const exchange_t exchange = exchange_of(between, nodes);
+    const exchange_t exchange = exchange_of(inter_node, nodes);
     const message_t message = message_of(probes, bytes * exchange.sent / exchange.rounds);
     const double fold_us = exchange.folded * bytes / probes->reduce_rate;
-    hp_between_cost_t cost = {.fill_us = exchange.rounds * (probes->between_us + message.us) + fold_us,
+    hp_inter_node_cost_t cost = {.fill_us = exchange.rounds * (probes->between_us + message.us) + fold_us,
                               .link_us = exchange.rounds * message.link_us,
                               .cpu_us = 2 * exchange.rounds * probes->between_cpu_us + fold_us};
     if (exchange.serial)
@@ -184,17 +184,17 @@ static hp_between_cost_t exchange_cost(const hp_probes_t *probes, uint32_t nodes
     return cost;
 }
 
-hp_between_cost_t hp_model_between(const hp_probes_t *probes, uint32_t nodes, hp_collective_t collective,
+hp_inter_node_cost_t hp_model_inter_node(const hp_probes_t *probes, uint32_t nodes, hp_collective_t collective,
                                    double bytes, const hp_setting_t *setting)
 {
-    const bool exchanges = setting->between == HP_BETWEEN_RING ||
-                           setting->between == HP_BETWEEN_RECURSIVE_DOUBLING ||
-                           setting->between == HP_BETWEEN_RABENSEIFNER;
+    const bool exchanges = setting->inter_node == HP_INTER_NODE_RING ||
+                           setting->inter_node == HP_INTER_NODE_RECURSIVE_DOUBLING ||
+                           setting->inter_node == HP_INTER_NODE_RABENSEIFNER;
 
     if (collective == HP_BARRIER) /* a dissemination */
-        return (hp_between_cost_t){.fill_us =
+        return (hp_inter_node_cost_t){.fill_us =
                                        hp_model_log2(nodes) * (probes->between_us + probes->between_cpu_us)};
     if (collective == HP_ALLREDUCE && exchanges)
-        return exchange_cost(probes, nodes, bytes, setting->between);
+        return exchange_cost(probes, nodes, bytes, setting->inter_node);
     return tree_cost(probes, nodes, collective, bytes, setting);
 }

@@ -1,20 +1,21 @@
 /* model_between: what one segment costs between the nodes, by the way in which the module p2p joins them.
  *
  * Threads: pure. Ownership: plain data. */
-#ifndef HP_HIER_PLANNING_MODEL_MODEL_BETWEEN_H
-#define HP_HIER_PLANNING_MODEL_MODEL_BETWEEN_H
+#ifndef HP_HIER_PLANNING_MODEL_MODEL_INTER_NODE_H
+#define HP_HIER_PLANNING_MODEL_MODEL_INTER_NODE_H
 
-#include "hier/planning/model/model.h"
+#include "hier/call/setting.h"
+#include "hier/comm/probes.h"
 
 typedef struct {
     double fill_us;   /* from the first node's value to the last node's */
     double link_us;   /* the busiest link is used for, in its busier direction */
     double cpu_us;    /* work of the busiest lead: its messages, and folding what comes */
     double serial_us; /* before this is over the next segment of the same leader cannot begin */
-} hp_between_cost_t;
+} hp_inter_node_cost_t;
 
 /* nodes >= 2. bytes: of the segment. */
-hp_between_cost_t hp_model_between(const hp_probes_t *probes, uint32_t nodes, hp_collective_t collective,
+hp_inter_node_cost_t hp_model_inter_node(const hp_probes_t *probes, uint32_t nodes, hp_collective_t collective,
                                    double bytes, const hp_setting_t *setting);
 
 /* ceil(log2(count)), count >= 1. */

@@ -2,8 +2,8 @@
  *
  * Measured by pmpi_wrappers/backend/start/probe.h, kept from run to run by probes_cache.h, used by model.h.
  * Threads: plain data. Ownership: the caller's; they travel between ranks as bytes. */
-#ifndef HP_HIER_PLANNING_MODEL_PROBES_H
-#define HP_HIER_PLANNING_MODEL_PROBES_H
+#ifndef HP_HIER_COMM_PROBES_H
+#define HP_HIER_COMM_PROBES_H
 
 #include <stdbool.h>
 

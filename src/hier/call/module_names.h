@@ -1,8 +1,8 @@
 /* module_words: the modules' names, and which one runs each level.
  *
  * Threads: pure. Ownership: plain data. */
-#ifndef HP_HIER_MODULES_MODULE_WORDS_H
-#define HP_HIER_MODULES_MODULE_WORDS_H
+#ifndef HP_HIER_CALL_MODULE_NAMES_H
+#define HP_HIER_CALL_MODULE_NAMES_H
 
 #include <stdint.h>
 #include "base/status.h"
@@ -10,7 +10,7 @@
 
 typedef enum {
 #define HP_MODULE(id, name, description) HP_MODULE_##id,
-#include "hier/modules/modules.def"
+#include "hier/call/modules.def"
 #undef HP_MODULE
     HP_MODULE_COUNT
 } hp_module_id_t;

@@ -1,6 +1,7 @@
-#include "hier/comm/execution.h"
+#include "hier/executions/execution.h"
 
 #include <stdlib.h>
+#include "hier/executions/idle.h"
 
 bool (*hp_execution_elsewhere)(hp_comm_t *comm);
 
@@ -40,27 +41,28 @@ static void destroy_all(hp_execution_t *execution)
     }
 }
 
-hp_status_t hp_executions_init(hp_comm_t *comm)
+hp_status_t hp_executions_create(hp_comm_t *comm)
 {
-    comm->executions = calloc(1, sizeof *comm->executions);
-    if (!comm->executions)
+    hp_executions_t *all = calloc(1, sizeof *all);
+    if (!all)
         return HP_ERR_NO_MEM;
-    hp_execution_t *first = create(comm);
-    if (!first)
+    if (!(all->idle = create(comm))) {
+        free(all);
         return HP_ERR_NO_MEM;
-    comm->executions->idle = first;
-    comm->executions->idle_count = 1;
-    comm->executions->queued_end = &comm->executions->queued;
-    comm->request = first->request;
-    comm->arena = &first->arena;
+    }
+    all->idle_count = 1;
+    all->queued_end = &all->queued;
+    comm->executions = all;
     return HP_OK;
 }
 
-void hp_executions_fini(hp_comm_t *comm)
+void hp_executions_destroy(hp_comm_t *comm)
 {
-    if (comm->executions)
-        destroy_all(comm->executions->idle);
+    if (!comm || !comm->executions)
+        return;
+    destroy_all(comm->executions->idle);
     free(comm->executions);
+    comm->executions = NULL;
 }
 
 hp_execution_t *hp_execution_get(hp_comm_t *comm)
@@ -89,10 +91,6 @@ void hp_execution_put(hp_comm_t *comm, hp_execution_t *execution)
     hp_executions_t *all = comm->executions;
 
     if (all->idle_count >= HP_RUNNING_MAX) { /* there were many in flight: their memory goes back */
-        if (comm->request == execution->request) {
-            comm->request = all->idle->request;
-            comm->arena = &all->idle->arena;
-        }
         destroy(execution);
         return;
     }
@@ -144,13 +142,14 @@ static void start(hp_comm_t *comm, hp_execution_t *execution, const hp_call_t *c
 {
     hp_executions_t *all = comm->executions;
 
-    comm->sequence++;
-    comm->request = execution->request;
-    comm->arena = &execution->arena;
+    const hp_start_t what = {.comm = comm,
+                             .request = execution->request,
+                             .arena = &execution->arena,
+                             .number = ++comm->sequence};
     if (execution->on_start)
         execution->on_start(comm, execution, call, setting);
     const hp_status_t status =
-        alone && all->out_of_step ? HP_ERR_EARLIER : execution->algorithm->start(comm, call, setting);
+        alone && all->out_of_step ? HP_ERR_EARLIER : execution->algorithm->start(&what, call, setting);
     if (status != HP_OK || hp_request_done(execution->request)) {
         all->out_of_step |= alone && status != HP_OK;
         set_done(comm, execution, status);
@@ -250,7 +249,7 @@ bool hp_executions_progress(hp_comm_t *comm)
 hp_status_t hp_execution_wait(hp_comm_t *comm, hp_execution_t *execution)
 {
     hp_executions_t *all = comm->executions;
-    hp_comm_wait_t wait = {0};
+    hp_idle_t idle = {0};
 
     while (execution->phase != HP_PHASE_DONE) {
         const bool only = all->running == execution && !execution->next && !all->queued;
@@ -262,12 +261,11 @@ hp_status_t hp_execution_wait(hp_comm_t *comm, hp_execution_t *execution)
             moved = hp_executions_progress(comm);
         }
         if (moved)
-            hp_comm_busy(&wait);
+            hp_idle_reset(&idle);
         else if (hp_execution_elsewhere && hp_execution_elsewhere(comm))
-            hp_wait_reset(&wait.messages);
+            hp_wait_reset(&idle.messages);
         else
-            hp_comm_idle(comm, &wait,
-                         only && execution->phase == HP_PHASE_RUNNING ? execution->request : NULL);
+            hp_idle(&idle, comm, only && execution->phase == HP_PHASE_RUNNING ? execution->request : NULL);
     }
     return execution->status;
 }

@@ -1,29 +1,24 @@
-#include "hier/modules/module.h"
+#include "hier/call/module_names.h"
 
 #include <stdio.h>
 #include <string.h>
 #include "topo_tree/items.h"
 
-static const hp_module_t *const modules[] = {
-#define HP_MODULE(id, name, description) &hp_module_##name,
-#include "hier/modules/modules.def"
+static const char *const names[] = {
+#define HP_MODULE(id, name, description) #name,
+#include "hier/call/modules.def"
 #undef HP_MODULE
 };
 
 static const char *const descriptions[] = {
 #define HP_MODULE(id, name, description) description,
-#include "hier/modules/modules.def"
+#include "hier/call/modules.def"
 #undef HP_MODULE
 };
 
-const hp_module_t *hp_module(hp_module_id_t id)
-{
-    return modules[id];
-}
-
 const char *hp_module_name(hp_module_id_t id)
 {
-    return modules[id]->name;
+    return names[id];
 }
 
 const char *hp_module_description(hp_module_id_t id)
@@ -31,26 +26,17 @@ const char *hp_module_description(hp_module_id_t id)
     return descriptions[id];
 }
 
-hp_module_id_t hp_module_choose(const hp_comm_t *comm, hp_module_id_t wanted, bool between_nodes,
-                                const hp_call_t *call)
-{
-    if (wanted == HP_MODULE_SINGLE_COPY && !modules[wanted]->serves(comm, between_nodes, call))
-        wanted = HP_MODULE_SHM;
-    return modules[wanted]->serves(comm, between_nodes, call) ? wanted : HP_MODULE_P2P;
-}
-
 /* The names as ", p2p, shm, ...": the message skips the first two characters. */
 static const char accepted_modules[] =
 #define HP_MODULE(id, name, description) ", " #name
-#include "hier/modules/modules.def"
+#include "hier/call/modules.def"
 #undef HP_MODULE
     ;
 
 static hp_module_id_t find_module(const hp_item_t *item)
 {
     for (unsigned id = 0; id < HP_MODULE_COUNT; id++)
-        if (strlen(modules[id]->name) == item->value_bytes &&
-            memcmp(modules[id]->name, item->value, item->value_bytes) == 0)
+        if (strlen(names[id]) == item->value_bytes && memcmp(names[id], item->value, item->value_bytes) == 0)
             return (hp_module_id_t)id;
     return HP_MODULE_COUNT;
 }
@@ -68,8 +54,7 @@ hp_status_t hp_modules_parse(const char *text, hp_modules_t *inout, char *error,
         if (id == HP_MODULE_COUNT)
             return hp_items_refuse_value(&items, &item);
         if (item.level == HP_LEVEL_NODE && (id == HP_MODULE_SHM || id == HP_MODULE_SINGLE_COPY)) {
-            snprintf(error, error_bytes, "%s joins ranks inside a node: node accepts p2p, native",
-                     modules[id]->name);
+            snprintf(error, error_bytes, "%s joins ranks inside a node: node accepts p2p, native", names[id]);
             return HP_ERR_ARG;
         }
         parsed.module[item.level] = (uint8_t)id;

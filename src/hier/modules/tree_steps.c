@@ -1,65 +1,25 @@
-#include "hier/collectives/tree_steps.h"
+#include "hier/modules/tree_steps.h"
 
-hp_cut_t hp_cut_make(const hp_call_t *call, const hp_setting_t *setting)
-{
-    size_t elements = setting->segment_bytes / call->type.bytes;
-    if (elements == 0)
-        elements = 1;
-    if (elements > call->count)
-        elements = call->count;
-    return (hp_cut_t){.count = call->count, .segment_elements = elements, .extent = call->type.extent};
-}
-
-uint64_t hp_cut_segments(const hp_cut_t *cut)
-{
-    return (cut->count + cut->segment_elements - 1) / cut->segment_elements;
-}
-
-size_t hp_cut_count(const hp_cut_t *cut, uint64_t i)
-{
-    size_t left = cut->count - i * cut->segment_elements;
-    return left < cut->segment_elements ? left : cut->segment_elements;
-}
-
-size_t hp_cut_offset(const hp_cut_t *cut, uint64_t i)
-{
-    return i * cut->segment_elements * cut->extent;
-}
-
-hp_pipeline_t hp_cut_pipeline(const hp_cut_t *cut, const hp_call_t *call, const hp_setting_t *setting)
-{
-    return (hp_pipeline_t){
-        .segment_count = hp_cut_segments(cut),
-        .window_segments = setting->window_segments,
-        .scratch_bytes = call->type.true_extent + (cut->segment_elements - 1) * call->type.extent,
-        .scratch_shift = -call->type.true_lb,
-        .type = call->type,
-        .op = call->op,
-        .commutative = call->commutative,
-        .kernel = call->kernel,
-    };
-}
-
-hp_status_t hp_tree_lanes_make(hp_tree_lanes_t *out, int32_t *children, hp_comm_t *comm,
+hp_status_t hp_tree_lanes_make(hp_tree_lanes_t *out, int32_t *children, const hp_start_t *start,
                                const hp_setting_t *setting, const hp_neighbors_t *neighbors, uint32_t channel,
                                bool shared)
 {
     int32_t (*lane)(hp_request_t *, hp_direction_t, uint32_t, uint32_t, uint32_t) =
         shared ? hp_request_lane : hp_request_new_lane;
-    const uint32_t tag = hp_comm_tag(comm, channel);
+    const uint32_t tag = hp_start_tag(start, channel);
     const bool up = channel == HP_CHANNEL_UP;
     const hp_direction_t to_parent = up ? HP_LANE_SEND : HP_LANE_RECV;
     const hp_direction_t to_child = up ? HP_LANE_RECV : HP_LANE_SEND;
 
     *out = (hp_tree_lanes_t){.child_count = neighbors->child_count, .parent = -1, .children = children};
     if (neighbors->parent >= 0) {
-        out->parent = lane(comm->request, to_parent, (uint32_t)neighbors->parent, tag,
+        out->parent = lane(start->request, to_parent, (uint32_t)neighbors->parent, tag,
                            hp_setting_lane_limit(setting, to_parent));
         if (out->parent < 0)
             return HP_ERR_NO_MEM;
     }
     for (uint32_t i = 0; i < neighbors->child_count; i++) {
-        children[i] = lane(comm->request, to_child, neighbors->children[i], tag,
+        children[i] = lane(start->request, to_child, neighbors->children[i], tag,
                            hp_setting_lane_limit(setting, to_child));
         if (children[i] < 0)
             return HP_ERR_NO_MEM;

@@ -1,4 +1,4 @@
-#include "hier/planning/model/probes.h"
+#include "hier/comm/probes.h"
 
 bool hp_probes_are_sane(const hp_probes_t *probes)
 {

@@ -1,33 +1,11 @@
-/* tree_steps: what the tree algorithms have in common: cutting into segments, and one segment going up or
- * down.
+/* tree_steps: one segment on its way along a tree of messages: fan-in, a reduction, and fan-out, a broadcast.
  *
  * Threads: as comm.h. Ownership: everything here is part of an algorithm's plan. */
-#ifndef HP_HIER_COLLECTIVES_TREE_STEPS_H
-#define HP_HIER_COLLECTIVES_TREE_STEPS_H
+#ifndef HP_HIER_MODULES_TREE_STEPS_H
+#define HP_HIER_MODULES_TREE_STEPS_H
 
-#include "hier/collectives/algorithm.h"
-
-/* Streams that one collective may have between two ranks. */
-enum { HP_CHANNEL_UP, HP_CHANNEL_DOWN, HP_CHANNEL_FORWARD };
-
-/* The cut of a message. Elements, not bytes: the same on every rank because count and type size are (a bcast
- * counts in bytes, docs/pitfalls.md 12). */
-typedef struct {
-    size_t count; /* elements in all */
-    size_t segment_elements;
-    size_t extent; /* bytes from element to element */
-} hp_cut_t;
-
-/* count and the type's bytes are not 0: such calls are not taken. */
-hp_cut_t hp_cut_make(const hp_call_t *call, const hp_setting_t *setting);
-uint64_t hp_cut_segments(const hp_cut_t *cut);
-/* Elements of segment i, and where it begins, in bytes from the start of a buffer. */
-size_t hp_cut_count(const hp_cut_t *cut, uint64_t i);
-size_t hp_cut_offset(const hp_cut_t *cut, uint64_t i);
-
-/* The part of a pipeline that follows from call, cut and setting: segments, window, scratch, type and
- * operation. */
-hp_pipeline_t hp_cut_pipeline(const hp_cut_t *cut, const hp_call_t *call, const hp_setting_t *setting);
+#include "hier/call/setting.h"
+#include "hier/comm/start.h"
 
 /* The lanes of one rank in one tree, in one direction of the data. children[i] is the lane of
  * neighbors->children[i]. */
@@ -40,7 +18,7 @@ typedef struct {
 /* Makes the lanes of one direction: HP_CHANNEL_UP receives from children and sends to the parent,
  * HP_CHANNEL_DOWN the opposite. shared: other trees of this collective may have lanes to the same peers (then
  * they are found and used together). HP_ERR_NO_MEM. */
-hp_status_t hp_tree_lanes_make(hp_tree_lanes_t *out, int32_t *children, hp_comm_t *comm,
+hp_status_t hp_tree_lanes_make(hp_tree_lanes_t *out, int32_t *children, const hp_start_t *start,
                                const hp_setting_t *setting, const hp_neighbors_t *neighbors, uint32_t channel,
                                bool shared);
 

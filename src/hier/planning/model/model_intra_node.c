@@ -1,7 +1,7 @@
-#include "hier/planning/model/model_inside.h"
+#include "hier/planning/model/model_intra_node.h"
 
 #include "hier/collectives/flags.h"
-#include "hier/planning/model/model_between.h"
+#include "hier/planning/model/model_inter_node.h"
 
 /* A system call that copies from or to another process's memory takes so much longer than memcpy, and for
  * each page, which is looked up and pinned: 8 bytes 0.9 us, 256 KiB 7.7 us (Xeon, Linux 6.18, a virtual
@@ -41,27 +41,27 @@ static double hand_over_us(const hp_probes_t *probes, uint32_t ranks)
     return probes->flag_us * most(1, (ranks - 1) / probes->cores);
 }
 
-static hp_inside_cost_t by_shm(const hp_probes_t *probes, uint32_t ranks, bool up, double bytes)
+static hp_intra_node_cost_t by_shm(const hp_probes_t *probes, uint32_t ranks, bool up, double bytes)
 {
     const double hand_over = hand_over_us(probes, ranks), others = ranks - 1;
     const double member = copy_us(probes, ranks - 1, bytes);
     const double lead = up ? others * bytes / probes->reduce_rate : bytes / probes->copy_rate;
     const double copies = up ? 2 * others : ranks;
 
-    return (hp_inside_cost_t){.fill_us = lead + hand_over + member,
+    return (hp_intra_node_cost_t){.fill_us = lead + hand_over + member,
                               .lead_us = lead,
                               .member_us = member,
                               .bus_us = copies * bytes / hp_model_node_rate(probes, ranks)};
 }
 
-static hp_inside_cost_t by_single_copy(const hp_probes_t *probes, uint32_t ranks, bool up, bool everybody,
+static hp_intra_node_cost_t by_single_copy(const hp_probes_t *probes, uint32_t ranks, bool up, bool everybody,
                                        double bytes)
 {
     const double hand_over = hand_over_us(probes, ranks), others = ranks - 1, call = pull_call_us(bytes);
     const double one = copy_us(probes, everybody ? ranks : 1, bytes) + call;
     const double fold = others * (one + bytes / probes->reduce_rate);
     const double bus = (up ? 2 : 1) * others * bytes / hp_model_node_rate(probes, ranks);
-    hp_inside_cost_t cost = {.bus_us = bus};
+    hp_intra_node_cost_t cost = {.bus_us = bus};
 
     if (!everybody && up) {
         cost.lead_us = fold;
@@ -78,25 +78,25 @@ static hp_inside_cost_t by_single_copy(const hp_probes_t *probes, uint32_t ranks
 }
 
 /* Messages: the sender copies; all that are under way share the memory. */
-static hp_inside_cost_t by_messages(const hp_probes_t *probes, uint32_t ranks, const hp_model_tree_t *tree,
+static hp_intra_node_cost_t by_messages(const hp_probes_t *probes, uint32_t ranks, const hp_model_tree_t *tree,
                                     bool up, double bytes)
 {
     const double copy = bytes / probes->copy_rate, fold = up ? bytes / probes->reduce_rate : 0;
     const double bus = (ranks - 1) * bytes / hp_model_node_rate(probes, ranks);
     const double stream = most(tree->hops * bytes / probes->inside_rate, tree->gaps * copy);
 
-    return (hp_inside_cost_t){.fill_us =
+    return (hp_intra_node_cost_t){.fill_us =
                                   tree->hops * probes->inside_us + most(stream, bus) + tree->gaps * fold,
                               .lead_us = tree->root * (copy + fold),
                               .member_us = copy + tree->inner * (copy + fold),
                               .bus_us = bus};
 }
 
-hp_inside_cost_t hp_model_inside(const hp_probes_t *probes, uint32_t ranks, hp_module_id_t module,
+hp_intra_node_cost_t hp_model_intra_node(const hp_probes_t *probes, uint32_t ranks, hp_module_id_t module,
                                  hp_shape_t shape, bool up, bool everybody, double bytes)
 {
     if (ranks < 2)
-        return (hp_inside_cost_t){0};
+        return (hp_intra_node_cost_t){0};
     if (module == HP_MODULE_SHM)
         return by_shm(probes, ranks, up, bytes);
     if (module == HP_MODULE_SINGLE_COPY)

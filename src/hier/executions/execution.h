@@ -15,8 +15,8 @@
  *
  * Threads: as comm.h: whoever calls here has the communicator to itself. Ownership: executions belong to their
  * communicator; one that was got must be put back when it is done. */
-#ifndef HP_HIER_COMM_EXECUTION_H
-#define HP_HIER_COMM_EXECUTION_H
+#ifndef HP_HIER_EXECUTIONS_EXECUTION_H
+#define HP_HIER_EXECUTIONS_EXECUTION_H
 
 #include <stdatomic.h>
 #include "hier/collectives/algorithm.h"
@@ -64,8 +64,9 @@ enum { HP_RUNNING_MAX = 16 };
 /* More than two of them only if their messages are no longer than this together. */
 enum { HP_RUNNING_BYTES_MAX = 128 << 10 };
 
-hp_status_t hp_executions_init(hp_comm_t *comm);
-void hp_executions_fini(hp_comm_t *comm);
+/* Before the first call, and after the last one is done; comm NULL is allowed in the latter. HP_OK, HP_ERR_NO_MEM. */
+hp_status_t hp_executions_create(hp_comm_t *comm);
+void hp_executions_destroy(hp_comm_t *comm);
 
 /* NULL: out of memory; every later call on this communicator fails then. */
 hp_execution_t *hp_execution_get(hp_comm_t *comm);

@@ -1,0 +1,59 @@
+#include "hier/executions/idle.h"
+
+#include <sched.h>
+#include "base/clock.h"
+
+/* A peer may itself wait for something that the program started before this collective and the host MPI moves
+ * on: a message, a collective that passed. So who waits without messages of its own lets the host MPI work now and then,
+ * a tenth of the time at most. */
+static void nudge(hp_idle_t *idle, const hp_comm_t *comm, uint64_t now_ns)
+{
+    const uint64_t nudge_ns = 20000;
+
+    if (now_ns - idle->nudged_ns < nudge_ns || !comm->transport->ops->nudge)
+        return;
+    comm->transport->ops->nudge(comm->transport);
+    idle->nudged_ns = now_ns;
+}
+
+/* Waiting for flags of the node alone. A look costs a few ns, so more of them fit before the core is given
+ * up. Whoever sets a flag wakes who sleeps for it, so a sleep costs a wake-up and no more; with more ranks
+ * than cores it keeps this rank out of the way of those that others wait for. */
+static void idle_for_flags(hp_idle_t *idle, const hp_comm_t *comm, const hp_request_t *request)
+{
+    /* About a millisecond: then the nudges begin, whatever HANPMPI_SPIN_POLLS says. */
+    const uint64_t looks_max = 100000, looks = (comm->crowded ? 1 : 20) * (uint64_t)comm->knobs.spin_polls;
+    const hp_wait_policy_t policy = {.spin_polls = looks < looks_max ? looks : looks_max,
+                                     .sleep_after_ns = comm->crowded ? 10000 : comm->sleep_after_ns,
+                                     .sleep_ns = 200000};
+    uint64_t now_ns;
+    const hp_wait_step_t step = hp_wait_step(&idle->flags, &policy, &now_ns);
+
+    if (step == HP_WAIT_SPIN) {
+        if (!comm->crowded)
+            hp_cpu_relax();
+        return;
+    }
+    if (now_ns == idle->flags.yielding_since_ns) /* the first one comes a while later */
+        idle->nudged_ns = now_ns;
+    nudge(idle, comm, now_ns);
+    if (step == HP_WAIT_YIELD)
+        sched_yield();
+    else
+        hp_request_sleep(request, policy.sleep_ns);
+}
+
+void hp_idle(hp_idle_t *idle, const hp_comm_t *comm, const hp_request_t *only)
+{
+    const hp_wait_policy_t policy = {.spin_polls = (uint64_t)comm->knobs.spin_polls,
+                                     .sleep_after_ns = comm->sleep_after_ns,
+                                     .sleep_ns = (uint64_t)comm->knobs.sleep_us * 1000};
+
+    if (only && hp_request_waits_for_flags(only)) {
+        idle_for_flags(idle, comm, only);
+        return;
+    }
+    if (!only)
+        nudge(idle, comm, hp_clock_ns());
+    hp_wait_idle(&idle->messages, &policy);
+}

@@ -32,19 +32,19 @@ static const size_t sizes[] = {8, 64 * KIB, 4 * MIB};
 static unsigned depth; /* of library functions that are being counted */
 static const hp_algorithm_t *algorithm;
 
-__attribute__((noinline)) static hp_status_t counted_start(hp_comm_t *comm, const hp_call_t *call,
+__attribute__((noinline)) static hp_status_t counted_start(const hp_start_t *context, const hp_call_t *call,
                                                            const hp_setting_t *setting)
 {
-    return algorithm->start(comm, call, setting);
+    return algorithm->start(context, call, setting);
 }
 
 /* A reduction is done by the library's kernel, as in an MPI program. */
-static hp_status_t start(hp_comm_t *comm, const hp_call_t *call, const hp_setting_t *setting)
+static hp_status_t start(const hp_start_t *context, const hp_call_t *call, const hp_setting_t *setting)
 {
     hp_call_t with_kernel = *call;
     with_kernel.kernel = hp_kernels()->kernels[HP_NUMBER_INT64][HP_OP_SUM];
     depth++;
-    const hp_status_t status = counted_start(comm, &with_kernel, setting);
+    const hp_status_t status = counted_start(context, &with_kernel, setting);
     depth--;
     return status;
 }

@@ -48,6 +48,7 @@ bool job_run_inflight(job_t *job, const collective_t *collectives, uint32_t coun
 /* What was seen in the last such run, on any rank. */
 typedef struct {
     uint32_t running, in_flight; /* at a time, at most */
+    uint32_t alone;              /* that run alone */
     uint32_t queued;             /* that could not start at once */
     uint32_t failed;             /* ended with an error */
     bool sound;                  /* nothing was wrong, but for these */

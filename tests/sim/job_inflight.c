@@ -34,14 +34,6 @@ static void now_more(uint32_t *most, uint32_t now)
 
 /* ---- one collective ---- */
 
-static bool runs_alone(const hp_comm_t *comm, const hp_setting_t *setting)
-{
-    bool native = false;
-    for (unsigned level = 0; level < HP_LEVEL_COUNT; level++)
-        native = native || setting->modules.module[level] == HP_MODULE_NATIVE;
-    return native || comm->shares_memory;
-}
-
 static void on_start(hp_comm_t *comm, hp_execution_t *execution, const hp_call_t *call,
                      const hp_setting_t *setting)
 {
@@ -49,6 +41,7 @@ static void on_start(hp_comm_t *comm, hp_execution_t *execution, const hp_call_t
     player_t *player = own->player;
     problem_t *problem = &player->job->problem;
     const hp_executions_t *all = comm->executions;
+    const bool alone = execution->algorithm->runs_alone(comm, call, setting);
     uint32_t running = 0;
 
     for (const hp_execution_t *other = all->running; other; other = other->next)
@@ -56,7 +49,7 @@ static void on_start(hp_comm_t *comm, hp_execution_t *execution, const hp_call_t
     if (own->index != player->started++)
         problem_report(problem, "rank %u: collective %u starts as number %u", player->rank, own->index,
                        player->started - 1);
-    if (running && (runs_alone(comm, setting) || all->running_alone))
+    if (running && (alone || all->running_alone))
         problem_report(problem, "rank %u: collective %u starts beside others and must not", player->rank,
                        own->index);
     if (running >= HP_RUNNING_MAX || running != all->running_count)
@@ -64,6 +57,7 @@ static void on_start(hp_comm_t *comm, hp_execution_t *execution, const hp_call_t
     if (call->collective != player->job->exchanges[own->index].collective->algorithm->collective)
         problem_report(problem, "rank %u: collective %u starts as another one", player->rank, own->index);
     now_more(&player->job->seen.running, running + 1);
+    player->job->seen.alone += alone;
 }
 
 static void put_back(player_t *player, called_t *own)

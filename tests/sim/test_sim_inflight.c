@@ -50,7 +50,7 @@ static void any_calls_at_any_time(void **state)
     (void)state;
     enum { MOST_ELEMENTS = 60 };
     const seeds_t seeds = seeds_start("any_calls_at_any_time", 2000);
-    uint64_t together = 0, queued = 0, one_by_one = 0;
+    uint64_t together = 0, queued = 0, mixed = 0;
 
     for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; seed++) {
         sim_random_t random = {seed};
@@ -69,16 +69,16 @@ static void any_calls_at_any_time(void **state)
             run(&f, seed, list, count, &how);
             const inflight_seen_t *seen = job_inflight_seen(f.job);
             together += seen->running > 2;
-            one_by_one += seen->running == 1 && seen->in_flight > 2;
+            mixed += seen->running > 1 && seen->alone; /* on ranks of a node, too, messages run together */
             queued += seen->queued;
         }
         fixture_fini(&f);
     }
     printf(
-        "runs: %llu with several at a time, %llu with one after the other; %llu had to wait for their turn\n",
-        (unsigned long long)together, (unsigned long long)one_by_one, (unsigned long long)queued);
+        "runs: %llu with several at a time, %llu with some of them alone; %llu had to wait for their turn\n",
+        (unsigned long long)together, (unsigned long long)mixed, (unsigned long long)queued);
     if (seeds.count >= 100)
-        assert_true(together > seeds.count / 4 && one_by_one > seeds.count / 8 && queued > seeds.count);
+        assert_true(together > seeds.count / 4 && mixed > seeds.count / 8 && queued > seeds.count);
 }
 
 /* Everything is called before anything is waited for. */

@@ -135,8 +135,15 @@ static hp_status_t start_none(const hp_start_t *start, const hp_call_t *call, co
     return HP_ERR_NO_MEM;
 }
 
-static const hp_algorithm_t works = {.collective = HP_BCAST, .name = "works", .start = start_one},
-                            fails = {.collective = HP_BCAST, .name = "fails", .start = start_none};
+static bool is_native(hp_comm_t *comm, const hp_call_t *call, const hp_setting_t *setting)
+{
+    (void)comm, (void)call;
+    return setting->modules.module[HP_LEVEL_NODE] == HP_MODULE_NATIVE;
+}
+
+static const hp_algorithm_t
+    works = {.collective = HP_BCAST, .name = "works", .start = start_one, .runs_alone = is_native},
+    fails = {.collective = HP_BCAST, .name = "fails", .start = start_none, .runs_alone = is_native};
 
 /* ---- a rank of two, on two nodes ---- */
 
@@ -382,6 +389,71 @@ static void done_may_put_it_back(void **state)
     assert_int_equal(done, 3);
 }
 
+/* The library's own algorithm, where ranks share a node: what its modules use decides, not what they could use. */
+static void messages_of_a_shared_node_run_together(void **state)
+{
+    fixture_t *f = *state;
+    const hp_algorithm_t *han = hp_algorithm_find(HP_BCAST, "han");
+    hp_execution_t *all[3];
+
+    f->comm->shares_memory = f->comm->reads_peers = true; /* other nodes have more ranks than this one */
+    for (unsigned i = 0; i < 3; i++) {
+        const hp_call_t call = {.collective = HP_BCAST,
+                                .recv = f->buffer + i,
+                                .count = 1,
+                                .type = {.bytes = 1, .extent = 1, .true_extent = 1},
+                                .root = 1};
+        hp_setting_t setting;
+        hp_setting_default(&setting);
+        for (unsigned level = 0; level < HP_LEVEL_COUNT; level++)
+            setting.modules.module[level] = HP_MODULE_P2P;
+        all[i] = hp_execution_get(f->comm);
+        hp_execution_submit(f->comm, all[i], han, &call, &setting);
+        assert_int_equal(all[i]->phase, HP_PHASE_RUNNING);
+        assert_int_equal(hand.posted_count, i + 1);
+    }
+    finish(f);
+    for (unsigned i = 0; i < 3; i++)
+        end(f, all[i], HP_OK);
+}
+
+static void what_runs_alone(void **state)
+{
+    (void)state;
+    enum { SHORT = 8, LONG = 1 << 20 };
+    static const struct {
+        const char *algorithm;
+        hp_module_id_t module;
+        bool shares_memory;
+        size_t bytes;
+        bool alone;
+    } cases[] = {
+        {"han", HP_MODULE_P2P, true, LONG, false},    {"han", HP_MODULE_SHM, true, LONG, true},
+        {"han", HP_MODULE_SHM, false, LONG, false},   {"han", HP_MODULE_SINGLE_COPY, true, LONG, true},
+        {"han", HP_MODULE_NATIVE, false, LONG, true}, {"flags", HP_MODULE_P2P, true, SHORT, true},
+        {"flags", HP_MODULE_P2P, true, LONG, false},  {"flags", HP_MODULE_SHM, true, LONG, true},
+        {"flags", HP_MODULE_P2P, false, SHORT, false}};
+    const hp_locality_t table[] = {{.id = {0, 0, 0, 0, 0}}, {.id = {0, 0, 0, 0, 1}}};
+    const hp_knobs_t knobs = {.levels = "node", .slot_bytes = 4096, .slots = 2};
+    hp_comm_t *comm;
+
+    assert_int_equal(hp_comm_create(0, 2, table, &knobs, &hand.transport, &comm), HP_OK);
+    for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+        const hp_algorithm_t *algorithm = hp_algorithm_find(HP_BCAST, cases[i].algorithm);
+        const hp_call_t call = {.collective = HP_BCAST,
+                                .count = cases[i].bytes,
+                                .type = {.bytes = 1, .extent = 1, .true_extent = 1}};
+        hp_setting_t setting;
+        hp_setting_default(&setting);
+        for (unsigned level = 0; level < HP_LEVEL_COUNT; level++)
+            setting.modules.module[level] = (uint8_t)cases[i].module;
+        comm->has_node_memory = comm->shares_memory = comm->reads_peers = cases[i].shares_memory;
+        assert_int_equal(algorithm->runs_alone(comm, &call, &setting), cases[i].alone);
+    }
+    comm->has_node_memory = false; /* there is none to give back */
+    hp_comm_destroy(comm);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -395,6 +467,8 @@ int main(void)
         TEST(nothing_alone_runs_behind_one_that_failed),
         TEST(nothing_runs_behind_a_call_without_memory),
         TEST(done_may_put_it_back),
+        TEST(messages_of_a_shared_node_run_together),
+        TEST(what_runs_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

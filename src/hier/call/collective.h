@@ -43,19 +43,19 @@ typedef struct {
 #define HP_OUTCOME_TABLE(X)                                                                                  \
     X(TAKEN, "taken", "run by the library")                                                                  \
     X(INACTIVE, "inactive", "before MPI_Init, after MPI_Finalize began, or the start-up handshake failed")   \
-    X(HINT, "hint", "the communicator's info hints or a knob name the host MPI")                            \
+    X(HINT, "hint", "the communicator's info hints or a knob name the host MPI")                             \
     X(INTERCOMM, "intercomm", "an intercommunicator")                                                        \
     X(ONE_RANK, "one-rank", "a communicator of one rank")                                                    \
     X(OTHER_WORLD, "other-world", "the communicator has processes of another MPI_COMM_WORLD")                \
     X(EMPTY, "empty", "no data: zero count or a type without data")                                          \
-    X(INVALID, "invalid", "an argument the host MPI must report or knows better")                           \
+    X(INVALID, "invalid", "an argument the host MPI must report or knows better")                            \
     X(WARM_UP, "warm-up", "the first calls on a communicator, before it is set up")                          \
     X(NO_DUPLICATE, "no-duplicate", "no private duplicate: too many communicators, or setting it up failed") \
     X(FAILED, "failed", "no memory or an MPI error before the first message: reported as an MPI error")      \
-    X(ONE_NODE, "one-node", "all ranks on one node: the host MPI is at least as fast")                      \
-    X(RULE, "rule", "no rule for this size and number of nodes, or one that names the host MPI")            \
-    X(GUARD, "guard", "the host MPI was measured to be faster here, or is being measured")                  \
-    X(DATATYPE, "datatype", "a datatype or operation that is left to the host MPI")                         \
+    X(ONE_NODE, "one-node", "all ranks on one node: the host MPI is at least as fast")                       \
+    X(RULE, "rule", "no rule for this size and number of nodes, or one that names the host MPI")             \
+    X(GUARD, "guard", "the host MPI was measured to be faster here, or is being measured")                   \
+    X(DATATYPE, "datatype", "a datatype or operation that is left to the host MPI")                          \
     X(NOT_AGREED, "not-agreed", "a non-blocking call before the ranks have agreed that the program uses them")
 
 typedef enum {

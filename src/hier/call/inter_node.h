@@ -9,7 +9,7 @@
 #include "hier/call/collective.h"
 
 /* id, name, the collectives that it can serve, description. auto: as the rule says; no rule names it. */
-#define HP_INTER_NODE_TABLE(X)                                                                                  \
+#define HP_INTER_NODE_TABLE(X)                                                                               \
     X(AUTO, auto, ~0u, "as the rules say")                                                                   \
     X(TREE, tree, ~0u, "the tree of the shape that is set for the level node, segment after segment")        \
     X(RING, ring, 1u << HP_ALLREDUCE, "allreduce: reduce-scatter and allgather around a ring; others: tree") \

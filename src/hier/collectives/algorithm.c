@@ -7,7 +7,7 @@
 
 static const hp_algorithm_t algorithms[] = {
 #define HP_ALGORITHM(id, collective, name, starts, traits, most, nodes_most, description)                    \
-    {HP_##id, #name, hp_##starts##_start, traits, most, nodes_most, description},
+    {HP_##id, #name, hp_##starts##_start, hp_##starts##_runs_alone, traits, most, nodes_most, description},
 #include "hier/collectives/algorithms.def"
 #undef HP_ALGORITHM
 };

@@ -15,6 +15,10 @@
 typedef hp_status_t (*hp_algorithm_start_fn_t)(const hp_start_t *start, const hp_call_t *call,
                                                const hp_setting_t *setting);
 
+/* Would the call use what is used in the order of the collectives: the memory of the node, communicators of the host
+ * MPI? Then nothing else of the communicator runs meanwhile. The same answer on all ranks. */
+typedef bool (*hp_algorithm_alone_fn_t)(hp_comm_t *comm, const hp_call_t *call, const hp_setting_t *setting);
+
 /* What others ask about an algorithm, so that nobody has to know its name. */
 enum {
     HP_TRAIT_PIPELINED =
@@ -28,6 +32,7 @@ typedef struct {
     hp_collective_t collective;
     const char *name;
     hp_algorithm_start_fn_t start;
+    hp_algorithm_alone_fn_t runs_alone;
     uint32_t traits;
     uint64_t bytes_max; /* larger calls are not for it */
     uint64_t nodes_max; /* on more nodes it is another algorithm under its name: rules may not ask for that */

@@ -43,3 +43,9 @@ hp_status_t hp_bcast_tree_start(const hp_start_t *start, const hp_call_t *call, 
     pipeline.emit = emit;
     return hp_request_start(start->request, &pipeline);
 }
+
+bool hp_messages_runs_alone(hp_comm_t *comm, const hp_call_t *call, const hp_setting_t *setting)
+{
+    (void)comm, (void)call, (void)setting;
+    return false;
+}

@@ -175,6 +175,11 @@ static bool serves(const hp_comm_t *comm, const hp_call_t *call)
             (!comm->rank_order && (call->collective == HP_ALLREDUCE || call->root == 0)));
 }
 
+bool hp_flags_runs_alone(hp_comm_t *comm, const hp_call_t *call, const hp_setting_t *setting)
+{
+    return serves(comm, call) || hp_pipeline_runs_alone(comm, call, setting);
+}
+
 hp_status_t hp_flags_start(const hp_start_t *start, const hp_call_t *call, const hp_setting_t *setting)
 {
     static const hp_shapes_t linear = {{HP_SHAPE_LINEAR}};

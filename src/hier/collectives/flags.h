@@ -28,6 +28,8 @@ _Static_assert(HP_FLAGS_BYTES_MAX <= sizeof((hp_cell_t *)0)->payload, "a message
 
 /* Starts call. HP_OK, or an error with nothing in flight. */
 hp_status_t hp_flags_start(const hp_start_t *start, const hp_call_t *call, const hp_setting_t *setting);
+/* See algorithm.h. */
+bool hp_flags_runs_alone(hp_comm_t *comm, const hp_call_t *call, const hp_setting_t *setting);
 
 /* In an allreduce or a barrier: does everybody read everybody's cell, in one round instead of two? */
 bool hp_flags_exchange(uint32_t ranks, size_t bytes);

@@ -418,7 +418,6 @@ static void cut(plan_t *p)
 {
     const hp_call_t *call = &p->call;
 
-    choose_modules(p);
     tell(p);
     if (uses_slots(p) && p->setting.segment_bytes > (size_t)p->comm->knobs.slot_bytes)
         p->setting.segment_bytes = (size_t)p->comm->knobs.slot_bytes;
@@ -434,6 +433,26 @@ static void cut(plan_t *p)
     p->segment_count = p->pipeline.segment_count;
 }
 
+/* What runs, and how, as far as it is the same on all ranks. */
+static void describe(plan_t *p, hp_comm_t *comm, const hp_call_t *call, const hp_setting_t *setting)
+{
+    p->comm = comm;
+    p->call = *call;
+    p->setting = *setting;
+    p->in_order = comm->knobs.reproducible && comm->flat && is_up(p) && call->count > 0 && comm->size > 1;
+    if (p->in_order)
+        p->call.commutative = false;
+    choose_modules(p);
+}
+
+bool hp_pipeline_runs_alone(hp_comm_t *comm, const hp_call_t *call, const hp_setting_t *setting)
+{
+    plan_t plan;
+
+    describe(&plan, comm, call, setting);
+    return uses_node(&plan) || uses(&plan, HP_MODULE_NATIVE);
+}
+
 hp_pipeline_plan_t *hp_pipeline_plan(const hp_start_t *start, const hp_call_t *call,
                                      const hp_setting_t *setting)
 {
@@ -446,13 +465,8 @@ hp_pipeline_plan_t *hp_pipeline_plan(const hp_start_t *start, const hp_call_t *c
         return NULL;
     *plan = p;
     p->start = *start;
-    p->comm = start->comm;
-    p->call = *call;
-    p->setting = *setting;
     p->in_place = call->send == call->recv;
-    p->in_order = comm->knobs.reproducible && comm->flat && is_up(p) && call->count > 0 && comm->size > 1;
-    if (p->in_order)
-        p->call.commutative = false;
+    describe(p, start->comm, call, setting);
     p->result_here =
         call->collective == HP_ALLREDUCE || (call->collective == HP_REDUCE && comm->rank == call->root &&
                                              (p->call.commutative || call->root == 0));

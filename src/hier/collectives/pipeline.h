@@ -35,6 +35,8 @@
 
 /* Starts call as a pipeline. HP_OK, or an error with nothing in flight. */
 hp_status_t hp_pipeline_start(const hp_start_t *start, const hp_call_t *call, const hp_setting_t *setting);
+/* See algorithm.h: where one of the modules that it really runs is not of messages alone. */
+bool hp_pipeline_runs_alone(hp_comm_t *comm, const hp_call_t *call, const hp_setting_t *setting);
 
 /* The same in parts, one request after the other, for who runs the tasks in another order (lockstep.h).
  * A part is some tasks of one segment, by their labels. Those inside the node, sr and sb, take a step of the

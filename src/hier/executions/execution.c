@@ -113,12 +113,6 @@ static void set_done(hp_comm_t *comm, hp_execution_t *execution, hp_status_t sta
         execution->on_done(comm, execution);
 }
 
-/* Does it use nothing but messages? */
-static bool shares_nothing(const hp_comm_t *comm, const hp_setting_t *setting)
-{
-    return !comm->shares_memory && !hp_setting_uses(setting, HP_MODULE_NATIVE);
-}
-
 static uint64_t bytes_of(const hp_call_t *call)
 {
     return call->count * call->type.bytes;
@@ -138,20 +132,19 @@ static bool may_start(const hp_comm_t *comm, bool alone, uint64_t bytes)
 }
 
 static void start(hp_comm_t *comm, hp_execution_t *execution, const hp_call_t *call,
-                  const hp_setting_t *setting, bool alone)
+                  const hp_setting_t *setting)
 {
     hp_executions_t *all = comm->executions;
 
-    const hp_start_t what = {.comm = comm,
-                             .request = execution->request,
-                             .arena = &execution->arena,
-                             .number = ++comm->sequence};
+    const hp_start_t what = {
+        .comm = comm, .request = execution->request, .arena = &execution->arena, .number = ++comm->sequence};
     if (execution->on_start)
         execution->on_start(comm, execution, call, setting);
-    const hp_status_t status =
-        alone && all->out_of_step ? HP_ERR_EARLIER : execution->algorithm->start(&what, call, setting);
+    const hp_status_t status = execution->alone && all->out_of_step
+                                   ? HP_ERR_EARLIER
+                                   : execution->algorithm->start(&what, call, setting);
     if (status != HP_OK || hp_request_done(execution->request)) {
-        all->out_of_step |= alone && status != HP_OK;
+        all->out_of_step |= execution->alone && status != HP_OK;
         set_done(comm, execution, status);
         return;
     }
@@ -163,18 +156,18 @@ static void start(hp_comm_t *comm, hp_execution_t *execution, const hp_call_t *c
     *end = execution;
     all->running_count++;
     all->running_bytes += bytes_of(&execution->call);
-    all->running_alone = alone;
+    all->running_alone = execution->alone;
 }
 
 void hp_execution_submit(hp_comm_t *comm, hp_execution_t *execution, const hp_algorithm_t *algorithm,
                          const hp_call_t *call, const hp_setting_t *setting)
 {
     hp_executions_t *all = comm->executions;
-    const bool alone = !shares_nothing(comm, setting);
 
     execution->number = atomic_load_explicit(&all->submitted, memory_order_relaxed) + 1;
     atomic_store_explicit(&all->submitted, execution->number, memory_order_relaxed);
     execution->algorithm = algorithm;
+    execution->alone = algorithm->runs_alone(comm, call, setting);
     /* What is asked of one that runs; all of it only if it has to wait. */
     execution->call.collective = call->collective;
     execution->call.count = call->count;
@@ -184,8 +177,8 @@ void hp_execution_submit(hp_comm_t *comm, hp_execution_t *execution, const hp_al
         set_done(comm, execution, HP_ERR_EARLIER);
         return;
     }
-    if (!all->queued && may_start(comm, alone, bytes_of(call))) {
-        start(comm, execution, call, setting, alone);
+    if (!all->queued && may_start(comm, execution->alone, bytes_of(call))) {
+        start(comm, execution, call, setting);
         return;
     }
     execution->call = *call;
@@ -204,13 +197,12 @@ static bool start_queued(hp_comm_t *comm)
 
     while (all->queued) {
         hp_execution_t *next = all->queued;
-        const bool alone = !shares_nothing(comm, &next->setting);
-        if (!may_start(comm, alone, bytes_of(&next->call)))
+        if (!may_start(comm, next->alone, bytes_of(&next->call)))
             break;
         all->queued = next->next;
         if (!all->queued)
             all->queued_end = &all->queued;
-        start(comm, next, &next->call, &next->setting, alone);
+        start(comm, next, &next->call, &next->setting);
         started = true;
     }
     return started;

@@ -4,7 +4,8 @@
  *
  *      idle -> submit -> queued -> running -> done -> put -> idle
  *
- * Several run at the same time where they share nothing but messages, and their messages are short. What uses the memory
+ * Several run at the same time where they share nothing but messages, and their messages are short: by the modules that they
+ * really run (hp_algorithm_t.runs_alone), not by what the communicator could offer. What uses the memory
  * of the node (its counters are in the order of the collectives) or communicators of the host MPI (likewise) runs alone;
  * what comes behind it waits until it is done on this rank. Nobody waits for what was called later, so this cannot
  * deadlock: the oldest collective that is not finished on all ranks runs on all ranks that have called it.
@@ -32,6 +33,7 @@ struct hp_execution {
     const hp_algorithm_t *algorithm;
     hp_call_t call; /* while it runs: collective, count, root and the type's bytes */
     hp_setting_t setting;
+    bool alone; /* nothing else of the communicator runs meanwhile (algorithm.h) */
     /* Called just before it is started, and when it is done; either may be NULL. They must not submit; on_done
      * may put the execution back. */
     void (*on_start)(hp_comm_t *comm, hp_execution_t *execution, const hp_call_t *call,

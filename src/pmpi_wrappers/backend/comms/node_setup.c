@@ -7,7 +7,7 @@
 #include "pmpi_wrappers/backend/start/job.h"
 #include "pmpi_wrappers/backend/glue/machine.h"
 
-/* Tag of the leader's message, above the tags of hp_comm_tag and of the transport. */
+/* Tag of the leader's message, above the tags of hp_start_tag and of the transport. */
 enum { FILE_TAG = 32766 };
 enum { SHARES = 1, READS = 2 };
 

@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "pmpi_wrappers/backend/glue/machine.h"
 
-/* Tag of a rank's message to itself, above the tags of hp_comm_tag. */
+/* Tag of a rank's message to itself, above the tags of hp_start_tag. */
 enum { SELF_TAG = 32767 };
 /* Of a message that there never is. */
 enum { NUDGE_TAG = 32766 };

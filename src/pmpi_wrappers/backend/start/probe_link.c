@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "event_engine/wait.h"
 
-/* Above the tags of hp_comm_tag, beside those of the transport and of node_setup. */
+/* Above the tags of hp_start_tag, beside those of the transport and of node_setup. */
 enum { PROBE_TAG = 32765 };
 
 typedef enum { ECHO, BURST, STREAM, FLAG, COPY, DISMISS } order_t;

@@ -13,7 +13,6 @@
 #include "hier/executions/execution.h"
 #include "mailbox.h"
 #include "pmpi_wrappers/backend/progress/progress.h"
-#include "pmpi_wrappers/backend/observe/survey.h"
 
 enum { RANKS = 4, COMMS = 2, HELPERS = 2, ROUNDS = 400, MOST_ELEMENTS = 60, MOST_IN_FLIGHT = 24 };
 
@@ -49,12 +48,6 @@ static _Noreturn void give_up(uint32_t rank, uint32_t round, const char *what)
 {
     fprintf(stderr, "rank %u, round %u: %s\n", rank, round, what); /* the others would wait for ever */
     abort();
-}
-
-/* There is no watchdog that asks. */
-void hp_survey_answer(hp_comm_state_t *state)
-{
-    (void)state;
 }
 
 /* ---- a collective ---- */

@@ -11,16 +11,16 @@
 #include "pmpi_wrappers/backend/calls/collectives.h"
 #include "pmpi_wrappers/backend/comms/comm_registry.h"
 #include "pmpi_wrappers/backend/comms/comm_release.h"
-#include "pmpi_wrappers/backend/comms/comm_setup.h"
+#include "pmpi_wrappers/backend/calls/agreement.h"
 #include "pmpi_wrappers/backend/start/handshake.h"
 #include "pmpi_wrappers/backend/progress/helper_thread.h"
-#include "pmpi_wrappers/backend/comms/hints.h"
+#include "pmpi_wrappers/backend/calls/hints.h"
 #include "pmpi_wrappers/backend/progress/host_calls.h"
-#include "pmpi_wrappers/backend/progress/host_collectives.h"
 #include "pmpi_wrappers/backend/glue/device.h"
+#include "pmpi_wrappers/backend/observe/watchdog.h"
 #include "pmpi_wrappers/backend/glue/host_request.h"
 #include "pmpi_wrappers/backend/start/job.h"
-#include "pmpi_wrappers/backend/start/job_selection.h"
+#include "pmpi_wrappers/backend/start/job_rules.h"
 #include "pmpi_wrappers/backend/observe/job_trace.h"
 #include "pmpi_wrappers/backend/glue/machine.h"
 #include "pmpi_wrappers/backend/calls/nonblocking.h"
@@ -28,14 +28,12 @@
 #include "pmpi_wrappers/backend/progress/progress.h"
 #include "pmpi_wrappers/backend/calls/tasks.h"
 
-hp_function_t hp_mpi_calls[HP_MPI_CALL_COUNT];
-
 /* A program without blocking collectives would never have its communicator set up. */
 static void set_world_up(void)
 {
     hp_comm_state_t *state = hp_comm_state_find(MPI_COMM_WORLD);
     if (state && state->always == HP_OUTCOME_TAKEN)
-        hp_comm_state_set_up(state, MPI_COMM_WORLD);
+        hp_set_up(state, MPI_COMM_WORLD);
 }
 
 /* Does something move non-blocking collectives on while a rank is in the host MPI, on all ranks? */
@@ -48,9 +46,14 @@ static bool is_moved_on(void)
     return P(Allreduce)(&mine, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD) == MPI_SUCCESS && all;
 }
 
+/* Lives on the helper thread. */
+static const hp_helper_guest_t watchdog = {.start = hp_watchdog_start, .stop = hp_watchdog_stop};
+
 static int after_init(void)
 {
     hp_job_start();
+    if (hp_job.active)
+        hp_job_rules_start();
     if (hp_job.active && !hp_comm_states_init(hp_progress_leave)) {
         hp_warn("the MPI gives no attribute key: the library is off for this run");
         hp_job.active = false;
@@ -59,8 +62,9 @@ static int after_init(void)
         if (!hp_ranks_take_turns)
             hp_device_init(hp_job.has_threads);
         hp_progress_init();
-        hp_helper_thread_start();
-        hp_host_collectives_init(is_moved_on());
+        hp_watchdog_open(hp_job.has_threads);
+        hp_helper_thread_start(hp_job.watches ? &watchdog : NULL);
+        hp_agreement_init(is_moved_on());
         hp_job_trace_start();
         if (hp_job.knobs.setup_calls == 0 && hp_job.size > 1)
             set_world_up();
@@ -94,35 +98,19 @@ static void before_finalize(void)
     /* From here on every collective passes through, on all ranks: also those of the program's own attribute
      * callbacks that MPI_Finalize runs (docs/pitfalls.md 7). */
     hp_job.active = false;
-    hp_job_stop_passing_at_once();
-    hp_host_collectives_close();
+    hp_agreement_close();
     hp_job_trace_finish();
     if (hp_job.knobs.stats && hp_job.rank == 0)
         hp_stats_print(stderr, (unsigned)hp_job.rank);
     hp_comm_states_fini();
     hp_persistent_fini();
     hp_helper_thread_stop();
+    hp_watchdog_close();
     hp_host_request_close();
     hp_device_fini();
     if (hp_job.explains)
         explain();
-    hp_job_selection_finish();
-}
-
-static int comm_set_info(MPI_Comm comm, MPI_Info info)
-{
-    int code = P(Comm_set_info)(comm, info);
-    if (code == MPI_SUCCESS && hp_job.active)
-        code = hp_hints_apply(comm, info);
-    return code;
-}
-
-static int comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *duplicate)
-{
-    int code = HP_HOST_COLLECTIVE(comm, P(Comm_dup_with_info)(comm, info, duplicate));
-    if (code == MPI_SUCCESS && hp_job.active)
-        code = hp_hints_apply(*duplicate, info);
-    return code;
+    hp_job_rules_finish();
 }
 
 static int comm_free(MPI_Comm *comm)
@@ -190,8 +178,8 @@ static hp_backend_t backend = {
 #endif
                 [HP_WRAPPED_Comm_free] = (hp_function_t)comm_free,
                 [HP_WRAPPED_Comm_disconnect] = (hp_function_t)comm_disconnect,
-                [HP_WRAPPED_Comm_set_info] = (hp_function_t)comm_set_info,
-                [HP_WRAPPED_Comm_dup_with_info] = (hp_function_t)comm_dup_with_info},
+                [HP_WRAPPED_Comm_set_info] = (hp_function_t)hp_mpi_comm_set_info,
+                [HP_WRAPPED_Comm_dup_with_info] = (hp_function_t)hp_mpi_comm_dup_with_info},
     .after_init = after_init,
     .before_finalize = before_finalize,
     .get_stats = get_stats,
@@ -221,7 +209,7 @@ hanpmpi_backend_open(const hp_function_t *mpi_calls, hp_find_fn_t find)
         }
     }
     memcpy(hp_mpi_calls, mpi_calls, sizeof hp_mpi_calls);
-    hp_host_request_open(find);
+    hp_host_request_open(find, hp_progress_poll);
     if (!hp_host_request_is_driven() && !hp_ranks_take_turns)
         hp_host_calls_open(find, backend.wrapped);
     return &backend;

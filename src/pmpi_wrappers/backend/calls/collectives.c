@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "hier/executions/execution.h"
+#include "pmpi_wrappers/backend/calls/agreement.h"
 #include "pmpi_wrappers/backend/calls/decision.h"
 #include "pmpi_wrappers/backend/calls/flight.h"
 #include "pmpi_wrappers/backend/progress/host_collectives.h"
@@ -143,10 +144,6 @@ static int finish(hp_ticket_t *ticket, int code, MPI_Comm comm)
 /* Passes at once where the whole job passes; else as the decision says; counts in any case. */
 #define RUN_OR_PASS(ticket, comm, collective_id, decision, taken, passed)                                    \
     do {                                                                                                     \
-        if (hp_job.passes_at_once[collective_id]) {                                                          \
-            hp_stats_count(collective_id, HP_STATS_BIN_UNKNOWN, HP_OUTCOME_ONE_NODE);                        \
-            return (passed);                                                                                 \
-        }                                                                                                    \
         const int code_ = HP_TAKE_OR_PASS(ticket, decision, taken, passed);                                  \
         return finish(&(ticket), code_, comm);                                                               \
     } while (0)

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include "base/clock.h"
 #include "pmpi_wrappers/backend/comms/comm_registry.h"
-#include "pmpi_wrappers/backend/comms/comm_setup.h"
+#include "pmpi_wrappers/backend/calls/agreement.h"
 #include "pmpi_wrappers/backend/progress/host_collectives.h"
 #include "pmpi_wrappers/backend/start/job.h"
 
@@ -26,7 +26,7 @@ static hp_outcome_t decide_comm(hp_ticket_t *ticket, MPI_Comm comm)
 /* Whatever its outcome, the state is as all ranks know it. */
 static hp_outcome_t set_up(hp_ticket_t *ticket, MPI_Comm comm)
 {
-    ticket->error = hp_comm_state_set_up(ticket->state, comm);
+    ticket->error = hp_set_up(ticket->state, comm);
     return ticket->error == MPI_SUCCESS ? ticket->state->always : HP_OUTCOME_FAILED;
 }
 

@@ -18,15 +18,13 @@ typedef struct hp_flight {
     void (*on_complete)(struct hp_flight *flight, int code); /* code: of the MPI */
 } hp_flight_t;
 
-/* Does every call of the collective pass, without a look at it? Counts it then. Where ranks take turns a collective moves on
- * only while somebody waits for it. */
+/* Where ranks take turns a collective moves on only while somebody waits for it: every call passes, without a look at it.
+ * Counts it then. */
 static inline bool hp_flight_passes(hp_collective_t collective)
 {
-    if (!hp_job.passes_at_once[collective] && !hp_ranks_take_turns)
-        return false;
-    hp_stats_count(collective, HP_STATS_BIN_UNKNOWN,
-                   hp_ranks_take_turns ? HP_OUTCOME_INACTIVE : HP_OUTCOME_ONE_NODE);
-    return true;
+    if (hp_ranks_take_turns)
+        hp_stats_count(collective, HP_STATS_BIN_UNKNOWN, HP_OUTCOME_INACTIVE);
+    return hp_ranks_take_turns;
 }
 
 /* Submits the call. open: makes the program's request active, when nothing else can fail any more; returns an MPI code.

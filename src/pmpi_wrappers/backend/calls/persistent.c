@@ -6,7 +6,7 @@
 #include "pmpi_wrappers/backend/calls/flight.h"
 #include "pmpi_wrappers/backend/comms/comm_registry.h"
 #include "pmpi_wrappers/backend/comms/comm_release.h"
-#include "pmpi_wrappers/backend/comms/comm_setup.h"
+#include "pmpi_wrappers/backend/calls/agreement.h"
 #include "pmpi_wrappers/backend/comms/private_comm.h"
 #include "pmpi_wrappers/backend/progress/host_collectives.h"
 #include "pmpi_wrappers/backend/glue/host_request.h"
@@ -254,7 +254,7 @@ static int make_channel(hp_comm_state_t *state, channel_t **spare, channel_t **o
     const bool is_open = open_channel(channel, state);
     int code = all_of(state, is_open && may_be_set_up(state, channel), &all);
     if (code == MPI_SUCCESS && all)
-        code = hp_comm_state_set_up(channel->state, channel->comm);
+        code = hp_set_up(channel->state, channel->comm);
     if (code == MPI_SUCCESS && all && channel->state->is_set_up)
         *out = channel;
     else {
@@ -291,10 +291,13 @@ static int find_channel(hp_comm_state_t *state, bool is_ready, channel_t **out)
     return code;
 }
 
-static int leave(hp_comm_state_t *state)
+/* All ranks are about to free comm. */
+static void leave(hp_comm_state_t *state, MPI_Comm comm)
 {
     uint64_t all;
 
+    if (hp_host_collective_begin(comm) != MPI_SUCCESS)
+        return;
     const int code = all_of(state, unused_channels(state), &all);
     for (channel_t *channel = state->channels; channel && code == MPI_SUCCESS; all >>= 1) {
         channel_t *next = channel->next;
@@ -303,7 +306,6 @@ static int leave(hp_comm_state_t *state)
         channel = next;
     }
     state->channels = NULL; /* what is left goes at the end: its collective may be started again */
-    return code;
 }
 
 void hp_persistent_leave(MPI_Comm comm)
@@ -315,7 +317,7 @@ void hp_persistent_leave(MPI_Comm comm)
         return;
     hp_comm_state_t *state = hp_comm_state_find(comm);
     if (state && state->channels)
-        HP_HOST_COLLECTIVE(comm, leave(state));
+        leave(state, comm);
 }
 
 void hp_persistent_fini(void)
@@ -407,7 +409,10 @@ int hp_mpi_request_free(MPI_Request *request)
 
 static int find_or_report(const hp_ticket_t *ticket, MPI_Comm comm, bool is_ready, channel_t **channel)
 {
-    const int code = find_channel(ticket->state, is_ready, channel);
+    int code = hp_host_collective_begin(comm);
+    if (code != MPI_SUCCESS)
+        return code;
+    code = find_channel(ticket->state, is_ready, channel);
     if (code != MPI_SUCCESS)
         P(Comm_call_errhandler)(comm, code);
     return code;
@@ -418,7 +423,7 @@ static int make(persistent_t *persistent, hp_ticket_t *ticket, MPI_Comm comm, MP
 {
     channel_t *channel = NULL;
 
-    const int code = HP_HOST_COLLECTIVE(comm, find_or_report(ticket, comm, persistent != NULL, &channel));
+    const int code = find_or_report(ticket, comm, persistent != NULL, &channel);
     if (!channel) {
         ticket->outcome = code == MPI_SUCCESS ? HP_OUTCOME_NO_DUPLICATE : HP_OUTCOME_FAILED;
         undo(persistent);

@@ -6,7 +6,7 @@
 #include "hier/executions/idle.h"
 #include "hier/planning/select.h"
 #include "pmpi_wrappers/backend/comms/comm_registry.h"
-#include "pmpi_wrappers/backend/comms/comm_setup.h"
+#include "pmpi_wrappers/backend/calls/agreement.h"
 #include "pmpi_wrappers/backend/glue/datatypes.h"
 #include "pmpi_wrappers/backend/start/job.h"
 #include "pmpi_wrappers/backend/progress/progress.h"
@@ -18,7 +18,7 @@ static hp_comm_state_t *ready_state(MPI_Comm comm)
 
     if (!state || state->always != HP_OUTCOME_TAKEN)
         return NULL;
-    if (!state->is_set_up && hp_comm_state_set_up(state, comm) != MPI_SUCCESS)
+    if (!state->is_set_up && hp_set_up(state, comm) != MPI_SUCCESS)
         return NULL;
     return state->is_set_up ? state : NULL;
 }

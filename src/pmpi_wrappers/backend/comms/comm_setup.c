@@ -6,7 +6,6 @@
 #include "pmpi_wrappers/backend/comms/node_setup.h"
 #include "pmpi_wrappers/backend/comms/private_comm.h"
 #include "pmpi_wrappers/backend/glue/machine.h"
-#include "pmpi_wrappers/backend/progress/host_collectives.h"
 #include "pmpi_wrappers/backend/start/job.h"
 #include "pmpi_wrappers/backend/start/probe.h"
 
@@ -143,17 +142,14 @@ static int set_up_together(hp_comm_state_t *state, MPI_Comm comm, bool *ready)
 
 int hp_comm_state_set_up(hp_comm_state_t *state, MPI_Comm comm)
 {
-    bool may, ready = false;
+    bool ready = false;
 
-    int code = hp_comm_state_may_communicate(state, comm, &may);
-    if (!may)
-        return code;
-    code = HP_HOST_COLLECTIVE(comm, set_up_together(state, comm, &ready));
+    const int code = set_up_together(state, comm, &ready);
     state->is_set_up = ready && code == MPI_SUCCESS;
     state->always = state->is_set_up ? HP_OUTCOME_TAKEN : HP_OUTCOME_NO_DUPLICATE;
     atomic_store_explicit(&state->is_watched, state->is_set_up && state->world_ranks, memory_order_release);
     if (!state->is_set_up && state->rank == 0)
         hp_info("a communicator of %d ranks stays with the host MPI: %s", state->size,
                 hp_outcome_text(HP_OUTCOME_NO_DUPLICATE));
-    return state->is_set_up && !state->takes_nonblocking ? hp_nonblocking_ask(state, comm, false) : code;
+    return code;
 }

@@ -10,7 +10,7 @@
 
 #include "pmpi_wrappers/backend/comms/comm_state.h"
 
-/* Sets the state up: collective over the communicator; all ranks come to the same result: is_set_up, or
+/* Sets the state of a communicator up that may communicate (comm_state.h): collective over it; all ranks come to the same result: is_set_up, or
  * always set. Returns an MPI error code only when the ranks could not talk about it; the communicator's error
  * handler has run then. */
 int hp_comm_state_set_up(hp_comm_state_t *state, MPI_Comm comm);

@@ -21,7 +21,7 @@ typedef struct hp_comm_state {
     hp_outcome_t always;     /* not HP_OUTCOME_TAKEN: every call passes through, for this reason */
     bool is_set_up;
     bool is_within_world;   /* all its ranks are of this job, as far as known */
-    bool takes_nonblocking; /* once set up; the same on all ranks: host_collectives.h */
+    bool takes_nonblocking; /* once set up; the same on all ranks: agreement.h */
     int size, rank;
     uint64_t
         id; /* agreed at set-up: the same on all ranks, unlike that of any other communicator; 0 before */

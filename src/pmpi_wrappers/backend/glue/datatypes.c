@@ -5,7 +5,6 @@
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include "pmpi_wrappers/backend/start/job.h"
 
 bool hp_datatype_describe(MPI_Datatype datatype, hp_type_t *out)
 {
@@ -356,6 +355,13 @@ static unsigned accepted_classes(MPI_Op op, hp_op_t *kernel_op)
     return 0;
 }
 
+static const hp_kernel_set_t *kernels;
+
+void hp_reductions_init(const hp_kernel_set_t *set)
+{
+    kernels = set;
+}
+
 /* An operation of the standard on one of the standard's types, as MPI 4.1 section 6.9.2 has it. */
 static bool describe_predefined(unsigned accepted, hp_op_t kernel_op, MPI_Datatype datatype,
                                 const hp_type_t *type, hp_kernel_fn_t *kernel)
@@ -365,8 +371,8 @@ static bool describe_predefined(unsigned accepted, hp_op_t kernel_op, MPI_Dataty
 
     if (!find_predefined(datatype, &row) || !(row.class & accepted))
         return false;
-    if (hp_job.kernels && find_number(&row, type, &number))
-        *kernel = hp_job.kernels->kernels[number][kernel_op];
+    if (kernels && find_number(&row, type, &number))
+        *kernel = kernels->kernels[number][kernel_op];
     return true;
 }
 

@@ -37,6 +37,9 @@ bool hp_datatype_is_committed(MPI_Datatype datatype, MPI_Comm comm);
 int hp_datatype_pack(bool pack, void *buffer, int64_t count, const hp_type_t *type, char *packed,
                      MPI_Comm comm, int self);
 
+/* The loops that reductions use from now on; NULL: all are left to MPI_Reduce_local. Inside MPI_Init. */
+void hp_reductions_init(const hp_kernel_set_t *kernels);
+
 /* Is (op, datatype) a reduction that the MPI standard defines, or a user-defined operation? Anything else is
  * left to the host MPI, which reports the error or knows an extension. type: of datatype. When true is
  * returned, *commutative is set, and *kernel is the library's own loop for it, or NULL where MPI_Reduce_local

@@ -2,7 +2,6 @@
 
 #include <pthread.h>
 #include <sched.h>
-#include "pmpi_wrappers/backend/progress/progress.h"
 
 typedef int (*poll_fn_t)(void *owner, MPI_Status *status);
 typedef int (*wait_fn_t)(int count, void **owners, double timeout, MPI_Status *status);
@@ -15,9 +14,11 @@ static start_with_poll_fn_t start_with_poll;    /* MPICH, Intel MPI */
 static int (*progress_register)(progress_fn_t); /* Open MPI */
 static int (*progress_unregister)(progress_fn_t);
 static bool is_registered;
+static bool (*poll)(void); /* moves on what is in flight */
 
-void hp_host_request_open(hp_find_fn_t find)
+void hp_host_request_open(hp_find_fn_t find, bool (*progress_poll)(void))
 {
+    poll = progress_poll;
     progress_register = (int (*)(progress_fn_t))find("opal_progress_register");
     progress_unregister = (int (*)(progress_fn_t))find("opal_progress_unregister");
     if (!progress_unregister)
@@ -71,7 +72,7 @@ static int poll_all(void *owner, MPI_Status *status)
 {
     (void)owner;
     (void)status;
-    hp_progress_poll();
+    poll();
     return MPI_SUCCESS;
 }
 
@@ -82,7 +83,7 @@ static int wait_for(int count, void **owners, double timeout, MPI_Status *status
     for (int i = 0; i < count; i++) {
         const hp_host_request_t *request = owners[i];
         while (!atomic_load_explicit(&request->is_complete, memory_order_acquire))
-            if (!hp_progress_poll())
+            if (!poll())
                 sched_yield();
     }
     return MPI_SUCCESS;
@@ -90,7 +91,7 @@ static int wait_for(int count, void **owners, double timeout, MPI_Status *status
 
 static int progress(void)
 {
-    return hp_progress_poll();
+    return poll();
 }
 
 static void register_once(void)

@@ -26,8 +26,9 @@ typedef struct hp_host_request {
     void (*on_free)(struct hp_host_request *);
 } hp_host_request_t;
 
-/* Looks for what the MPI offers. find: a symbol of the host MPI. */
-void hp_host_request_open(hp_find_fn_t find);
+/* Looks for what the MPI offers. find: a symbol of the host MPI. poll: moves on what is in flight, without blocking, and
+ * returns whether anything moved (progress.h). */
+void hp_host_request_open(hp_find_fn_t find, bool (*poll)(void));
 /* Does the MPI call us in all its calls? Else the blocking ones have to be intercepted. */
 bool hp_host_request_is_driven(void);
 

@@ -1,7 +1,7 @@
 /* machine: what the backend has to know of the machine below its MPI: where a rank is, and how it may wait.
  *
  * Two implementations, one of which is linked: machine_real.c for an MPI on real machines, and
- * pmpi_wrappers/smpi/machine_simulated.c for SimGrid's SMPI. Threads: any. Ownership: nothing kept. */
+ * machine_simulated.c for SimGrid's SMPI. Threads: any. Ownership: nothing kept. */
 #ifndef HP_PMPI_WRAPPERS_BACKEND_GLUE_MACHINE_H
 #define HP_PMPI_WRAPPERS_BACKEND_GLUE_MACHINE_H
 

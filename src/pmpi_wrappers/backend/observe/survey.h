@@ -42,6 +42,8 @@ typedef struct {
     hp_survey_item_t items[HP_SURVEY_ITEMS];
 } hp_survey_t;
 
+/* Before the first one, and before any state is watched: inside MPI_Init. */
+void hp_survey_init(void);
 /* Begins a survey; one at a time. */
 void hp_survey_begin(void);
 /* Has everybody answered? */
@@ -52,13 +54,5 @@ const hp_survey_t *hp_survey_end(void);
 /* How far the rank has come on that communicator. */
 typedef enum { HP_ENTERED_UNKNOWN, HP_ENTERED_NOT, HP_ENTERED } hp_entered_t;
 hp_entered_t hp_survey_has_entered(uint64_t comm_id, uint64_t number);
-
-/* For who has locked the state and waits: answers, if it is asked. */
-void hp_survey_answer(hp_comm_state_t *state);
-static inline void hp_survey_help(hp_comm_state_t *state)
-{
-    if (__builtin_expect(atomic_load_explicit(&state->is_asked, memory_order_relaxed), 0))
-        hp_survey_answer(state);
-}
 
 #endif

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/words.h"
 #include "hier/call/stats.h"
+#include "pmpi_wrappers/backend/glue/machine.h"
 #include "pmpi_wrappers/backend/start/job.h"
 #include "pmpi_wrappers/backend/progress/progress.h"
 #include "pmpi_wrappers/backend/observe/stall_report.h"
@@ -389,13 +390,15 @@ static void stop_signal(struct ev_loop *loop)
 
 void hp_watchdog_open(bool may_call_mpi)
 {
-    if (hp_job.knobs.stall_seconds)
+    if (hp_job.watches)
+        hp_survey_init();
+    if (hp_job.knobs.stall_seconds && !hp_ranks_take_turns)
         hp_talk_open(may_call_mpi);
 }
 
 void hp_watchdog_close(void)
 {
-    if (hp_job.knobs.stall_seconds)
+    if (hp_job.knobs.stall_seconds && !hp_ranks_take_turns)
         hp_talk_close(answer_last);
 }
 

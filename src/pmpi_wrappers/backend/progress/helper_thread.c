@@ -17,7 +17,6 @@
 #include "pmpi_wrappers/backend/start/job.h"
 #include "pmpi_wrappers/backend/glue/machine.h"
 #include "pmpi_wrappers/backend/progress/progress.h"
-#include "pmpi_wrappers/backend/observe/watchdog.h"
 
 /* Between two looks. A segment of 32 KiB takes 260 us at 1 Gbit/s. A look costs 5 to 10 us with what the kernel does for
  * it; a processor of its own has nothing better to do. */
@@ -31,6 +30,7 @@ enum { STACK_BYTES = 512 << 10 };
 enum { EXIT_WAIT_MS = 200 };
 
 static struct ev_loop *loop;
+static const hp_helper_guest_t *guest;
 static pthread_t thread;
 static pid_t process; /* that has the thread; 0: none has. A child after a fork has none */
 static ev_async quit, wake;
@@ -260,24 +260,24 @@ static bool moves_on(bool may)
     return may;
 }
 
-void hp_helper_thread_start(void)
+void hp_helper_thread_start(const hp_helper_guest_t *with)
 {
     if (hp_ranks_take_turns)
         return;
-    hp_watchdog_open(hp_job.has_threads);
+    guest = with;
     const bool moves = moves_on(hp_job.has_threads);
-    if (!moves && !hp_job.watches)
+    if (!moves && !guest)
         return;
     if (!loop_open()) {
         hp_warn("no event loop: %s; there is no helper thread", strerror(errno));
         return;
     }
-    if (hp_job.watches)
-        hp_watchdog_start(loop);
+    if (guest)
+        guest->start(loop);
     if (!create()) {
         hp_warn("the helper thread cannot be started: too many threads or processes");
-        if (hp_job.watches)
-            hp_watchdog_stop(loop);
+        if (guest)
+            guest->stop(loop);
         loop_close();
         return;
     }
@@ -294,16 +294,13 @@ bool hp_helper_thread_moves_on(void)
 
 void hp_helper_thread_stop(void)
 {
-    if (hp_ranks_take_turns)
+    if (hp_ranks_take_turns || process != getpid())
         return;
-    if (process == getpid()) {
-        process = 0;
-        hp_progress_wake = NULL;
-        ev_async_send(loop, &quit);
-        pthread_join(thread, NULL);
-        if (hp_job.watches)
-            hp_watchdog_stop(loop);
-        loop_close();
-    }
-    hp_watchdog_close();
+    process = 0;
+    hp_progress_wake = NULL;
+    ev_async_send(loop, &quit);
+    pthread_join(thread, NULL);
+    if (guest)
+        guest->stop(loop);
+    loop_close();
 }

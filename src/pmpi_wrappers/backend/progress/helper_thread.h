@@ -5,7 +5,7 @@
  *                             millisecond while none does, never while nothing is in flight. Needs
  *                             MPI_THREAD_MULTIPLE, which the front asks for.
  *
- *   HANPMPI_STALL_SECONDS,    watchdog.h
+ *   HANPMPI_STALL_SECONDS,    the watchdog, its guest (observe/watchdog.h)
  *   HANPMPI_STATS_SIGNAL
  *
  * Each rank moves its collectives on, or not, by its own environment: it is of no consequence to other ranks but that they wait
@@ -22,8 +22,16 @@
 
 #include <stdbool.h>
 
-/* After the handshake. Without anything to do there is no thread. */
-void hp_helper_thread_start(void);
+struct ev_loop;
+
+/* What else lives on the thread's loop: the watchdog. */
+typedef struct {
+    void (*start)(struct ev_loop *loop); /* before the loop runs */
+    void (*stop)(struct ev_loop *loop);  /* when it has ended */
+} hp_helper_guest_t;
+
+/* After the handshake. guest: NULL, there is none. Without anything to do there is no thread. */
+void hp_helper_thread_start(const hp_helper_guest_t *guest);
 /* Does it move collectives on? */
 bool hp_helper_thread_moves_on(void);
 /* When nothing is in flight any more. */

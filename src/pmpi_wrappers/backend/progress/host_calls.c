@@ -3,8 +3,9 @@
 #include <stdlib.h>
 #include "pmpi_wrappers/arguments.h"
 #include "pmpi_wrappers/backend/progress/host_collectives.h"
-#include "pmpi_wrappers/backend/start/job.h"
+#include "pmpi_wrappers/backend/progress/host_wait.h"
 #include "pmpi_wrappers/backend/progress/progress.h"
+#include "pmpi_wrappers/backend/start/job.h"
 
 /* Arguments travel as in the front: a row of the table says all there is to say about a function. */
 #define CALL(count, function, ...) ((int (*)(PARAMETERS_##count))(function))(__VA_ARGS__)
@@ -18,41 +19,6 @@
 #define X(name) static hp_function_t host_##name;
 HELPERS(X)
 #undef X
-
-/* In a flag that a call should have set: it has failed. The code alone does not tell: MPICH 5 returns
- * MPI_SUCCESS where a handler of the program has seen the error. (A request that was to be made is
- * MPI_REQUEST_NULL then, which nobody waits for long.) */
-enum { UNSEEN = -1 };
-
-/* Nothing has come: moves ours on, or gives way. */
-static void idle(hp_wait_t *wait)
-{
-    const hp_knobs_t *knobs = &hp_job.knobs;
-    const uint64_t roomy_us = 10000; /* as for collectives on a node that is not crowded (hier/comm/comm.c) */
-    const hp_wait_policy_t policy = {
-        .spin_polls = (uint64_t)knobs->spin_polls,
-        .sleep_after_ns = (knobs->sleep_after_us ? (uint64_t)knobs->sleep_after_us : roomy_us) * 1000,
-        .sleep_ns = (uint64_t)knobs->sleep_us * 1000};
-
-    if (hp_progress_poll())
-        hp_wait_reset(wait);
-    else
-        hp_wait_idle(wait, &policy);
-}
-
-int hp_host_calls_wait(MPI_Request *request, MPI_Status *status)
-{
-    hp_wait_t wait = {0};
-
-    while (hp_progress_is_due()) {
-        int flag = UNSEEN;
-        const int code = P(Test)(request, &flag, status);
-        if (code != MPI_SUCCESS || flag)
-            return code;
-        idle(&wait);
-    }
-    return P(Wait)(request, status);
-}
 
 /* ---- tests ---- */
 
@@ -73,11 +39,11 @@ static void await_all(int count, const MPI_Request *requests)
     for (int i = 0; i < count; i++) {
         hp_wait_t wait = {0};
         while (hp_progress_is_due()) {
-            int flag = UNSEEN;
+            int flag = HP_UNSEEN;
             const int code = P(Request_get_status)(requests[i], &flag, MPI_STATUS_IGNORE);
             if (code != MPI_SUCCESS || flag)
                 break;
-            idle(&wait);
+            hp_host_idle(&wait);
         }
     }
 }
@@ -87,7 +53,7 @@ static void await_all(int count, const MPI_Request *requests)
 #define TEST_Waitany CALL(5, host_Testany, a, b, c, (uintptr_t)&flag, d)
 #define TEST_Waitsome                                                                                        \
     CALL(5, host_Testsome, a, b, (uintptr_t)&flag, d, e);                                                    \
-    if (flag != UNSEEN && c)                                                                                 \
+    if (flag != HP_UNSEEN && c)                                                                              \
     *(int *)c = flag /* the number of requests */
 #define TEST_Probe  CALL(5, host_Iprobe, a, b, c, (uintptr_t)&flag, d)
 #define TEST_Mprobe CALL(6, host_Improbe, a, b, c, (uintptr_t)&flag, d, e)
@@ -98,11 +64,11 @@ static void await_all(int count, const MPI_Request *requests)
     {                                                                                                        \
         hp_wait_t wait = {0};                                                                                \
         while (__builtin_expect(hp_progress_is_due(), 0)) {                                                  \
-            int flag = UNSEEN, code;                                                                         \
+            int flag = HP_UNSEEN, code;                                                                      \
             code = TEST_##name;                                                                              \
             if (code != MPI_SUCCESS || flag)                                                                 \
                 return code;                                                                                 \
-            idle(&wait);                                                                                     \
+            hp_host_idle(&wait);                                                                             \
         }                                                                                                    \
         return CALL(arguments, host_##name, ARGUMENTS_##arguments);                                          \
     }
@@ -122,7 +88,7 @@ static int send_one(hp_function_t start, const uintptr_t x[6])
 {
     MPI_Request request = MPI_REQUEST_NULL;
     const int code = CALL(7, start, x[0], x[1], x[2], x[3], x[4], x[5], (uintptr_t)&request);
-    return code == MPI_SUCCESS ? hp_host_calls_wait(&request, MPI_STATUS_IGNORE) : code;
+    return code == MPI_SUCCESS ? hp_host_wait(&request, MPI_STATUS_IGNORE) : code;
 }
 
 static int recv_one(hp_function_t recv, hp_function_t start, const uintptr_t x[7])
@@ -133,20 +99,20 @@ static int recv_one(hp_function_t recv, hp_function_t start, const uintptr_t x[7
     if (hp_job.has_threads) { /* others may take a message that this thread has seen */
         MPI_Request request = MPI_REQUEST_NULL;
         const int code = CALL(7, start, x[0], x[1], x[2], x[3], x[4], x[5], (uintptr_t)&request);
-        return code == MPI_SUCCESS ? hp_host_calls_wait(&request, (MPI_Status *)x[6]) : code;
+        return code == MPI_SUCCESS ? hp_host_wait(&request, (MPI_Status *)x[6]) : code;
     }
     while (hp_progress_is_due()) {
-        int flag = UNSEEN;
+        int flag = HP_UNSEEN;
         MPI_Status found;
         const int code = P(Iprobe)(source, tag, (MPI_Comm)x[5], &flag, &found);
-        if (code != MPI_SUCCESS || flag == UNSEEN)
+        if (code != MPI_SUCCESS || flag == HP_UNSEEN)
             return code;
         if (flag) { /* by name: MPICH 5 overlooks that it is too long if it was there before an MPI_ANY_SOURCE */
             source = found.MPI_SOURCE;
             tag = found.MPI_TAG;
             break;
         }
-        idle(&wait);
+        hp_host_idle(&wait);
     }
     return CALL(7, recv, x[0], x[1], x[2], (uintptr_t)source, (uintptr_t)tag, x[5], x[6]);
 }
@@ -156,15 +122,15 @@ static int exchange(hp_function_t isend, const uintptr_t send[6], hp_function_t 
                     const uintptr_t receive[7])
 {
     MPI_Request request = MPI_REQUEST_NULL;
-    int flag = UNSEEN;
+    int flag = HP_UNSEEN;
 
     int code = P(Iprobe)((int)receive[3], (int)receive[4], (MPI_Comm)receive[5], &flag, MPI_STATUS_IGNORE);
-    if (code == MPI_SUCCESS && flag != UNSEEN)
+    if (code == MPI_SUCCESS && flag != HP_UNSEEN)
         code = CALL(7, isend, send[0], send[1], send[2], send[3], send[4], send[5], (uintptr_t)&request);
-    if (code != MPI_SUCCESS || flag == UNSEEN)
+    if (code != MPI_SUCCESS || flag == HP_UNSEEN)
         return code;
     code = recv_one(recv, irecv, receive);
-    const int sent = hp_host_calls_wait(&request, MPI_STATUS_IGNORE);
+    const int sent = hp_host_wait(&request, MPI_STATUS_IGNORE);
     return code != MPI_SUCCESS ? code : sent;
 }
 
@@ -199,7 +165,7 @@ static int exchange(hp_function_t isend, const uintptr_t send[6], hp_function_t 
     static int call_##name(PARAMETERS_##arguments)                                                           \
     {                                                                                                        \
         const MPI_Comm comm = (MPI_Comm)h;                                                                   \
-        count_t bytes = UNSEEN, packed = 0;                                                                  \
+        count_t bytes = HP_UNSEEN, packed = 0;                                                               \
                                                                                                              \
         if (__builtin_expect(!hp_progress_is_due(), 1))                                                      \
             return CALL(arguments, host_##name, ARGUMENTS_##arguments);                                      \
@@ -230,7 +196,8 @@ static int exchange(hp_function_t isend, const uintptr_t send[6], hp_function_t 
     static hp_function_t host_##name;                                                                        \
     static int call_##name(PARAMETERS_##arguments)                                                           \
     {                                                                                                        \
-        return HP_HOST_COLLECTIVE((MPI_Comm)comm, CALL(arguments, host_##name, ARGUMENTS_##arguments));      \
+        const int code = hp_host_collective_begin((MPI_Comm)comm);                                           \
+        return code == MPI_SUCCESS ? CALL(arguments, host_##name, ARGUMENTS_##arguments) : code;             \
     }
 
 /* ---- the table ---- */

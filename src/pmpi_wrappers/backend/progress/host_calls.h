@@ -35,13 +35,9 @@
 #ifndef HP_PMPI_WRAPPERS_BACKEND_PROGRESS_HOST_CALLS_H
 #define HP_PMPI_WRAPPERS_BACKEND_PROGRESS_HOST_CALLS_H
 
-#include "event_engine/wait.h"
 #include "pmpi_wrappers/backend/glue/mpi_glue.h"
 
 /* Fills in the rows of host_calls.def. */
 void hp_host_calls_open(hp_find_fn_t find, hp_function_t *wrapped);
-
-/* As MPI_Wait, and moves ours on meanwhile. */
-int hp_host_calls_wait(MPI_Request *request, MPI_Status *status);
 
 #endif

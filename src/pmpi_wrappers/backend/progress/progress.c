@@ -3,10 +3,10 @@
 #include <pthread.h>
 #include "hier/executions/execution.h"
 #include "hier/executions/idle.h"
-#include "pmpi_wrappers/backend/observe/survey.h"
 
 _Atomic uint32_t hp_in_flight;
 void (*hp_progress_wake)(void);
+void (*hp_progress_answer)(hp_comm_state_t *state);
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the list, and is held during a poll */
 static hp_comm_state_t *active;
@@ -89,7 +89,7 @@ void hp_progress_finish(hp_comm_state_t *state)
             hp_idle_reset(&idle);
         else
             hp_idle(&idle, state->comm, NULL);
-        hp_survey_help(state);
+        hp_progress_help(state);
     }
 }
 
@@ -113,7 +113,7 @@ void hp_progress_leave(hp_comm_state_t *state)
 /* For who waits for a blocking collective, and has locked its communicator. */
 static bool elsewhere(hp_comm_t *comm)
 {
-    hp_survey_help(comm->owner);
+    hp_progress_help(comm->owner);
     return hp_progress_poll();
 }
 

@@ -27,6 +27,15 @@ bool hp_progress_poll(void);
 /* How often that was done so far, by whomever. */
 uint64_t hp_progress_polls(void);
 
+/* Answers a survey of what is in execution on a communicator (observe/survey.h): called by who has locked the state and
+ * waits, when state->is_asked. Set inside MPI_Init. */
+extern void (*hp_progress_answer)(hp_comm_state_t *state);
+static inline void hp_progress_help(hp_comm_state_t *state)
+{
+    if (__builtin_expect(atomic_load_explicit(&state->is_asked, memory_order_relaxed), 0))
+        hp_progress_answer(state);
+}
+
 /* Called when something is in flight after nothing was; NULL: nobody wants to know. Set inside MPI_Init. */
 extern void (*hp_progress_wake)(void);
 

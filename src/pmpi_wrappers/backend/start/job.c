@@ -7,10 +7,9 @@
 #include <string.h>
 #include "base/clock.h"
 #include "base/log.h"
-#include "hier/planning/select.h"
 #include "hier/call/stats.h"
+#include "pmpi_wrappers/backend/glue/datatypes.h"
 #include "pmpi_wrappers/backend/start/handshake.h"
-#include "pmpi_wrappers/backend/start/job_selection.h"
 #include "pmpi_wrappers/backend/glue/machine.h"
 
 hp_job_t hp_job;
@@ -85,6 +84,7 @@ void hp_job_start(void)
     hp_log_set_level((int)hp_job.knobs.verbose);
     hp_knobs_read(&hp_job.knobs, NULL, warn_once_per_job, &hp_job.rank);
     hp_job.kernels = hp_kernels_of_word((unsigned)hp_job.knobs.kernels);
+    hp_reductions_init(hp_job.kernels);
     hp_job.active = hp_handshake(hp_job.rank, hp_job.size, hp_machine_node_id(), &hp_job.knobs, &agreed);
     hp_job.one_node = agreed.one_node;
     if (hp_job.knobs.topology[0])
@@ -94,25 +94,15 @@ void hp_job_start(void)
                      (hp_job.knobs.stall_seconds > 0 || hp_word_signal(hp_job.knobs.stats_signal) > 0);
     if (hp_ranks_take_turns) /* the simulated time is not this process's clock */
         hp_job.knobs.guard = hp_job.knobs.model = 0;
-    if (hp_job.active)
-        hp_job_selection_start();
     hp_job.start_ns = hp_clock_ns();
     int level = MPI_THREAD_SINGLE;
     const bool known = P(Query_thread)(&level) == MPI_SUCCESS;
     hp_job.has_threads = known && level == MPI_THREAD_MULTIPLE;
     hp_stats_threads = !known || hp_job.has_threads;
-    for (unsigned c = 0; c < HP_COLLECTIVE_COUNT; c++)
-        hp_job.passes_at_once[c] = hp_job.active && !hp_job.knobs.stats && !hp_job.explains &&
-                                   hp_select_never(&hp_job.knobs, (hp_collective_t)c, hp_job.one_node);
     if (hp_job.active)
         warn_of_topology();
     if (hp_job.active && agreed.verbose >= HP_LOG_INFO)
         introduce();
-}
-
-void hp_job_stop_passing_at_once(void)
-{
-    memset(hp_job.passes_at_once, 0, sizeof hp_job.passes_at_once);
 }
 
 static hp_locality_t locality;

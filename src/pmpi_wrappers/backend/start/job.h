@@ -22,9 +22,6 @@ typedef struct {
      * (host_collectives.h). The same on all ranks. */
     bool nonblocking_at_once;
     int rank, size;
-    /* Every call of the collective passes through whatever its arguments: one node, no algorithm named, no
-     * hints on any communicator, no statistics wanted. */
-    bool passes_at_once[HP_COLLECTIVE_COUNT];
     hp_knobs_t knobs;
     const hp_kernel_set_t *kernels; /* NULL: reductions are left to MPI_Reduce_local */
 } hp_job_t;
@@ -34,9 +31,6 @@ extern hp_job_t hp_job;
 /* Reads the knobs, agrees with the other ranks. Collective over MPI_COMM_WORLD, but safe when some rank lacks
  * the library. Sets hp_job.active. */
 void hp_job_start(void);
-
-/* Some communicator has hints from now on: look at every call. */
-void hp_job_stop_passing_at_once(void);
 
 /* The place of this process; read with hwloc at the first call. */
 void hp_job_locality(hp_locality_t *out);

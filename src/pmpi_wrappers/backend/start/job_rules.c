@@ -1,4 +1,4 @@
-#include "pmpi_wrappers/backend/start/job_selection.h"
+#include "pmpi_wrappers/backend/start/job_rules.h"
 
 #include <stdlib.h>
 #include "base/log.h"
@@ -78,7 +78,7 @@ static void share_rules(hp_rule_t *rules, size_t count)
         free(rules);
 }
 
-void hp_job_selection_start(void)
+void hp_job_rules_start(void)
 {
     header_t header = {.rule_count = 0};
     hp_rule_t *rules = NULL;
@@ -104,7 +104,7 @@ void hp_job_selection_start(void)
     free(rules);
 }
 
-void hp_job_selection_finish(void)
+void hp_job_rules_finish(void)
 {
     if (hp_job.rank == 0 && keeps_probes() && hp_probe_is_news()) {
         hp_probes_cache_t cache;

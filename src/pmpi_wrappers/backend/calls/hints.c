@@ -1,4 +1,4 @@
-#include "pmpi_wrappers/backend/comms/hints.h"
+#include "pmpi_wrappers/backend/calls/hints.h"
 
 #include "base/log.h"
 #include "pmpi_wrappers/backend/comms/comm_registry.h"
@@ -90,7 +90,10 @@ static int no_memory(MPI_Comm comm)
     return MPI_ERR_NO_MEM;
 }
 
-int hp_hints_apply(MPI_Comm comm, MPI_Info info)
+/* Reads the hints of info on rank 0 of comm and applies them on all ranks, so the ranks cannot disagree, even when the
+ * program gives them different infos. Collective over comm. Returns an MPI error code; the communicator's error handler has
+ * run then. */
+static int apply(MPI_Comm comm, MPI_Info info)
 {
     message_t message;
     bool may;
@@ -109,14 +112,30 @@ int hp_hints_apply(MPI_Comm comm, MPI_Info info)
     message.given = state->hinted != NULL;
     if (state->rank == 0)
         read_hints(info, &message);
-    code = HP_HOST_COLLECTIVE(comm, P(Bcast)(&message, sizeof message, MPI_BYTE, 0, comm));
+    code = hp_host_collective_begin(comm);
+    if (code == MPI_SUCCESS)
+        code = P(Bcast)(&message, sizeof message, MPI_BYTE, 0, comm);
     if (code != MPI_SUCCESS || !message.given)
         return code;
     /* RANK knobs (waiting, what is said) stay each rank's own; the switch travels with the hints. */
     hp_knobs_t knobs = *hp_comm_state_knobs(state);
     hp_knobs_adopt(&knobs, &message.knobs);
     knobs.enable = message.knobs.enable;
-    hp_job_stop_passing_at_once();
+    /* What is in execution was decided by the old ones, on all ranks. */
     hp_progress_leave(state);
     return hp_comm_state_set_hints(state, &knobs) == HP_OK ? MPI_SUCCESS : no_memory(comm);
+}
+
+int hp_mpi_comm_set_info(MPI_Comm comm, MPI_Info info)
+{
+    const int code = P(Comm_set_info)(comm, info);
+    return code == MPI_SUCCESS && hp_job.active ? apply(comm, info) : code;
+}
+
+int hp_mpi_comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *duplicate)
+{
+    int code = hp_host_collective_begin(comm);
+    if (code == MPI_SUCCESS)
+        code = P(Comm_dup_with_info)(comm, info, duplicate);
+    return code == MPI_SUCCESS && hp_job.active ? apply(*duplicate, info) : code;
 }

@@ -1,0 +1,16 @@
+/* job_rules: what is read from files for the whole job: the rules of HANPMPI_RULES, and the probes that an earlier run left
+ * in HANPMPI_CACHE. Rank 0 reads both, all ranks have the same.
+ *
+ * Threads: start inside MPI_Init, finish inside MPI_Finalize. Ownership: the rules go to the selection, the
+ * probes to probe.h. */
+#ifndef HP_PMPI_WRAPPERS_BACKEND_START_JOB_RULES_H
+#define HP_PMPI_WRAPPERS_BACKEND_START_JOB_RULES_H
+
+/* Collective over MPI_COMM_WORLD, once the library is active. Rank 0 warns of what cannot be read or used; the run goes on
+ * without it. */
+void hp_job_rules_start(void);
+
+/* Rank 0 leaves what was learned for the next run. */
+void hp_job_rules_finish(void);
+
+#endif

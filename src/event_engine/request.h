@@ -32,27 +32,11 @@
 #include <stdint.h>
 #include "base/pool.h"
 #include "base/status.h"
+#include "event_engine/label.h"
 #include "event_engine/mem/node_memory.h"
 #include "event_engine/op/op.h"
 #include "event_engine/trace.h"
 #include "event_engine/transport.h"
-
-/* Which task of the hierarchical pipeline (HAN) something belongs to: inter-node or intra-node, fan-in (a
- * reduction) or fan-out. */
-#define HP_LABEL_TABLE(X)                                                                                    \
-    X(OTHER, other)                                                                                          \
-    X(SR, sr)                                                                                                \
-    X(IR, ir)                                                                                                \
-    X(IB, ib)                                                                                                \
-    X(SB, sb)
-typedef enum {
-#define X(id, name) HP_LABEL_##id,
-    HP_LABEL_TABLE(X)
-#undef X
-        HP_LABEL_COUNT
-} hp_label_t;
-_Static_assert((int)HP_LABEL_COUNT <= (int)HP_TRACE_LABELS_MAX, "labels without rows in a trace");
-const char *hp_label_name(hp_label_t label);
 
 typedef struct hp_request hp_request_t;
 typedef struct hp_segment hp_segment_t;

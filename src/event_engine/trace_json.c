@@ -2,7 +2,7 @@
 
 #include <inttypes.h>
 #include <string.h>
-#include "event_engine/request.h"
+#include "event_engine/label.h"
 
 enum { THREADS_PER_RANK = HP_TRACE_CLASS_COUNT * HP_TRACE_ROWS };
 

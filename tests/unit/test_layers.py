@@ -56,7 +56,7 @@ INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*["<]?([^">\s]+)', re.MULTILINE
 HOOKS = re.compile(r"hp_knob_(check|word)_|P?MPI_")
 
 # Problems that are still to be mended, as patterns. Only ever shorter.
-KNOWN = (r".*\bhier/.*",)
+KNOWN = ()
 
 
 def sources(root):

@@ -4,16 +4,6 @@
 
 #include <stdlib.h>
 
-const char *hp_label_name(hp_label_t label)
-{
-    static const char *const names[] = {
-#define X(id, name) #name,
-        HP_LABEL_TABLE(X)
-#undef X
-    };
-    return names[label];
-}
-
 void hp_request_record(hp_request_t *request, hp_trace_t *trace, hp_trace_call_t *call)
 {
     request->trace = trace;

@@ -21,6 +21,7 @@ hp_job_t hp_job;
 const bool hp_ranks_take_turns = false;
 
 static int rank, size;
+static hp_route_t route;
 static bool no_memory; /* on this rank, for large buffers */
 
 void *__real_malloc(size_t bytes);
@@ -73,7 +74,7 @@ static hp_comm_t *make_comm(const char *machine)
     hp_node_setup_introduce(&own);
     CHECK(MPI_Allgather(&own, sizeof own, MPI_BYTE, all, sizeof own, MPI_BYTE, MPI_COMM_WORLD) ==
           MPI_SUCCESS);
-    CHECK(hp_node_setup(comm, MPI_COMM_WORLD, all, sizeof *all) == MPI_SUCCESS);
+    CHECK(hp_node_setup(comm, MPI_COMM_WORLD, &route, all, sizeof *all) == MPI_SUCCESS);
     free(all);
     free(table);
     return comm;
@@ -87,7 +88,7 @@ static double probe(hp_comm_t *comm, hp_probes_t *probes)
 
     MPI_Barrier(MPI_COMM_WORLD);
     const uint64_t start = hp_clock_ns();
-    CHECK(hp_probe(MPI_COMM_WORLD, comm, probes) == MPI_SUCCESS);
+    CHECK(hp_probe(MPI_COMM_WORLD, &route, comm, probes) == MPI_SUCCESS);
     ms = (double)(hp_clock_ns() - start) / 1e6;
     first = *probes;
     MPI_Bcast(&first, sizeof first, MPI_BYTE, 0, MPI_COMM_WORLD);
@@ -163,6 +164,7 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     CHECK(argc == 2);
+    route = hp_route_direct(MPI_COMM_WORLD, rank);
     find_mpi();
     hp_knobs_defaults(&hp_job.knobs);
 

@@ -105,8 +105,9 @@ static void start(hp_transport_mpi_t *transport)
 {
     static char buffer[8];
     const hp_type_t bytes = {.bytes = 1, .extent = 1, .true_extent = 1};
+    const hp_route_t route = hp_route_direct(HP_UNHANDLE(MPI_Comm, (hp_handle_t)0), 0);
 
-    hp_transport_mpi_init(transport, HP_UNHANDLE(MPI_Comm, (hp_handle_t)0), 0);
+    hp_transport_mpi_init(transport, &route);
     const hp_transport_ops_t *ops = transport->base.ops;
     assert_int_equal(ops->isend(&transport->base, buffer, 8, &bytes, 1, 0, buffer), HP_OK);
     assert_int_equal(ops->irecv(&transport->base, buffer, 8, &bytes, 1, 0, buffer), HP_OK);

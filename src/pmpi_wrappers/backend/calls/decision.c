@@ -114,7 +114,7 @@ static hp_outcome_t decide(hp_ticket_t *ticket, int64_t count, MPI_Datatype data
     outcome = decide_size(ticket, comm);
     if (outcome != HP_OUTCOME_TAKEN)
         return outcome;
-    if (!ticket->named && !hp_datatype_is_committed(datatype, state->private_comm))
+    if (!ticket->named && !hp_datatype_is_committed(datatype, state->transport.route.comm))
         return HP_OUTCOME_INVALID;
     return HP_OUTCOME_TAKEN;
 }
@@ -195,7 +195,7 @@ static int pack(hp_packed_t *packed, const hp_ticket_t *ticket, MPI_Datatype dat
     if (!packed->bytes)
         return MPI_ERR_NO_MEM;
     return packed->is_root ? hp_datatype_pack(true, host_buffer(packed), packed->count, &packed->type,
-                                              packed->bytes, state->private_comm, state->rank)
+                                              packed->bytes, &state->transport.route)
                            : MPI_SUCCESS;
 }
 
@@ -219,7 +219,7 @@ int hp_packed_fini(hp_packed_t *packed, const hp_comm_state_t *state, int code)
 
     if (packed->bytes && writes)
         code = hp_datatype_pack(false, host_buffer(packed), packed->count, &packed->type, packed->bytes,
-                                state->private_comm, state->rank);
+                                &state->transport.route);
     if (code != MPI_SUCCESS &&
         !hp_transport_ended(state->comm->transport)) { /* the host MPI still uses them */
         packed->bytes = NULL;

@@ -55,7 +55,7 @@ static int find_pieces(hp_staging_t *staging, MPI_Datatype datatype, const shape
     if (mask && ones) {
         memset(ones, 0xff, bytes);
         code = hp_datatype_pack(false, (void *)((uintptr_t)mask - (uintptr_t)shape->true_lb), 1, &type, ones,
-                                state->private_comm, state->rank);
+                                &state->transport.route);
     }
     if (code == MPI_SUCCESS) {
         staging->piece_count = list_pieces(mask, span, shape->true_lb, NULL);

@@ -71,7 +71,7 @@ static int exchange(MPI_Comm comm, introduction_t *all)
 }
 
 /* What some rank has learned, or else what is measured now. */
-static int know_the_machine(hp_comm_state_t *state, const introduction_t *all)
+static int know_the_machine(hp_comm_state_t *state, MPI_Comm users, const introduction_t *all)
 {
     hp_comm_t *comm = state->comm;
     const hp_layout_t layout = hp_comm_layout(comm);
@@ -80,7 +80,7 @@ static int know_the_machine(hp_comm_state_t *state, const introduction_t *all)
         return MPI_SUCCESS;
     comm->probes = all[0].probes; /* if only some of it is known, the rest is measured */
     if (!hp_probes_adopt(&all[0].probes, sizeof *all, comm->size, &layout, &comm->probes)) {
-        const int code = hp_probe(state->private_comm, comm, &comm->probes);
+        const int code = hp_probe(users, &state->transport.route, comm, &comm->probes);
         if (code != MPI_SUCCESS)
             return code;
     }
@@ -119,7 +119,8 @@ static int set_up_together(hp_comm_state_t *state, MPI_Comm comm, bool *ready)
         *ready = may_duplicate;
         if (may_duplicate) {
             bool made = hp_private_comm_create(comm, needs.group, needs.users, &state->private_comm);
-            state->transport.comm = state->private_comm;
+            const hp_route_t route = hp_route_direct(state->private_comm, state->rank);
+            hp_transport_mpi_init(&state->transport, &route);
             made = made &&
                    hp_comm_create((uint32_t)state->rank, (uint32_t)size, needs.table,
                                   hp_comm_state_knobs(state), &state->transport.base, &state->comm) == HP_OK &&
@@ -130,10 +131,10 @@ static int set_up_together(hp_comm_state_t *state, MPI_Comm comm, bool *ready)
             }
             code = agree(comm, made, ready);
             if (*ready)
-                code =
-                    hp_node_setup(state->comm, state->private_comm, &needs.all[0].process, sizeof *needs.all);
+                code = hp_node_setup(state->comm, comm, &state->transport.route, &needs.all[0].process,
+                                     sizeof *needs.all);
             if (*ready && code == MPI_SUCCESS)
-                code = know_the_machine(state, needs.all);
+                code = know_the_machine(state, comm, needs.all);
         }
     }
     needs_fini(&needs);

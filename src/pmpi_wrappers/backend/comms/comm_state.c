@@ -31,7 +31,8 @@ bool hp_comm_state_init(hp_comm_state_t *state, MPI_Comm comm)
     atomic_store_explicit(&state->is_active, false, memory_order_relaxed);
     state->channels = NULL;
     state->has_all_channels = false;
-    hp_transport_mpi_init(&state->transport, MPI_COMM_NULL, rank);
+    const hp_route_t nowhere = hp_route_direct(MPI_COMM_NULL, rank);
+    hp_transport_mpi_init(&state->transport, &nowhere);
     return true;
 }
 

@@ -49,14 +49,15 @@ static void drop(int *fd)
 }
 
 /* The node's first rank makes the file and tells the others its number: *fd, -1 when there is none. */
-static int make_file(hp_comm_t *comm, MPI_Comm private_comm, const uint32_t *ranks, uint32_t count,
+static int make_file(hp_comm_t *comm, const hp_route_t *route, const uint32_t *ranks, uint32_t count,
                      const hp_node_shape_t *shape, const hp_process_t *leader, int *fd)
 {
     int code = MPI_SUCCESS, made = -1;
 
     *fd = -1;
     if (comm->rank != ranks[0]) {
-        code = P(Recv)(&made, 1, MPI_INT, (int)ranks[0], FILE_TAG, private_comm, MPI_STATUS_IGNORE);
+        code = P(Recv)(&made, 1, MPI_INT, hp_route_rank(route, (int)ranks[0]),
+                       hp_route_recv_tag(route, FILE_TAG), route->comm, MPI_STATUS_IGNORE);
         if (code == MPI_SUCCESS && made >= 0 && hp_node_memory_open((pid_t)leader->pid, made, fd) != HP_OK)
             *fd = -1;
         if (*fd >= 0 && !hp_node_memory_has_mark(*fd, leader->probe_value))
@@ -68,13 +69,14 @@ static int make_file(hp_comm_t *comm, MPI_Comm private_comm, const uint32_t *ran
     if (*fd >= 0 && !hp_node_memory_mark(*fd, leader->probe_value))
         drop(fd);
     for (uint32_t i = 1; i < count && code == MPI_SUCCESS; i++)
-        code = P(Send)(fd, 1, MPI_INT, (int)ranks[i], FILE_TAG, private_comm);
+        code = P(Send)(fd, 1, MPI_INT, hp_route_rank(route, (int)ranks[i]),
+                       hp_route_send_tag(route, (int)ranks[i], FILE_TAG), route->comm);
     return code;
 }
 
 /* Maps the memory. *abilities: what this rank can do. *fd stays open: peers open it through this process. */
-static int map_memory(hp_comm_t *comm, MPI_Comm private_comm, const hp_process_t *all, size_t stride, int *fd,
-                      int *abilities)
+static int map_memory(hp_comm_t *comm, const hp_route_t *route, const hp_process_t *all, size_t stride,
+                      int *fd, int *abilities)
 {
     const hp_node_shape_t shape = hp_comm_node_shape(comm);
     uint32_t count;
@@ -84,7 +86,7 @@ static int map_memory(hp_comm_t *comm, MPI_Comm private_comm, const hp_process_t
         *abilities = SHARES | READS;
         return MPI_SUCCESS;
     }
-    int code = make_file(comm, private_comm, ranks, count, &shape, process_of(all, stride, ranks[0]), fd);
+    int code = make_file(comm, route, ranks, count, &shape, process_of(all, stride, ranks[0]), fd);
     if (code != MPI_SUCCESS || *fd < 0)
         return code;
     const bool wants_peers = hp_job.knobs.read_peers;
@@ -122,15 +124,16 @@ static void say_once(const hp_comm_t *comm, int abilities)
                 "the place of single_copy");
 }
 
-int hp_node_setup(hp_comm_t *comm, MPI_Comm private_comm, const hp_process_t *all, size_t stride)
+int hp_node_setup(hp_comm_t *comm, MPI_Comm users, const hp_route_t *route, const hp_process_t *all,
+                  size_t stride)
 {
     int fd = -1, abilities = 0, common = 0;
 
     if (hp_ranks_take_turns || !hp_job.knobs.shared_memory || !hp_comm_may_share(comm))
         return MPI_SUCCESS;
-    int code = map_memory(comm, private_comm, all, stride, &fd, &abilities);
+    int code = map_memory(comm, route, all, stride, &fd, &abilities);
     if (code == MPI_SUCCESS) /* after it everybody has opened the file */
-        code = P(Allreduce)(&abilities, &common, 1, MPI_INT, MPI_BAND, private_comm);
+        code = P(Allreduce)(&abilities, &common, 1, MPI_INT, MPI_BAND, users);
     if (fd >= 0)
         close(fd);
     if (code != MPI_SUCCESS)

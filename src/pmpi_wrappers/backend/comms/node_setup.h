@@ -7,7 +7,7 @@
 #define HP_PMPI_WRAPPERS_BACKEND_COMMS_NODE_SETUP_H
 
 #include "hier/comm/comm.h"
-#include "pmpi_wrappers/backend/glue/mpi_glue.h"
+#include "pmpi_wrappers/backend/glue/route.h"
 
 /* What a rank tells the others of itself: by it they find out whether they can read its memory. */
 typedef struct {
@@ -17,9 +17,10 @@ typedef struct {
 
 void hp_node_setup_introduce(hp_process_t *out);
 
-/* Collective over private_comm, whose ranks are comm's. all: every rank's process. Sets what comm knows of
- * its node's memory; shares_memory and reads_peers come out the same on all ranks. Returns an MPI error code.
- */
-int hp_node_setup(hp_comm_t *comm, MPI_Comm private_comm, const hp_process_t *all, size_t stride);
+/* Collective over the program's communicator, whose ranks are comm's. route: of the messages. all: every rank's process.
+ * Sets what comm knows of its node's memory; shares_memory and reads_peers come out the same on all ranks. Returns an MPI
+ * error code. */
+int hp_node_setup(hp_comm_t *comm, MPI_Comm users, const hp_route_t *route, const hp_process_t *all,
+                  size_t stride);
 
 #endif

@@ -170,23 +170,25 @@ static int make_large_bytes(size_t bytes, MPI_Datatype *out)
 
 /* What MPI_Pack refuses: one element of more than 2 GiB, whose bytes it counts in an int; MPICH's also MPI_BOTTOM with
  * a type of absolute addresses. So the element is sent to ourselves, as bytes. */
-static int pack_by_message(bool pack, void *element, const hp_type_t *type, char *packed, MPI_Comm comm,
-                           int self)
+static int pack_by_message(bool pack, void *element, const hp_type_t *type, char *packed,
+                           const hp_route_t *route)
 {
+    const int self = route->self.rank, tag = hp_route_recv_tag(route, 0);
     const MPI_Datatype datatype = HP_UNHANDLE(MPI_Datatype, type->handle);
     MPI_Datatype bytes;
     int code = make_large_bytes(type->bytes, &bytes);
     if (code != MPI_SUCCESS)
         return code;
-    code =
-        pack ? P(Sendrecv)(element, 1, datatype, self, 0, packed, 1, bytes, self, 0, comm, MPI_STATUS_IGNORE)
-             : P(Sendrecv)(packed, 1, bytes, self, 0, element, 1, datatype, self, 0, comm, MPI_STATUS_IGNORE);
+    code = pack ? P(Sendrecv)(element, 1, datatype, self, tag, packed, 1, bytes, self, tag, route->comm,
+                              MPI_STATUS_IGNORE)
+                : P(Sendrecv)(packed, 1, bytes, self, tag, element, 1, datatype, self, tag, route->comm,
+                              MPI_STATUS_IGNORE);
     P(Type_free)(&bytes);
     return code;
 }
 
 int hp_datatype_pack(bool pack, void *buffer, int64_t count, const hp_type_t *type, char *packed,
-                     MPI_Comm comm, int self)
+                     const hp_route_t *route)
 {
     const MPI_Datatype datatype = HP_UNHANDLE(MPI_Datatype, type->handle);
     const bool by_message = type->bytes > INT_MAX || buffer == MPI_BOTTOM;
@@ -199,10 +201,10 @@ int hp_datatype_pack(bool pack, void *buffer, int64_t count, const hp_type_t *ty
         int position = 0;
         char *at = (char *)buffer + done * (int64_t)type->extent;
         if (by_message)
-            code = pack_by_message(pack, at, type, packed, comm, self);
+            code = pack_by_message(pack, at, type, packed, route);
         else
-            code = pack ? P(Pack)(at, n, datatype, packed, (int)bytes, &position, comm)
-                        : P(Unpack)(packed, (int)bytes, &position, at, n, datatype, comm);
+            code = pack ? P(Pack)(at, n, datatype, packed, (int)bytes, &position, route->comm)
+                        : P(Unpack)(packed, (int)bytes, &position, at, n, datatype, route->comm);
         packed += bytes;
         done += n;
     }

@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 #include "event_engine/op/op.h"
-#include "pmpi_wrappers/backend/glue/mpi_glue.h"
+#include "pmpi_wrappers/backend/glue/route.h"
 
 /* Sizes and bounds. false when the MPI reports an error or a bound that does not fit. */
 bool hp_datatype_describe(MPI_Datatype datatype, hp_type_t *out);
@@ -32,10 +32,10 @@ bool hp_datatype_is_contiguous(MPI_Datatype datatype, const hp_type_t *type);
 bool hp_datatype_is_committed(MPI_Datatype datatype, MPI_Comm comm);
 
 /* Packs count elements from buffer into packed (pack = true) or unpacks them: packed holds the data in the
- * order of the type signature without gaps, count * type->bytes of it. comm: a private communicator, self
- * this rank in it. Returns an MPI error code. */
+ * order of the type signature without gaps, count * type->bytes of it. route: that of the collective. Returns an MPI error
+ * code. */
 int hp_datatype_pack(bool pack, void *buffer, int64_t count, const hp_type_t *type, char *packed,
-                     MPI_Comm comm, int self);
+                     const hp_route_t *route);
 
 /* The loops that reductions use from now on; NULL: all are left to MPI_Reduce_local. Inside MPI_Init. */
 void hp_reductions_init(const hp_kernel_set_t *kernels);

@@ -64,8 +64,10 @@ static hp_status_t transport_isend(hp_transport_t *transport, const void *buffer
     hp_transport_mpi_t *t = self(transport);
     hp_status_t status = reserve(t);
     if (status == HP_OK)
-        status = check(t, P(Isend)(buffer, (int)count, HP_UNHANDLE(MPI_Datatype, type->handle), (int)peer,
-                                   (int)tag, t->comm, &t->requests[t->in_flight]));
+        status = check(t, P(Isend)(buffer, (int)count, HP_UNHANDLE(MPI_Datatype, type->handle),
+                                   hp_route_rank(&t->route, (int)peer),
+                                   hp_route_send_tag(&t->route, (int)peer, (int)tag), t->route.comm,
+                                   &t->requests[t->in_flight]));
     if (status == HP_OK)
         started(t, cookie, SEND);
     return status;
@@ -77,8 +79,10 @@ static hp_status_t transport_irecv(hp_transport_t *transport, void *buffer, size
     hp_transport_mpi_t *t = self(transport);
     hp_status_t status = reserve(t);
     if (status == HP_OK)
-        status = check(t, P(Irecv)(buffer, (int)count, HP_UNHANDLE(MPI_Datatype, type->handle), (int)peer,
-                                   (int)tag, t->comm, &t->requests[t->in_flight]));
+        status =
+            check(t, P(Irecv)(buffer, (int)count, HP_UNHANDLE(MPI_Datatype, type->handle),
+                              hp_route_rank(&t->route, (int)peer), hp_route_recv_tag(&t->route, (int)tag),
+                              t->route.comm, &t->requests[t->in_flight]));
     if (status == HP_OK)
         started(t, cookie, RECV);
     return status;
@@ -221,7 +225,8 @@ static void transport_nudge(hp_transport_t *transport)
 {
     hp_transport_mpi_t *t = self(transport);
     int found;
-    P(Iprobe)(t->rank, NUDGE_TAG, t->comm, &found, MPI_STATUS_IGNORE);
+    P(Iprobe)
+    (t->route.self.rank, hp_route_recv_tag(&t->route, NUDGE_TAG), t->route.comm, &found, MPI_STATUS_IGNORE);
 }
 
 static hp_status_t transport_team_comm(hp_transport_t *transport, const uint32_t *ranks, uint32_t count,
@@ -235,12 +240,12 @@ static hp_status_t transport_team_comm(hp_transport_t *transport, const uint32_t
     if (!teams)
         return HP_ERR_NO_MEM;
     t->teams = teams;
-    hp_status_t status = check(t, P(Comm_group)(t->comm, &all));
+    hp_status_t status = check(t, P(Comm_group)(t->route.comm, &all));
     if (status != HP_OK)
         return status;
     status = check(t, P(Group_incl)(all, (int)count, (const int *)ranks, &team));
     if (status == HP_OK) {
-        status = check(t, P(Comm_create_group)(t->comm, team, (int)(TEAM_TAG + number), &made));
+        status = check(t, P(Comm_create_group)(t->route.comm, team, (int)(TEAM_TAG + number), &made));
         P(Group_free)(&team);
     }
     P(Group_free)(&all);
@@ -304,26 +309,30 @@ static hp_status_t transport_copy(hp_transport_t *transport, void *to, const voi
         memcpy(to, from, count * type->bytes);
         return HP_OK;
     }
-    MPI_Datatype handle = HP_UNHANDLE(MPI_Datatype, type->handle);
-    return check(t, P(Sendrecv)(from, (int)count, handle, t->rank, SELF_TAG, to, (int)count, handle, t->rank,
-                                SELF_TAG, t->comm, MPI_STATUS_IGNORE));
+    const MPI_Datatype handle = HP_UNHANDLE(MPI_Datatype, type->handle);
+    const int self_rank = t->route.self.rank, tag = hp_route_recv_tag(&t->route, SELF_TAG);
+    return check(t, P(Sendrecv)(from, (int)count, handle, self_rank, tag, to, (int)count, handle, self_rank,
+                                tag, t->route.comm, MPI_STATUS_IGNORE));
 }
 
-#define OPS(blocking_wait)                                                                                   \
+#define OPS(blocking_wait, comm_of_team, collective_of_team)                                                 \
     {                                                                                                        \
         .isend = transport_isend, .irecv = transport_irecv, .poll = transport_poll, .wait = (blocking_wait), \
-        .cancel = transport_cancel, .ended = transport_ended, .team_comm = transport_team_comm,              \
-        .icollective = transport_icollective, .nudge = transport_nudge, .reduce = transport_reduce,          \
+        .cancel = transport_cancel, .ended = transport_ended, .team_comm = (comm_of_team),                   \
+        .icollective = (collective_of_team), .nudge = transport_nudge, .reduce = transport_reduce,           \
         .copy = transport_copy,                                                                              \
     }
-static const hp_transport_ops_t polling_ops = OPS(NULL), blocking_ops = OPS(transport_wait);
+static const hp_transport_ops_t polling_ops = OPS(NULL, transport_team_comm, transport_icollective),
+                                blocking_ops =
+                                    OPS(transport_wait, transport_team_comm, transport_icollective),
+                                shared_ops = OPS(NULL, NULL, NULL);
 
-void hp_transport_mpi_init(hp_transport_mpi_t *transport, MPI_Comm comm, int rank)
+void hp_transport_mpi_init(hp_transport_mpi_t *transport, const hp_route_t *route)
 {
-    *transport = (hp_transport_mpi_t){.base = {.ops = hp_ranks_take_turns ? &blocking_ops : &polling_ops},
-                                      .comm = comm,
-                                      .rank = rank,
-                                      .mpi_error = MPI_SUCCESS};
+    const hp_transport_ops_t *ops = hp_ranks_take_turns ? &blocking_ops
+                                    : route->ends       ? &shared_ops
+                                                        : &polling_ops;
+    *transport = (hp_transport_mpi_t){.base = {.ops = ops}, .route = *route, .mpi_error = MPI_SUCCESS};
 }
 
 void hp_transport_mpi_fini(hp_transport_mpi_t *transport)

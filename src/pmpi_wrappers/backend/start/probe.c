@@ -225,10 +225,10 @@ static void site_fini(hp_probe_site_t *site)
     free(site->b);
 }
 
-int hp_probe(MPI_Comm private_comm, hp_comm_t *comm, hp_probes_t *inout)
+int hp_probe(MPI_Comm users, const hp_route_t *route, hp_comm_t *comm, hp_probes_t *inout)
 {
     const hp_layout_t layout = hp_comm_layout(comm);
-    hp_probe_site_t site = {.comm = private_comm, .state = comm};
+    hp_probe_site_t site = {.route = route, .state = comm};
     int ready = 1, all_ready = 0, code;
 
     if (hp_ranks_take_turns)
@@ -237,7 +237,7 @@ int hp_probe(MPI_Comm private_comm, hp_comm_t *comm, hp_probes_t *inout)
     const uint64_t start = hp_clock_ns();
     if (roles.leads || roles.serves)
         ready = site_init(&site) && (!roles.leads || find_peers(&roles, comm));
-    code = P(Allreduce)(&ready, &all_ready, 1, MPI_INT, MPI_MIN, private_comm);
+    code = P(Allreduce)(&ready, &all_ready, 1, MPI_INT, MPI_MIN, users);
     if (code == MPI_SUCCESS && all_ready && roles.leads)
         code = lead(&site, &roles, &layout, inout);
     else if (code == MPI_SUCCESS && all_ready && roles.serves)
@@ -245,7 +245,7 @@ int hp_probe(MPI_Comm private_comm, hp_comm_t *comm, hp_probes_t *inout)
     free(roles.peers);
     site_fini(&site);
     if (code == MPI_SUCCESS)
-        code = hand_out(private_comm, roles.leader, inout);
+        code = hand_out(users, roles.leader, inout);
     if (code == MPI_SUCCESS && comm->rank == 0)
         hp_debug("probes of %u nodes took %.1f ms%s", layout.nodes, (double)(hp_clock_ns() - start) / 1e6,
                  all_ready ? "" : ": no memory for them on some rank");

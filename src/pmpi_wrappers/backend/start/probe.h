@@ -13,12 +13,12 @@
 #define HP_PMPI_WRAPPERS_BACKEND_START_PROBE_H
 
 #include "hier/planning/model/model.h"
-#include "pmpi_wrappers/backend/glue/mpi_glue.h"
+#include "pmpi_wrappers/backend/glue/route.h"
 
-/* Collective over private_comm, whose ranks are comm's. Measures what the layout needs and *inout of the
+/* Collective over the program's communicator, whose ranks are comm's. route: of the messages. Measures what the layout needs and *inout of the
  * rank that leads lacks; *inout comes out the same on all ranks. It may still not cover the layout:
  * without memory for buffers on some rank, where ranks take turns (SMPI). Returns an MPI error code. */
-int hp_probe(MPI_Comm private_comm, hp_comm_t *comm, hp_probes_t *inout);
+int hp_probe(MPI_Comm users, const hp_route_t *route, hp_comm_t *comm, hp_probes_t *inout);
 
 /* What this process knows, for the table that ranks exchange. */
 void hp_probe_known(hp_probes_t *out);

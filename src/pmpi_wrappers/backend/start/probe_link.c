@@ -45,14 +45,34 @@ int hp_probe_wait(MPI_Request *request)
     return code;
 }
 
-static int send_word(const hp_probe_site_t *site, int peer, uint64_t word)
+static int start_send(const hp_probe_site_t *site, const void *bytes, size_t count, int peer,
+                      MPI_Request *request)
 {
-    return P(Send)(&word, sizeof word, MPI_BYTE, peer, PROBE_TAG, site->comm);
+    return P(Isend)(bytes, (int)count, MPI_BYTE, hp_route_rank(site->route, peer),
+                    hp_route_send_tag(site->route, peer, PROBE_TAG), site->route->comm, request);
 }
 
-static int recv_word(const hp_probe_site_t *site, int peer, uint64_t *word)
+static int start_recv(const hp_probe_site_t *site, void *bytes, size_t count, int peer, MPI_Request *request)
 {
-    return P(Recv)(word, sizeof *word, MPI_BYTE, peer, PROBE_TAG, site->comm, MPI_STATUS_IGNORE);
+    return P(Irecv)(bytes, (int)count, MPI_BYTE, hp_route_rank(site->route, peer),
+                    hp_route_recv_tag(site->route, PROBE_TAG), site->route->comm, request);
+}
+
+static int send(const hp_probe_site_t *site, const void *bytes, size_t count, int peer)
+{
+    return P(Send)(bytes, (int)count, MPI_BYTE, hp_route_rank(site->route, peer),
+                   hp_route_send_tag(site->route, peer, PROBE_TAG), site->route->comm);
+}
+
+static int receive(const hp_probe_site_t *site, void *bytes, size_t count, int peer)
+{
+    return P(Recv)(bytes, (int)count, MPI_BYTE, hp_route_rank(site->route, peer),
+                   hp_route_recv_tag(site->route, PROBE_TAG), site->route->comm, MPI_STATUS_IGNORE);
+}
+
+static int send_word(const hp_probe_site_t *site, int peer, uint64_t word)
+{
+    return send(site, &word, sizeof word, peer);
 }
 
 static int by_value(const void *a, const void *b)
@@ -76,7 +96,7 @@ int hp_probe_latency(const hp_probe_site_t *site, int peer, double *us)
             break;
         code = send_word(site, peer, ECHO);
         if (code == MPI_SUCCESS)
-            code = recv_word(site, peer, &word);
+            code = receive(site, &word, sizeof word, peer);
         if (i >= 0)
             trips[count++] = now_us() - before;
     }
@@ -95,12 +115,12 @@ int hp_probe_cpu(const hp_probe_site_t *site, int peer, double *us)
         code = send_word(site, peer, BURST);
         const double start = now_us();
         for (int i = 0; i < BURST_MESSAGES && code == MPI_SUCCESS; i++)
-            code = P(Send)(site->a, BURST_BYTES, MPI_BYTE, peer, PROBE_TAG, site->comm);
+            code = send(site, site->a, BURST_BYTES, peer);
         const double each_us = (now_us() - start) / BURST_MESSAGES;
         if (burst == 0 || each_us < *us)
             *us = each_us;
         if (code == MPI_SUCCESS) /* before the next one, all have come */
-            code = recv_word(site, peer, &word);
+            code = receive(site, &word, sizeof word, peer);
     }
     return code;
 }
@@ -109,7 +129,7 @@ static int serve_burst(const hp_probe_site_t *site, int leader)
 {
     int code = MPI_SUCCESS;
     for (int i = 0; i < BURST_MESSAGES && code == MPI_SUCCESS; i++)
-        code = P(Recv)(site->b, BURST_BYTES, MPI_BYTE, leader, PROBE_TAG, site->comm, MPI_STATUS_IGNORE);
+        code = receive(site, site->b, BURST_BYTES, leader);
     return code == MPI_SUCCESS ? send_word(site, leader, BURST) : code;
 }
 
@@ -120,7 +140,7 @@ static int serve_burst(const hp_probe_site_t *site, int leader)
 static int take_piece(const hp_probe_site_t *site, int peer, int piece, MPI_Request *request)
 {
     char *into = (char *)site->b + (size_t)(piece % UNDER_WAY) * PIECE_BYTES;
-    return P(Irecv)(into, PIECE_BYTES, MPI_BYTE, peer, PROBE_TAG, site->comm, request);
+    return start_recv(site, into, PIECE_BYTES, peer, request);
 }
 
 /* Until the piece is there; copying meanwhile, if this is wanted. */
@@ -191,11 +211,11 @@ static int serve_stream(const hp_probe_site_t *site, int leader)
 
     while (sent < PIECES && code == MPI_SUCCESS) {
         if (sent >= UNDER_WAY)
-            code = recv_word(site, leader, &go_on);
+            code = receive(site, &go_on, sizeof go_on, leader);
         if (code != MPI_SUCCESS || !go_on)
             break;
-        code = P(Isend)((char *)site->a + (size_t)sent * PIECE_BYTES, PIECE_BYTES, MPI_BYTE, leader,
-                        PROBE_TAG, site->comm, &requests[sent]);
+        code = start_send(site, (char *)site->a + (size_t)sent * PIECE_BYTES, PIECE_BYTES, leader,
+                          &requests[sent]);
         sent += code == MPI_SUCCESS;
     }
     for (int i = 0; i < sent && code == MPI_SUCCESS; i++)
@@ -313,7 +333,7 @@ int hp_probe_copies(const hp_probe_site_t *site, const int *peers, int count, do
         return code;
     hp_probe_copy_rate(site, copies_us, rate);
     for (int i = 0; i < count && code == MPI_SUCCESS; i++) {
-        code = P(Recv)(&theirs, sizeof theirs, MPI_BYTE, peers[i], PROBE_TAG, site->comm, MPI_STATUS_IGNORE);
+        code = receive(site, &theirs, sizeof theirs, peers[i]);
         if (code == MPI_SUCCESS)
             *rate += theirs;
     }
@@ -324,7 +344,7 @@ static int serve_copy(const hp_probe_site_t *site, int leader)
 {
     double rate;
     hp_probe_copy_rate(site, copies_us, &rate);
-    return P(Send)(&rate, sizeof rate, MPI_BYTE, leader, PROBE_TAG, site->comm);
+    return send(site, &rate, sizeof rate, leader);
 }
 
 /* ---- orders ---- */
@@ -337,7 +357,7 @@ int hp_probe_dismiss(const hp_probe_site_t *site, int peer)
 static int take_order(const hp_probe_site_t *site, int leader, uint64_t *order)
 {
     MPI_Request request;
-    const int code = P(Irecv)(order, sizeof *order, MPI_BYTE, leader, PROBE_TAG, site->comm, &request);
+    const int code = start_recv(site, order, sizeof *order, leader, &request);
     return code == MPI_SUCCESS ? hp_probe_wait(&request) : code;
 }
 

@@ -8,14 +8,14 @@
 #define HP_PMPI_WRAPPERS_BACKEND_START_PROBE_LINK_H
 
 #include "hier/comm/comm.h"
-#include "pmpi_wrappers/backend/glue/mpi_glue.h"
+#include "pmpi_wrappers/backend/glue/route.h"
 
 /* Each rank that takes part has two buffers of so many bytes: more than a core's caches hold together, as the
  * messages are for which rates matter. */
 enum { HP_PROBE_BYTES = 1 << 20 };
 
 typedef struct {
-    MPI_Comm comm;
+    const hp_route_t *route;
     hp_comm_t *state;
     double *a, *b; /* HP_PROBE_BYTES each */
 } hp_probe_site_t;

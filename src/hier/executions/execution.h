@@ -93,6 +93,12 @@ hp_status_t hp_execution_wait(hp_comm_t *comm, hp_execution_t *execution);
 /* What moves non-blocking ones on: the words of HANPMPI_PROGRESS. */
 enum { HP_PROGRESS_AUTO, HP_PROGRESS_THREAD };
 
+/* Has every call of this rank been counted, and none failed that others' steps depend on? */
+static inline bool hp_executions_are_in_step(const hp_comm_t *comm)
+{
+    return !comm->executions->missed_call && !comm->executions->out_of_step;
+}
+
 static inline bool hp_executions_any(const hp_comm_t *comm)
 {
     return comm->executions->running || comm->executions->queued;

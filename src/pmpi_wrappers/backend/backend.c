@@ -15,6 +15,7 @@
 #include "pmpi_wrappers/backend/start/handshake.h"
 #include "pmpi_wrappers/backend/progress/helper_thread.h"
 #include "pmpi_wrappers/backend/calls/hints.h"
+#include "pmpi_wrappers/backend/comms/shared_comm.h"
 #include "pmpi_wrappers/backend/progress/host_calls.h"
 #include "pmpi_wrappers/backend/glue/device.h"
 #include "pmpi_wrappers/backend/observe/watchdog.h"
@@ -56,6 +57,11 @@ static int after_init(void)
         hp_job_rules_start();
     if (hp_job.active && !hp_comm_states_init(hp_progress_leave)) {
         hp_warn("the MPI gives no attribute key: the library is off for this run");
+        hp_job.active = false;
+    }
+    if (hp_job.active && hp_job.any_threads && !hp_shared_comm_init()) {
+        if (hp_job.rank == 0)
+            hp_warn("the MPI gives no communicator: the library is off for this run");
         hp_job.active = false;
     }
     if (hp_job.active) {
@@ -104,6 +110,7 @@ static void before_finalize(void)
         hp_stats_print(stderr, (unsigned)hp_job.rank);
     hp_comm_states_fini();
     hp_persistent_fini();
+    hp_shared_comm_fini();
     hp_helper_thread_stop();
     hp_watchdog_close();
     hp_host_request_close();

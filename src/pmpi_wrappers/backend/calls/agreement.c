@@ -16,7 +16,7 @@ void hp_agreement_init(bool is_moved_on)
         return;
     hp_job.nonblocking_at_once = is_moved_on || hp_job.knobs.nonblocking == ON;
     hp_host_collectives_enter = hp_job.nonblocking_at_once && !is_moved_on;
-    may_ask = !hp_job.nonblocking_at_once && !hp_job.has_threads && !hp_ranks_take_turns;
+    may_ask = !hp_job.nonblocking_at_once && !hp_job.any_threads && !hp_ranks_take_turns;
 }
 
 void hp_agreement_close(void)

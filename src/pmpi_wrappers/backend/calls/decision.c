@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "pmpi_wrappers/backend/comms/comm_registry.h"
 #include "pmpi_wrappers/backend/calls/agreement.h"
+#include "pmpi_wrappers/backend/comms/shared_comm.h"
 #include "pmpi_wrappers/backend/progress/host_collectives.h"
 #include "pmpi_wrappers/backend/start/job.h"
 
@@ -56,6 +57,8 @@ static hp_outcome_t decide_size(hp_ticket_t *ticket, MPI_Comm comm)
 {
     hp_comm_state_t *state = ticket->state;
     const hp_knobs_t *knobs = hp_comm_state_knobs(state);
+    if (ticket->persistent && hp_shared_comm_exists())
+        return HP_OUTCOME_NO_DUPLICATE; /* it would make a communicator */
     if (state->is_set_up) {
         if (__builtin_expect(!ticket->nonblocking || state->takes_nonblocking, 1))
             return HP_OUTCOME_TAKEN;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include "base/log.h"
 #include "pmpi_wrappers/backend/comms/private_comm.h"
+#include "pmpi_wrappers/backend/comms/shared_comm.h"
 
 /* Lookup: a direct-mapped table in front of the attribute. An entry that belongs to another communicator
  * costs one MPI_Comm_get_attr, nothing more. */
@@ -197,5 +198,5 @@ void hp_comm_state_resources(hanpmpi_resources_t *out)
             out->buffers += state->comm->pool.live;
     }
     pthread_mutex_unlock(&lock);
-    out->duplicates = hp_private_comm_count();
+    out->duplicates = hp_private_comm_count() + hp_shared_comm_count();
 }

@@ -5,8 +5,25 @@
 #include "hier/planning/select.h"
 #include "pmpi_wrappers/backend/comms/comm_registry.h"
 #include "pmpi_wrappers/backend/comms/private_comm.h"
+#include "pmpi_wrappers/backend/comms/shared_comm.h"
 
 static void (*finish_all)(hp_comm_state_t *state);
+
+/* Where not all collectives ended well something may still come to this rank. */
+static bool is_quiet(const hp_comm_state_t *state)
+{
+    return state->is_set_up && !state->transport.base.cancelled && hp_executions_are_in_step(state->comm);
+}
+
+/* Tags with which something may still come stay taken. */
+static void release_route(hp_comm_state_t *state, bool was_quiet)
+{
+    if (state->ends && was_quiet)
+        hp_shared_comm_return_tags(state->transport.route.self.first_tag);
+    free(state->ends);
+    state->ends = NULL;
+    hp_private_comm_free(&state->private_comm);
+}
 
 /* Runs inside the attribute's delete callback. */
 static void release(hp_comm_state_t *state)
@@ -14,6 +31,7 @@ static void release(hp_comm_state_t *state)
     finish_all(state); /* long done where the program itself frees the communicator */
     hp_comm_state_keep_explanation(state);
     hp_comm_registry_hide(state);
+    const bool was_quiet = is_quiet(state);
     hp_executions_destroy(state->comm);
     hp_select_forget(state->comm);
     hp_comm_destroy(state->comm);
@@ -23,7 +41,7 @@ static void release(hp_comm_state_t *state)
     hp_transport_mpi_fini(&state->transport);
     free(state->hinted);
     state->hinted = NULL;
-    hp_private_comm_free(&state->private_comm);
+    release_route(state, was_quiet);
     hp_comm_registry_remove(state);
 }
 
@@ -40,9 +58,9 @@ static void finish_and_release(hp_comm_state_t *state)
     hp_comm_registry_delete(state);
 }
 
-/* Releasing a state that was set up frees a communicator, which is collective: all ranks do that in the order of the ids,
- * which they agreed on. The order of first use would not do, as threads may make it differ between ranks. States that were
- * never set up hold nothing that concerns other ranks; their id is 0, so they go first. */
+/* Releasing a state that has a private communicator frees it, which is collective: all ranks do that in the order of the
+ * ids, which they agreed on. States that were never set up hold nothing that concerns other ranks; their id is 0, so they
+ * go first. */
 void hp_comm_states_fini(void)
 {
     for (hp_comm_state_t *state; (state = hp_comm_registry_first());)

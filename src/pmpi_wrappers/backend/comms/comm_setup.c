@@ -5,6 +5,7 @@
 #include "hier/executions/execution.h"
 #include "pmpi_wrappers/backend/comms/node_setup.h"
 #include "pmpi_wrappers/backend/comms/private_comm.h"
+#include "pmpi_wrappers/backend/comms/shared_comm.h"
 #include "pmpi_wrappers/backend/glue/machine.h"
 #include "pmpi_wrappers/backend/start/job.h"
 #include "pmpi_wrappers/backend/start/probe.h"
@@ -12,7 +13,9 @@
 /* What each rank tells the others when a communicator is set up. */
 typedef struct {
     hp_locality_t locality;
-    uint64_t may_duplicate;
+    uint64_t may_duplicate; /* one more way for messages */
+    int32_t first_tag;      /* of what is sent to it, where communicators share one for that */
+    int32_t unused;
     uint64_t
         id; /* of the communicator, if this is its first rank; the upper half: its rank in MPI_COMM_WORLD */
     hp_process_t process;
@@ -33,6 +36,7 @@ static int agree(MPI_Comm comm, bool yes, bool *all)
 typedef struct {
     introduction_t *all;
     hp_locality_t *table;
+    hp_route_end_t *ends; /* NULL: they share no communicator */
     MPI_Group group;
     MPI_Errhandler users;
 } needs_t;
@@ -41,9 +45,11 @@ static bool needs_init(needs_t *needs, MPI_Comm comm, size_t size)
 {
     needs->all = malloc(size * sizeof *needs->all);
     needs->table = malloc(size * sizeof *needs->table);
+    needs->ends = hp_shared_comm_exists() ? malloc(size * sizeof *needs->ends) : NULL;
     needs->group = MPI_GROUP_NULL;
     needs->users = MPI_ERRHANDLER_NULL;
-    return needs->all && needs->table && P(Comm_group)(comm, &needs->group) == MPI_SUCCESS &&
+    return needs->all && needs->table && (needs->ends || !hp_shared_comm_exists()) &&
+           P(Comm_group)(comm, &needs->group) == MPI_SUCCESS &&
            P(Comm_get_errhandler)(comm, &needs->users) == MPI_SUCCESS;
 }
 
@@ -53,11 +59,22 @@ static void needs_fini(needs_t *needs)
         P(Errhandler_free)(&needs->users);
     if (needs->group != MPI_GROUP_NULL)
         P(Group_free)(&needs->group);
+    free(needs->ends);
     free(needs->table);
     free(needs->all);
 }
 
-static int exchange(MPI_Comm comm, introduction_t *all)
+/* Is there room for one more? *first_tag: of the messages to this rank, where communicators share one. */
+static bool may_duplicate(int *first_tag)
+{
+    if (hp_private_comm_count() + hp_shared_comm_count() >= (uint64_t)hp_job.knobs.max_comms)
+        return false;
+    if (hp_shared_comm_exists())
+        *first_tag = hp_shared_comm_take_tags();
+    return !hp_shared_comm_exists() || *first_tag >= 0;
+}
+
+static int exchange(MPI_Comm comm, const needs_t *needs, int *first_tag)
 {
     static _Atomic uint32_t count; /* of the communicators that this rank began to set up */
     introduction_t mine = {0};
@@ -66,8 +83,9 @@ static int exchange(MPI_Comm comm, introduction_t *all)
     hp_node_setup_introduce(&mine.process);
     hp_probe_known(&mine.probes);
     mine.id = (uint64_t)hp_job.rank << 32 | (atomic_fetch_add(&count, 1) + 1);
-    mine.may_duplicate = hp_private_comm_count() < (uint64_t)hp_job.knobs.max_comms;
-    return P(Allgather)(&mine, sizeof mine, MPI_BYTE, all, sizeof mine, MPI_BYTE, comm);
+    mine.may_duplicate = may_duplicate(first_tag);
+    mine.first_tag = *first_tag;
+    return P(Allgather)(&mine, sizeof mine, MPI_BYTE, needs->all, sizeof mine, MPI_BYTE, comm);
 }
 
 /* What some rank has learned, or else what is measured now. */
@@ -99,44 +117,75 @@ static void keep_world_ranks(hp_comm_state_t *state, const introduction_t *all)
         state->world_ranks[i] = (int)(all[i].id >> 32);
 }
 
+/* Learns from the table what the ranks said of themselves. Returns whether all have what messages need. */
+static bool read_introductions(hp_comm_state_t *state, const needs_t *needs)
+{
+    bool may_duplicate = true;
+
+    for (int i = 0; i < state->size; i++) {
+        const introduction_t *one = &needs->all[i];
+        needs->table[i] = one->locality;
+        may_duplicate &= one->may_duplicate != 0;
+        if (needs->ends)
+            needs->ends[i] = (hp_route_end_t){.rank = (int)(one->id >> 32), .first_tag = one->first_tag};
+    }
+    state->id = needs->all[0].id;
+    keep_world_ranks(state, needs->all);
+    return may_duplicate;
+}
+
+/* The way for messages, over a communicator of its own where it may be made now. */
+static bool open_route(hp_comm_state_t *state, MPI_Comm comm, needs_t *needs)
+{
+    if (hp_shared_comm_exists()) {
+        state->ends = needs->ends;
+        needs->ends = NULL;
+        const hp_route_t shared = hp_shared_comm_route(state->ends, state->rank);
+        hp_transport_mpi_init(&state->transport, &shared);
+        return true;
+    }
+    const bool made = hp_private_comm_create(comm, needs->group, needs->users, &state->private_comm);
+    const hp_route_t direct = hp_route_direct(state->private_comm, state->rank);
+    hp_transport_mpi_init(&state->transport, &direct);
+    return made;
+}
+
+static bool create_comm(hp_comm_state_t *state, const hp_locality_t *table)
+{
+    if (hp_comm_create((uint32_t)state->rank, (uint32_t)state->size, table, hp_comm_state_knobs(state),
+                       &state->transport.base, &state->comm) != HP_OK ||
+        hp_executions_create(state->comm) != HP_OK)
+        return false;
+    state->comm->job_knobs = &hp_job.knobs;
+    state->comm->owner = state;
+    return true;
+}
+
 /* *ready: on all ranks. An MPI error on the user's communicator ends it at once, as it would in any
  * collective. */
 static int set_up_together(hp_comm_state_t *state, MPI_Comm comm, bool *ready)
 {
-    const size_t size = (size_t)state->size;
-    bool may_duplicate = true;
+    int first_tag = -1;
     needs_t needs;
 
-    const bool mine = needs_init(&needs, comm, size);
+    const bool mine = needs_init(&needs, comm, (size_t)state->size);
     int code = agree(comm, mine, ready);
-    if (*ready && (code = exchange(comm, needs.all)) == MPI_SUCCESS) {
-        for (size_t i = 0; i < size; i++) {
-            needs.table[i] = needs.all[i].locality;
-            may_duplicate &= needs.all[i].may_duplicate != 0;
-        }
-        state->id = needs.all[0].id;
-        keep_world_ranks(state, needs.all);
-        *ready = may_duplicate;
-        if (may_duplicate) {
-            bool made = hp_private_comm_create(comm, needs.group, needs.users, &state->private_comm);
-            const hp_route_t route = hp_route_direct(state->private_comm, state->rank);
-            hp_transport_mpi_init(&state->transport, &route);
-            made = made &&
-                   hp_comm_create((uint32_t)state->rank, (uint32_t)size, needs.table,
-                                  hp_comm_state_knobs(state), &state->transport.base, &state->comm) == HP_OK &&
-                   hp_executions_create(state->comm) == HP_OK;
-            if (made) {
-                state->comm->job_knobs = &hp_job.knobs;
-                state->comm->owner = state;
-            }
-            code = agree(comm, made, ready);
-            if (*ready)
-                code = hp_node_setup(state->comm, comm, &state->transport.route, &needs.all[0].process,
-                                     sizeof *needs.all);
-            if (*ready && code == MPI_SUCCESS)
-                code = know_the_machine(state, comm, needs.all);
-        }
+    if (*ready)
+        code = exchange(comm, &needs, &first_tag);
+    if (*ready && code == MPI_SUCCESS && !read_introductions(state, &needs)) {
+        *ready = false; /* and nobody has sent anything */
+        if (first_tag >= 0)
+            hp_shared_comm_return_tags(first_tag);
     }
+    if (*ready && code == MPI_SUCCESS) {
+        const bool made = open_route(state, comm, &needs) && create_comm(state, needs.table);
+        code = agree(comm, made, ready);
+    }
+    if (*ready && code == MPI_SUCCESS)
+        code = hp_node_setup(state->comm, comm, &state->transport.route, &needs.all[0].process,
+                             sizeof *needs.all);
+    if (*ready && code == MPI_SUCCESS)
+        code = know_the_machine(state, comm, needs.all);
     needs_fini(&needs);
     return code;
 }

@@ -22,6 +22,7 @@ bool hp_comm_state_init(hp_comm_state_t *state, MPI_Comm comm)
     state->asking_calls = 0;
     state->hinted = NULL;
     state->private_comm = MPI_COMM_NULL;
+    state->ends = NULL;
     state->comm = NULL;
     atomic_store_explicit(&state->busy, false, memory_order_relaxed);
     atomic_store_explicit(&state->is_watched, false, memory_order_relaxed);

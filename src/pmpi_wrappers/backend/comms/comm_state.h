@@ -28,7 +28,8 @@ typedef struct hp_comm_state {
     uint64_t eligible_calls; /* calls so far that could have been taken */
     uint64_t asking_calls;   /* calls so far that may have asked for takes_nonblocking */
     hp_knobs_t *hinted;      /* knobs with this communicator's hints; NULL: the job's */
-    MPI_Comm private_comm;
+    MPI_Comm private_comm;   /* MPI_COMM_NULL where communicators share one (shared_comm.h) */
+    hp_route_end_t *ends;    /* of its ranks, there; else NULL */
     hp_transport_mpi_t transport;
     hp_comm_t *comm;
     _Atomic bool busy;            /* the lock: somebody uses comm and transport */

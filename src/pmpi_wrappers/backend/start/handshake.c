@@ -22,8 +22,8 @@ typedef struct {
     int32_t missing; /* a rank that did not answer, or NOBODY */
     int32_t other_version;
     int32_t other_settings;
-    uint8_t one_node;
-    uint8_t pad[3];
+    uint8_t one_node, any_threads;
+    uint8_t pad[2];
     uint64_t node_id;
     hp_knobs_t knobs;
 } up_t;
@@ -33,8 +33,8 @@ typedef struct {
     char version[VERSION_BYTES];
     uint64_t bytes;
     uint8_t work; /* the verdict */
-    uint8_t one_node;
-    uint8_t pad[6];
+    uint8_t one_node, any_threads;
+    uint8_t pad[5];
     hp_knobs_t knobs;
 } down_t;
 
@@ -90,6 +90,7 @@ static void join(up_t *mine, const up_t *theirs, int child, int received)
         first(&mine->other_settings, child);
     first(&mine->other_settings, theirs->other_settings);
     mine->one_node &= theirs->one_node && theirs->node_id == mine->node_id;
+    mine->any_threads |= theirs->any_threads;
 }
 
 /* Rank 0 tells the user what it found; returns whether the library is to work. */
@@ -115,7 +116,7 @@ static bool judge(const up_t *all)
     return true;
 }
 
-bool hp_handshake(int rank, int size, uint64_t node_id, hp_knobs_t *inout, hp_agreed_t *agreed)
+bool hp_handshake(int rank, int size, const hp_own_facts_t *own, hp_knobs_t *inout, hp_agreed_t *agreed)
 {
     const uint64_t limit_ns = (uint64_t)inout->handshake_seconds * 1000000000u;
     const uint64_t deadline = hp_clock_ns() + limit_ns;
@@ -130,7 +131,8 @@ bool hp_handshake(int rank, int size, uint64_t node_id, hp_knobs_t *inout, hp_ag
     mine.bytes = sizeof mine;
     mine.missing = mine.other_version = mine.other_settings = NOBODY;
     mine.one_node = 1;
-    mine.node_id = node_id;
+    mine.any_threads = own->threads;
+    mine.node_id = own->node_id;
     mine.knobs = *inout;
 
     for (bit = 1; bit < size && !(rank & bit); bit *= 2) {
@@ -150,6 +152,7 @@ bool hp_handshake(int rank, int size, uint64_t node_id, hp_knobs_t *inout, hp_ag
         verdict.bytes = sizeof verdict;
         verdict.work = judge(&mine);
         verdict.one_node = mine.one_node;
+        verdict.any_threads = mine.any_threads;
         verdict.knobs = *inout;
     } else {
         const int parent = rank - bit;
@@ -186,7 +189,8 @@ bool hp_handshake(int rank, int size, uint64_t node_id, hp_knobs_t *inout, hp_ag
         if (!verdict.work && !complete)
             P(Request_free)(&request);
     }
-    *agreed = (hp_agreed_t){.one_node = verdict.one_node, .verbose = verdict.knobs.verbose};
+    *agreed = (hp_agreed_t){
+        .one_node = verdict.one_node, .any_threads = verdict.any_threads, .verbose = verdict.knobs.verbose};
     if (verdict.work)
         hp_knobs_adopt(inout, &verdict.knobs);
     return verdict.work;

@@ -6,7 +6,7 @@
  * limit finds out; here, because all ranks leave MPI_Init at about the same time, while a first collective
  * may come minutes apart.
  *
- *   up    binomial tree to rank 0: "my subtree is complete, same version, same settings, one node"
+ *   up    binomial tree to rank 0: "my subtree is complete, same version, same settings, one node, no threads"
  *   down  rank 0's verdict and its settings. A rank that was late for `up` still gets it, so all agree.
  *
  * Threads: one, inside MPI_Init. Ownership: nothing kept. */
@@ -17,15 +17,22 @@
 #include <stdint.h>
 #include "base/knobs.h"
 
+/* What a rank knows of itself. */
+typedef struct {
+    uint64_t node_id;
+    bool threads; /* it has MPI_THREAD_MULTIPLE */
+} hp_own_facts_t;
+
 /* What all ranks know afterwards. */
 typedef struct {
-    bool one_node;   /* all ranks have the same node_id */
-    int64_t verbose; /* rank 0's HANPMPI_VERBOSE */
+    bool one_node;    /* all ranks have the same node_id */
+    bool any_threads; /* some rank has threads */
+    int64_t verbose;  /* rank 0's HANPMPI_VERBOSE */
 } hp_agreed_t;
 
 /* inout: this rank's knobs; afterwards with rank 0's values of the JOB knobs. Returns true when the library is to
  * work. Warnings are given by rank 0 alone; without rank 0 by the ranks that wait for it. */
-bool hp_handshake(int rank, int size, uint64_t node_id, hp_knobs_t *inout, hp_agreed_t *agreed);
+bool hp_handshake(int rank, int size, const hp_own_facts_t *own, hp_knobs_t *inout, hp_agreed_t *agreed);
 
 /* After a handshake that failed, before MPI_Finalize: receives what late ranks sent. */
 void hp_handshake_drain(void);

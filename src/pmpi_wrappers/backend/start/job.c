@@ -70,6 +70,12 @@ static void introduce(void)
     free(nodes);
 }
 
+static bool has_threads(void)
+{
+    int level;
+    return P(Query_thread)(&level) == MPI_SUCCESS && level == MPI_THREAD_MULTIPLE;
+}
+
 void hp_job_start(void)
 {
     char who[32];
@@ -85,8 +91,11 @@ void hp_job_start(void)
     hp_knobs_read(&hp_job.knobs, NULL, warn_once_per_job, &hp_job.rank);
     hp_job.kernels = hp_kernels_of_word((unsigned)hp_job.knobs.kernels);
     hp_reductions_init(hp_job.kernels);
-    hp_job.active = hp_handshake(hp_job.rank, hp_job.size, hp_machine_node_id(), &hp_job.knobs, &agreed);
+    hp_job.has_threads = hp_stats_threads = has_threads();
+    const hp_own_facts_t own = {.node_id = hp_machine_node_id(), .threads = hp_job.has_threads};
+    hp_job.active = hp_handshake(hp_job.rank, hp_job.size, &own, &hp_job.knobs, &agreed);
     hp_job.one_node = agreed.one_node;
+    hp_job.any_threads = agreed.any_threads;
     if (hp_job.knobs.topology[0])
         hp_job.one_node = false; /* the synthetic machine has its own nodes */
     hp_job.explains = hp_job.rank == 0 && (hp_job.knobs.explain || hp_job.knobs.explain_json[0]);
@@ -95,10 +104,6 @@ void hp_job_start(void)
     if (hp_ranks_take_turns) /* the simulated time is not this process's clock */
         hp_job.knobs.guard = hp_job.knobs.model = 0;
     hp_job.start_ns = hp_clock_ns();
-    int level = MPI_THREAD_SINGLE;
-    const bool known = P(Query_thread)(&level) == MPI_SUCCESS;
-    hp_job.has_threads = known && level == MPI_THREAD_MULTIPLE;
-    hp_stats_threads = !known || hp_job.has_threads;
     if (hp_job.active)
         warn_of_topology();
     if (hp_job.active && agreed.verbose >= HP_LOG_INFO)

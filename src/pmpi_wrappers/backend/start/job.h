@@ -17,7 +17,8 @@ typedef struct {
     bool explains;     /* this rank keeps what HANPMPI_EXPLAIN and HANPMPI_EXPLAIN_JSON tell */
     bool watches;      /* somebody wants to know what is in execution, since when (watchdog.h) */
     uint64_t start_ns; /* when MPI_Init was done */
-    bool has_threads;  /* MPI_THREAD_MULTIPLE */
+    bool has_threads;  /* MPI_THREAD_MULTIPLE, on this rank */
+    bool any_threads;  /* on some rank */
     /* Non-blocking collectives are accelerated wherever a communicator is set up, without asking the other ranks first
      * (host_collectives.h). The same on all ranks. */
     bool nonblocking_at_once;

@@ -407,6 +407,7 @@ static void clear_is_what_all_have_read(void **state)
 /* ---- sleeping ---- */
 
 enum { LONG_NS = 2000000000, WOKEN = 43, SLEPT_THROUGH = 44 };
+enum { CROWD = 70, SLEEPER = 69 }; /* more members than bits in a word */
 
 static uint64_t now_ns(void)
 {
@@ -436,22 +437,22 @@ static int sleep_until(const hp_node_memory_t *memory, const hp_counter_t *count
     return slept ? WOKEN : 0;
 }
 
-/* Long before its time is over: a member that sleeps is woken by who sets its counter, or any if it waits for
- * any. */
 /* The child has said that it is about to sleep so many times, and has not given up. */
 static void await_sleeper(const hp_node_memory_t *memory, pid_t child, uint64_t times)
 {
-    while (atomic_load(hp_node_done(memory, 1)) < times) {
+    while (atomic_load(hp_node_done(memory, SLEEPER)) < times) {
         assert_int_equal(waitpid(child, NULL, WNOHANG), 0);
         usleep(100);
     }
 }
 
+/* Long before its time is over: a member that sleeps is woken by who sets its counter, or any if it waits for
+ * any. */
 static void who_sets_a_counter_wakes_who_sleeps_for_it(void **state)
 {
     (void)state;
-    const hp_node_shape_t shape = small_shape();
-    const pid_t pids[2] = {0};
+    const hp_node_shape_t shape = {.members = CROWD, .levels = 1, .slots = 2, .slot_bytes = 64};
+    const pid_t pids[CROWD] = {0};
     int fd, status;
 
     for (int any = 0; any < 2; any++) {
@@ -463,7 +464,7 @@ static void who_sets_a_counter_wakes_who_sleeps_for_it(void **state)
         hp_counter_t *other = hp_node_counter(&memory, 0, 0, HP_WAY_UP);
         const pid_t child = fork();
         if (child == 0) {
-            memory.own = 1;
+            memory.own = SLEEPER;
             _exit(sleep_until(&memory, counter, any, 3));
         }
         for (uint64_t value = 1; value <= 3; value++) {

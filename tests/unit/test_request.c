@@ -578,6 +578,8 @@ static void equal_lanes_are_shared(void **state)
     for (uint32_t peer = 0; peer < 100; peer++)
         assert_int_equal(hp_request_new_lane(f->request, HP_LANE_SEND, 1000 + peer, TAG, 4),
                          6 + (int32_t)peer);
+    for (uint32_t peer = 0; peer < 100; peer++)
+        assert_int_equal(hp_request_lane(f->request, HP_LANE_SEND, 1000 + peer, TAG, 4), 6 + (int32_t)peer);
     assert_non_null(hp_request_plan(f->request, 100000)); /* forgets them */
     assert_int_equal(hp_request_lane(f->request, HP_LANE_SEND, 2, TAG, 4), 0);
 }

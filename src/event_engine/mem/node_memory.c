@@ -17,8 +17,19 @@ enum { LINE = 64, COUNTER_BYTES = 2 * LINE, PAGE = 4096 };
 /* In front of the members' parts. */
 typedef struct {
     uint64_t mark;
-    _Alignas(LINE) _Atomic uint32_t sleepers;
+    _Alignas(LINE) _Atomic uint64_t sleepers[]; /* a bit for each member */
 } head_t;
+enum { WORD_BITS = 64 };
+
+static uint32_t sleeper_words(const hp_node_shape_t *shape)
+{
+    return (shape->members + WORD_BITS - 1) / WORD_BITS;
+}
+
+static size_t head_bytes(const hp_node_shape_t *shape)
+{
+    return (offsetof(head_t, sleepers) + sleeper_words(shape) * sizeof(uint64_t) + PAGE - 1) / PAGE * PAGE;
+}
 
 static size_t counters_bytes(const hp_node_shape_t *shape)
 {
@@ -41,12 +52,12 @@ static size_t member_bytes(const hp_node_shape_t *shape)
 
 static char *part_of(const hp_node_memory_t *memory, uint32_t member)
 {
-    return memory->base + PAGE + member * memory->member_bytes;
+    return memory->base + memory->head_bytes + member * memory->member_bytes;
 }
 
 size_t hp_node_memory_bytes(const hp_node_shape_t *shape)
 {
-    return PAGE + shape->members * member_bytes(shape);
+    return head_bytes(shape) + shape->members * member_bytes(shape);
 }
 
 hp_status_t hp_node_memory_file(size_t bytes, int *fd)
@@ -96,7 +107,11 @@ hp_status_t hp_node_memory_init(hp_node_memory_t *out, const hp_node_shape_t *sh
 {
     const size_t bytes = hp_node_memory_bytes(shape);
 
-    *out = (hp_node_memory_t){.shape = *shape, .own = own, .base = base, .member_bytes = member_bytes(shape)};
+    *out = (hp_node_memory_t){.shape = *shape,
+                              .own = own,
+                              .base = base,
+                              .head_bytes = head_bytes(shape),
+                              .member_bytes = member_bytes(shape)};
     out->peers = calloc(shape->members, sizeof(hp_peer_t *));
     if (!out->peers)
         return HP_ERR_NO_MEM;
@@ -129,7 +144,8 @@ hp_counter_t *hp_node_done(const hp_node_memory_t *memory, uint32_t member)
 
 uint32_t hp_node_owner(const hp_node_memory_t *memory, const hp_counter_t *counter)
 {
-    return (uint32_t)((size_t)((const char *)counter - memory->base - PAGE) / memory->member_bytes);
+    return (uint32_t)((size_t)((const char *)counter - memory->base - memory->head_bytes) /
+                      memory->member_bytes);
 }
 
 void **hp_node_address(const hp_node_memory_t *memory, uint32_t member, hp_way_t way)
@@ -157,18 +173,15 @@ static long futex(_Atomic uint32_t *word, int operation, uint32_t value, const s
     return syscall(SYS_futex, word, operation, value, timeout, NULL, 0);
 }
 
-static void wake(const hp_node_memory_t *memory, const hp_counter_t *counter)
+static void wake(const hp_node_memory_t *memory, uint32_t member, uint64_t offset)
 {
-    const uint64_t offset = (uint64_t)((const char *)counter - memory->base);
+    hp_bell_t *bell = bell_of(memory, member);
+    const uint64_t waits_for = atomic_load_explicit(&bell->waits_for, memory_order_relaxed);
 
-    for (uint32_t member = 0; member < memory->shape.members; member++) {
-        hp_bell_t *bell = bell_of(memory, member);
-        const uint64_t waits_for = atomic_load_explicit(&bell->waits_for, memory_order_relaxed);
-        if (waits_for != offset && waits_for != HP_WAITS_FOR_ANY)
-            continue;
-        atomic_fetch_add_explicit(&bell->rings, 1, memory_order_release);
-        futex(&bell->rings, FUTEX_WAKE, 1, NULL);
-    }
+    if (waits_for != offset && waits_for != HP_WAITS_FOR_ANY)
+        return;
+    atomic_fetch_add_explicit(&bell->rings, 1, memory_order_release);
+    futex(&bell->rings, FUTEX_WAKE, 1, NULL);
 }
 
 void hp_node_set(const hp_node_memory_t *memory, hp_counter_t *counter, uint64_t value)
@@ -177,8 +190,21 @@ void hp_node_set(const hp_node_memory_t *memory, hp_counter_t *counter, uint64_t
     if (!memory->wakes) /* the fence would wait until the line is ours: most of a short message's time */
         return;
     atomic_thread_fence(memory_order_seq_cst);
-    if (atomic_load_explicit(&head_of(memory)->sleepers, memory_order_relaxed))
-        wake(memory, counter);
+    const uint64_t offset = (uint64_t)((const char *)counter - memory->base);
+    for (uint32_t word = 0; word < sleeper_words(&memory->shape); word++)
+        for (uint64_t bits = atomic_load_explicit(&head_of(memory)->sleepers[word], memory_order_relaxed);
+             bits; bits &= bits - 1)
+            wake(memory, word * WORD_BITS + (uint32_t)__builtin_ctzll(bits), offset);
+}
+
+static _Atomic uint64_t *own_sleeper_word(const hp_node_memory_t *memory)
+{
+    return &head_of(memory)->sleepers[memory->own / WORD_BITS];
+}
+
+static uint64_t own_sleeper_bit(const hp_node_memory_t *memory)
+{
+    return UINT64_C(1) << memory->own % WORD_BITS;
 }
 
 uint32_t hp_node_sleep_begin(const hp_node_memory_t *memory, const hp_counter_t *counter)
@@ -189,14 +215,14 @@ uint32_t hp_node_sleep_begin(const hp_node_memory_t *memory, const hp_counter_t 
     atomic_store_explicit(&bell->waits_for,
                           counter ? (uint64_t)((const char *)counter - memory->base) : HP_WAITS_FOR_ANY,
                           memory_order_relaxed);
-    atomic_fetch_add_explicit(&head_of(memory)->sleepers, 1, memory_order_relaxed);
+    atomic_fetch_or_explicit(own_sleeper_word(memory), own_sleeper_bit(memory), memory_order_relaxed);
     atomic_thread_fence(memory_order_seq_cst);
     return rings;
 }
 
 void hp_node_sleep_cancel(const hp_node_memory_t *memory)
 {
-    atomic_fetch_sub_explicit(&head_of(memory)->sleepers, 1, memory_order_relaxed);
+    atomic_fetch_and_explicit(own_sleeper_word(memory), ~own_sleeper_bit(memory), memory_order_relaxed);
     atomic_store_explicit(&bell_of(memory, memory->own)->waits_for, 0, memory_order_relaxed);
 }
 

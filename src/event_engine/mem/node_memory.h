@@ -64,7 +64,7 @@ typedef struct {
     hp_peer_t **peers; /* the members' processes; NULL: this one */
     bool has_peers;    /* else the members' own memory is out of reach: no pull, no push */
     char *base;        /* of the mapping */
-    size_t member_bytes;
+    size_t head_bytes, member_bytes;
     size_t bytes;  /* mapped; 0: the memory is not ours to unmap */
     bool wakes;    /* members sleep soon, and are woken; the same on all. Else they look again now and then */
     uint64_t step; /* the next one; the same on all ranks of the communicator */

@@ -84,7 +84,9 @@ typedef struct {
     uint32_t peer, tag;
     hp_counter_t *counter; /* WAIT, SET */
     hp_handle_t comm;      /* NATIVE */
-    int32_t next_wait;     /* WAIT: the next such lane, -1 at the end */
+    int32_t next_awaited;  /* WAIT: the next one in the request's list, -1 at the end */
+    bool is_awaited;       /* WAIT: in that list */
+    int32_t next_same;     /* SEND, RECV: the next one in its bucket, -1 at the end */
     uint32_t limit, in_flight;
     queue_t waiting;  /* emitted and not posted yet, in segment order */
     uint64_t last_ns; /* recording: when the last operation of the lane was complete */
@@ -100,6 +102,8 @@ typedef struct {
     span_t spans[HP_LABEL_COUNT];
 } record_t;
 
+enum { LANE_BUCKETS = 64 };
+
 struct hp_request {
     hp_transport_t *transport;
     hp_pool_t *pool;
@@ -109,8 +113,11 @@ struct hp_request {
     size_t plan_bytes;
     lane_t *lanes;
     uint32_t lane_count, lane_capacity;
-    int32_t first_wait;     /* list of the lanes that wait for counters */
-    hp_segment_t *segments; /* the window */
+    int32_t first_awaited,
+        last_awaited;      /* list of the lanes whose first task waits for its counter, and nothing else */
+    uint64_t used_buckets; /* bit b: buckets[b] is valid */
+    int32_t buckets[LANE_BUCKETS]; /* lanes by kind, peer and tag */
+    hp_segment_t *segments;        /* the window */
     void *task_memory;
     size_t segment_capacity, task_memory_bytes;
 
@@ -185,9 +192,10 @@ static inline char *hp_operand_address(hp_operand_t operand)
 
 /* Sets task->buffer, where the task's data goes. A scratch buffer is its own until its segment is complete. */
 hp_status_t hp_task_take_buffer(hp_request_t *request, hp_task_t *task);
-/* Posts from the head of a lane as long as the head waits for nothing and the lane has room. A lane of waits has
- * none: run.c looks at its counter. */
+/* Posts from the head of a lane as long as the head waits for nothing and the lane has room. */
 void hp_lane_post_ready(hp_request_t *request, lane_t *lane);
+/* Adds a lane of waits to the list of those whose counter is looked at. */
+void hp_lane_await(hp_request_t *request, lane_t *lane);
 /* All that the task had to wait for is complete: it is posted when its lane lets it, or is ready to run. */
 void hp_task_release(hp_request_t *request, hp_task_t *task);
 

@@ -92,12 +92,32 @@ void hp_lane_post_ready(hp_request_t *request, lane_t *lane)
         request->error = post(request, lane, queue_pop(&lane->waiting));
 }
 
+void hp_lane_await(hp_request_t *request, lane_t *lane)
+{
+    const int32_t index = (int32_t)(lane - request->lanes);
+
+    if (lane->is_awaited)
+        return;
+    lane->is_awaited = true;
+    lane->next_awaited = -1;
+    if (request->last_awaited >= 0)
+        request->lanes[request->last_awaited].next_awaited = index;
+    else
+        request->first_awaited = index;
+    request->last_awaited = index;
+}
+
 void hp_task_release(hp_request_t *request, hp_task_t *task)
 {
-    if (task->kind == TASK_WAIT)
+    lane_t *lane = task->lane >= 0 ? &request->lanes[task->lane] : NULL;
+
+    if (task->kind == TASK_WAIT) {
         record_start(request, task);
-    if (task->lane >= 0)
-        hp_lane_post_ready(request, &request->lanes[task->lane]);
-    else
+        if (lane->waiting.first == task)
+            hp_lane_await(request, lane);
+    } else if (lane) {
+        hp_lane_post_ready(request, lane);
+    } else {
         queue_insert(&request->ready, task);
+    }
 }

@@ -11,7 +11,7 @@ hp_status_t hp_request_create(hp_transport_t *transport, hp_pool_t *pool, hp_req
         return HP_ERR_NO_MEM;
     request->transport = transport;
     request->pool = pool;
-    request->first_wait = -1;
+    request->first_awaited = request->last_awaited = -1;
     *out = request;
     return HP_OK;
 }
@@ -40,7 +40,8 @@ void *hp_request_plan(hp_request_t *request, size_t plan_bytes)
 {
     assert(hp_request_done(request));
     request->lane_count = 0;
-    request->first_wait = -1;
+    request->used_buckets = 0;
+    request->first_awaited = request->last_awaited = -1;
     if (plan_bytes > request->plan_bytes) {
         void *plan = realloc(request->plan, plan_bytes);
         if (!plan)
@@ -65,33 +66,46 @@ static int32_t add_lane(hp_request_t *request, const lane_t *lane)
     return (int32_t)request->lane_count++;
 }
 
+static unsigned bucket_of(hp_direction_t direction, uint32_t peer, uint32_t tag)
+{
+    return (peer + tag * 31 + (unsigned)direction * 17) % LANE_BUCKETS;
+}
+
 int32_t hp_request_new_lane(hp_request_t *request, hp_direction_t direction, uint32_t peer, uint32_t tag,
                             uint32_t limit)
 {
-    return add_lane(
-        request,
-        &(lane_t){.kind = (lane_kind_t)direction, .peer = peer, .tag = tag, .limit = limit ? limit : 1});
+    const unsigned bucket = bucket_of(direction, peer, tag);
+    const uint64_t bit = UINT64_C(1) << bucket;
+    const int32_t lane = add_lane(
+        request, &(lane_t){.kind = (lane_kind_t)direction,
+                           .peer = peer,
+                           .tag = tag,
+                           .limit = limit ? limit : 1,
+                           .next_same = request->used_buckets & bit ? request->buckets[bucket] : -1});
+    if (lane >= 0) {
+        request->buckets[bucket] = lane;
+        request->used_buckets |= bit;
+    }
+    return lane;
 }
 
 int32_t hp_request_lane(hp_request_t *request, hp_direction_t direction, uint32_t peer, uint32_t tag,
                         uint32_t limit)
 {
-    for (uint32_t i = 0; i < request->lane_count; i++) {
+    const unsigned bucket = bucket_of(direction, peer, tag);
+    int32_t i = request->used_buckets & UINT64_C(1) << bucket ? request->buckets[bucket] : -1;
+
+    for (; i >= 0; i = request->lanes[i].next_same) {
         const lane_t *lane = &request->lanes[i];
         if (lane->peer == peer && lane->kind == (lane_kind_t)direction && lane->tag == tag)
-            return (int32_t)i;
+            return i;
     }
     return hp_request_new_lane(request, direction, peer, tag, limit);
 }
 
 int32_t hp_request_wait_lane(hp_request_t *request, const hp_counter_t *counter)
 {
-    const int32_t lane = add_lane(
-        request,
-        &(lane_t){.kind = LANE_WAIT, .counter = (hp_counter_t *)counter, .next_wait = request->first_wait});
-    if (lane >= 0)
-        request->first_wait = lane;
-    return lane;
+    return add_lane(request, &(lane_t){.kind = LANE_WAIT, .counter = (hp_counter_t *)counter});
 }
 
 int32_t hp_request_set_lane(hp_request_t *request, hp_counter_t *counter)

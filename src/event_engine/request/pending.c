@@ -6,7 +6,7 @@ bool hp_request_waits_for_flags(const hp_request_t *request)
     return request->counters.in_flight == 0 && request->pipeline.node && !hp_request_done(request);
 }
 
-/* The counters that the heads of lanes wait for: how many, and the last of them. *set: one of them is there. */
+/* The awaited counters: how many, and the last of them. *set: one of them is there. */
 static uint32_t pending_flags(const hp_request_t *request, const hp_counter_t **counter, bool *set)
 {
     uint32_t count = 0;
@@ -17,10 +17,8 @@ static uint32_t pending_flags(const hp_request_t *request, const hp_counter_t **
         *set = atomic_load_explicit(*counter, memory_order_acquire) >= request->direct->value;
         return 1;
     }
-    for (int32_t i = request->first_wait; i >= 0; i = request->lanes[i].next_wait) {
+    for (int32_t i = request->first_awaited; i >= 0; i = request->lanes[i].next_awaited) {
         const lane_t *lane = &request->lanes[i];
-        if (!lane->waiting.first || lane->waiting.first->waits)
-            continue;
         count++;
         *counter = lane->counter;
         *set |= atomic_load_explicit(lane->counter, memory_order_acquire) >= lane->waiting.first->value;

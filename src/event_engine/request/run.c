@@ -88,21 +88,34 @@ static void run_ready(hp_request_t *request)
         run_local(request, task);
 }
 
-/* Completes the waits whose counter has reached its value. Returns whether there were any. */
-static bool take_flags(hp_request_t *request)
+/* Completes the waits at the head of the lane whose value its counter has reached. Returns whether there were any. */
+static bool take_flag(hp_request_t *request, lane_t *lane)
 {
+    const uint64_t value = atomic_load_explicit(lane->counter, memory_order_acquire);
     bool moved = false;
 
-    for (int32_t i = request->first_wait; i >= 0; i = request->lanes[i].next_wait) {
-        lane_t *lane = &request->lanes[i];
-        if (!lane->waiting.first || lane->waiting.first->waits)
-            continue;
-        const uint64_t value = atomic_load_explicit(lane->counter, memory_order_acquire);
-        while (lane->waiting.first && !lane->waiting.first->waits && lane->waiting.first->value <= value &&
-               request->error == HP_OK) {
-            task_complete(request, queue_pop(&lane->waiting));
-            moved = true;
-        }
+    while (lane->waiting.first && !lane->waiting.first->waits && lane->waiting.first->value <= value &&
+           request->error == HP_OK) {
+        task_complete(request, queue_pop(&lane->waiting));
+        moved = true;
+    }
+    return moved;
+}
+
+/* Looks at each awaited counter once. What is completed may add lanes to the list: those are looked at next time. */
+static bool take_flags(hp_request_t *request)
+{
+    int32_t next = request->first_awaited;
+    bool moved = false;
+
+    request->first_awaited = request->last_awaited = -1;
+    while (next >= 0) {
+        lane_t *lane = &request->lanes[next];
+        next = lane->next_awaited;
+        lane->is_awaited = false;
+        moved |= take_flag(request, lane);
+        if (lane->waiting.first && !lane->waiting.first->waits)
+            hp_lane_await(request, lane);
     }
     return moved;
 }

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -404,6 +405,72 @@ static void clear_is_what_all_have_read(void **state)
     munmap(base, bytes);
 }
 
+/* ---- pages of the slots ---- */
+
+enum { BIG_SLOT_BYTES = 1 << 20, IDLE_MEMORIES = 3 };
+
+static size_t pages_of(int fd)
+{
+    struct stat status;
+    assert_int_equal(fstat(fd, &status), 0);
+    return (size_t)status.st_blocks / 8;
+}
+
+/* As a collective does: its owner fills all slots with the value. */
+static void use_all_slots(hp_node_memory_t *memory, char value)
+{
+    const hp_node_shape_t *shape = &memory->shape;
+
+    hp_node_use_slots(memory, shape->slot_bytes, ++memory->step);
+    for (unsigned way = 0; way < HP_WAY_COUNT; way++)
+        for (uint32_t slot = 0; slot < shape->slots; slot++)
+            memset(hp_node_slot(memory, 0, 0, (hp_way_t)way, slot), value, shape->slot_bytes);
+}
+
+/* Each has 16 MiB of own slots, more than all may keep together. */
+static void idle_slots_give_their_pages_back(void **state)
+{
+    (void)state;
+    const hp_node_shape_t shape = {.members = 2, .levels = 1, .slots = 8, .slot_bytes = BIG_SLOT_BYTES};
+    const size_t slot_pages = (size_t)HP_WAY_COUNT * shape.slots * BIG_SLOT_BYTES / 4096;
+    hp_node_memory_t memories[IDLE_MEMORIES];
+    int fds[IDLE_MEMORIES];
+
+    for (unsigned i = 0; i < IDLE_MEMORIES; i++) {
+        assert_int_equal(hp_node_memory_file(hp_node_memory_bytes(&shape), &fds[i]), HP_OK);
+        assert_int_equal(hp_node_memory_init(&memories[i], &shape, 0, NULL, fds[i], NULL), HP_OK);
+    }
+    assert_int_equal(hp_node_usage().memories, IDLE_MEMORIES);
+    assert_int_equal(hp_node_usage().bytes, IDLE_MEMORIES * hp_node_member_bytes(&shape));
+    strcpy(hp_node_slot(&memories[0], 1, 0, HP_WAY_UP, 0), "the other member's");
+
+    use_all_slots(&memories[0], 1);
+    hp_node_set(&memories[0], hp_node_done(&memories[0], 0), 1);
+    use_all_slots(&memories[1], 2);
+    assert_true(pages_of(fds[0]) >= slot_pages); /* the other member may still read them */
+    hp_node_set(&memories[0], hp_node_done(&memories[0], 1), 1);
+    use_all_slots(&memories[2], 3);
+    assert_true(pages_of(fds[0]) < 16);
+    assert_true(pages_of(fds[1]) >= slot_pages && pages_of(fds[2]) >= slot_pages); /* in use */
+    assert_int_equal(hp_node_usage().slot_bytes, 2 * slot_pages * 4096);
+    assert_string_equal(hp_node_slot(&memories[0], 1, 0, HP_WAY_UP, 0), "the other member's");
+    assert_int_equal(atomic_load(hp_node_done(&memories[0], 0)), 1);
+    assert_int_equal(*hp_node_slot(&memories[1], 0, 0, HP_WAY_DOWN, 7), 2);
+
+    for (unsigned i = 1; i < IDLE_MEMORIES; i++)
+        for (uint32_t member = 0; member < 2; member++)
+            hp_node_set(&memories[i], hp_node_done(&memories[i], member), 1);
+    use_all_slots(&memories[0], 4);
+    assert_int_equal(*hp_node_slot(&memories[0], 0, 0, HP_WAY_DOWN, 7), 4);
+    assert_true(pages_of(fds[1]) < 16 && pages_of(fds[2]) < 16);
+    for (unsigned i = 0; i < IDLE_MEMORIES; i++) {
+        close(fds[i]);
+        hp_node_memory_fini(&memories[i]);
+    }
+    assert_int_equal(hp_node_usage().memories, 0);
+    assert_int_equal(hp_node_usage().slot_bytes, 0);
+}
+
 /* ---- sleeping ---- */
 
 enum { LONG_NS = 2000000000, WOKEN = 43, SLEPT_THROUGH = 44 };
@@ -515,6 +582,7 @@ int main(void)
         cmocka_unit_test(numbers_of_the_dead_are_not_used),
         cmocka_unit_test(nobody_changes_the_size_of_the_file),
         cmocka_unit_test(clear_is_what_all_have_read),
+        cmocka_unit_test(idle_slots_give_their_pages_back),
         cmocka_unit_test(who_sets_a_counter_wakes_who_sleeps_for_it),
         cmocka_unit_test(a_sleep_ends_when_its_time_is_over),
     };

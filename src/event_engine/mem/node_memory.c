@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,7 +44,7 @@ static size_t cells_bytes(void)
 
 /* A member's part begins on a page of its own, so that the pages lie in its memory when it touches them
  * first. */
-static size_t member_bytes(const hp_node_shape_t *shape)
+size_t hp_node_member_bytes(const hp_node_shape_t *shape)
 {
     const size_t bytes = counters_bytes(shape) + cells_bytes() +
                          (size_t)shape->levels * HP_WAY_COUNT * shape->slots * shape->slot_bytes;
@@ -57,7 +58,7 @@ static char *part_of(const hp_node_memory_t *memory, uint32_t member)
 
 size_t hp_node_memory_bytes(const hp_node_shape_t *shape)
 {
-    return head_bytes(shape) + shape->members * member_bytes(shape);
+    return head_bytes(shape) + shape->members * hp_node_member_bytes(shape);
 }
 
 hp_status_t hp_node_memory_file(size_t bytes, int *fd)
@@ -89,52 +90,6 @@ bool hp_node_memory_has_mark(int fd, uint64_t mark)
 {
     uint64_t found = ~mark;
     return pread(fd, &found, sizeof found, offsetof(head_t, mark)) == (ssize_t)sizeof found && found == mark;
-}
-
-static bool open_peers(hp_node_memory_t *memory, const pid_t *pids)
-{
-    bool all = true;
-    for (uint32_t member = 0; member < memory->shape.members && all; member++)
-        if (pids[member] && member != memory->own) {
-            memory->peers[member] = hp_peer_open(pids[member]);
-            all = memory->peers[member] != NULL;
-        }
-    return all;
-}
-
-hp_status_t hp_node_memory_init(hp_node_memory_t *out, const hp_node_shape_t *shape, uint32_t own,
-                                const pid_t *pids, int fd, void *base)
-{
-    const size_t bytes = hp_node_memory_bytes(shape);
-
-    *out = (hp_node_memory_t){.shape = *shape,
-                              .own = own,
-                              .base = base,
-                              .head_bytes = head_bytes(shape),
-                              .member_bytes = member_bytes(shape)};
-    out->peers = calloc(shape->members, sizeof(hp_peer_t *));
-    if (!out->peers)
-        return HP_ERR_NO_MEM;
-    if (fd >= 0) {
-        void *mapped = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-        if (mapped == MAP_FAILED) {
-            free(out->peers);
-            return HP_ERR_NO_MEM;
-        }
-        out->base = mapped;
-        out->bytes = bytes;
-    }
-    out->has_peers = pids && open_peers(out, pids);
-    return HP_OK;
-}
-
-void hp_node_memory_fini(hp_node_memory_t *memory)
-{
-    if (memory->bytes)
-        munmap(memory->base, memory->bytes);
-    for (uint32_t member = 0; member < memory->shape.members; member++)
-        hp_peer_close(memory->peers[member]);
-    free(memory->peers);
 }
 
 hp_counter_t *hp_node_done(const hp_node_memory_t *memory, uint32_t member)
@@ -249,18 +204,85 @@ char *hp_node_slot(const hp_node_memory_t *memory, uint32_t member, uint32_t lev
            (ring * shape->slots + step % shape->slots) * shape->slot_bytes;
 }
 
+/* ---- pages of the slots ---- */
+
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23 /* of Linux 5.14 */
 #endif
 
-void hp_node_back_slots(hp_node_memory_t *memory, size_t bytes)
+/* Own slots of a process that keep their pages while their communicators are idle: those of four communicators with the
+ * slots that are usual on one level of the node, or of one with four levels. */
+enum { KEPT_BYTES = 8 << 20 };
+
+static pthread_mutex_t slots_lock =
+    PTHREAD_MUTEX_INITIALIZER;       /* guards what follows, and the fields slots of all memories */
+static hp_node_memory_t *slots_used; /* memories whose own slots have pages, the last used first */
+static hp_node_usage_t usage;
+
+static uint32_t own_slots(const hp_node_memory_t *memory)
+{
+    return memory->shape.levels * HP_WAY_COUNT * memory->shape.slots;
+}
+
+static void add_slot_bytes(hp_node_memory_t *memory, size_t bytes)
+{
+    usage.slot_bytes += own_slots(memory) * (bytes - memory->slots.backed);
+    if (usage.slot_bytes > usage.slot_bytes_peak)
+        usage.slot_bytes_peak = usage.slot_bytes;
+    memory->slots.backed = bytes;
+}
+
+static void forget_slots(hp_node_memory_t *memory)
+{
+    hp_node_memory_t **place = &slots_used;
+
+    while (*place && *place != memory)
+        place = &(*place)->slots.next_used;
+    if (!*place)
+        return;
+    *place = memory->slots.next_used;
+    usage.slot_bytes -= own_slots(memory) * memory->slots.backed;
+    memory->slots.backed = 0;
+}
+
+/* Has everybody, this rank too, finished the last collective that used the slots? Only their owner fills them, so
+ * nobody touches them before this rank uses them again, which needs the lock. */
+static bool slots_are_idle(const hp_node_memory_t *memory)
+{
+    for (uint32_t member = 0; member < memory->shape.members; member++)
+        if (atomic_load_explicit(hp_node_done(memory, member), memory_order_acquire) < memory->slots.end_step)
+            return false;
+    return true;
+}
+
+static void give_pages_back(const hp_node_memory_t *memory)
+{
+    const uintptr_t first = (uintptr_t)hp_node_slot(memory, memory->own, 0, (hp_way_t)0, 0);
+    const uintptr_t from = (first + PAGE - 1) / PAGE * PAGE;
+    const uintptr_t to = (uintptr_t)part_of(memory, memory->own) + memory->member_bytes;
+
+    madvise((void *)from, to - from, MADV_REMOVE);
+}
+
+/* The least recently used first. */
+static void trim_slots(const hp_node_memory_t *in_use)
+{
+    while (usage.slot_bytes > KEPT_BYTES) {
+        hp_node_memory_t *oldest = NULL;
+        for (hp_node_memory_t *memory = slots_used; memory; memory = memory->slots.next_used)
+            if (memory != in_use && slots_are_idle(memory))
+                oldest = memory;
+        if (!oldest)
+            return;
+        give_pages_back(oldest);
+        forget_slots(oldest);
+    }
+}
+
+static void populate(const hp_node_memory_t *memory, size_t bytes)
 {
     const hp_node_shape_t *shape = &memory->shape;
 
-    bytes = bytes < shape->slot_bytes ? bytes : shape->slot_bytes;
-    if (bytes <= memory->backed || !memory->bytes)
-        return;
-    memory->backed = bytes;
     for (uint32_t level = 0; level < shape->levels; level++)
         for (unsigned way = 0; way < HP_WAY_COUNT; way++)
             for (uint32_t slot = 0; slot < shape->slots; slot++) {
@@ -270,6 +292,102 @@ void hp_node_back_slots(hp_node_memory_t *memory, size_t bytes)
                     return;
             }
 }
+
+void hp_node_use_slots(hp_node_memory_t *memory, size_t bytes, uint64_t end_step)
+{
+    bytes = bytes < memory->shape.slot_bytes ? bytes : memory->shape.slot_bytes;
+    if (!memory->bytes)
+        return;
+    pthread_mutex_lock(&slots_lock);
+    const size_t backed = memory->slots.backed;
+    forget_slots(memory);
+    memory->slots.next_used = slots_used;
+    memory->slots.end_step = end_step;
+    slots_used = memory;
+    add_slot_bytes(memory, bytes > backed ? bytes : backed);
+    trim_slots(memory);
+    pthread_mutex_unlock(&slots_lock);
+    if (bytes > backed)
+        populate(memory, bytes);
+}
+
+hp_node_usage_t hp_node_usage(void)
+{
+    pthread_mutex_lock(&slots_lock);
+    const hp_node_usage_t now = usage;
+    pthread_mutex_unlock(&slots_lock);
+    return now;
+}
+
+static void count_memory(const hp_node_memory_t *memory, int sign)
+{
+    usage.memories += (uint32_t)sign;
+    usage.bytes += (size_t)sign * memory->member_bytes;
+    if (usage.memories > usage.memories_peak)
+        usage.memories_peak = usage.memories;
+    if (usage.bytes > usage.bytes_peak)
+        usage.bytes_peak = usage.bytes;
+}
+
+/* ---- init, fini ---- */
+
+static bool open_peers(hp_node_memory_t *memory, const pid_t *pids)
+{
+    bool all = true;
+    for (uint32_t member = 0; member < memory->shape.members && all; member++)
+        if (pids[member] && member != memory->own) {
+            memory->peers[member] = hp_peer_open(pids[member]);
+            all = memory->peers[member] != NULL;
+        }
+    return all;
+}
+
+hp_status_t hp_node_memory_init(hp_node_memory_t *out, const hp_node_shape_t *shape, uint32_t own,
+                                const pid_t *pids, int fd, void *base)
+{
+    const size_t bytes = hp_node_memory_bytes(shape);
+
+    *out = (hp_node_memory_t){.shape = *shape,
+                              .own = own,
+                              .base = base,
+                              .head_bytes = head_bytes(shape),
+                              .member_bytes = hp_node_member_bytes(shape)};
+    out->peers = calloc(shape->members, sizeof(hp_peer_t *));
+    if (!out->peers)
+        return HP_ERR_NO_MEM;
+    if (fd >= 0) {
+        void *mapped = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        if (mapped == MAP_FAILED) {
+            free(out->peers);
+            return HP_ERR_NO_MEM;
+        }
+        out->base = mapped;
+        out->bytes = bytes;
+    }
+    out->has_peers = pids && open_peers(out, pids);
+    if (out->bytes) {
+        pthread_mutex_lock(&slots_lock);
+        count_memory(out, 1);
+        pthread_mutex_unlock(&slots_lock);
+    }
+    return HP_OK;
+}
+
+void hp_node_memory_fini(hp_node_memory_t *memory)
+{
+    if (memory->bytes) {
+        pthread_mutex_lock(&slots_lock);
+        forget_slots(memory);
+        count_memory(memory, -1);
+        pthread_mutex_unlock(&slots_lock);
+        munmap(memory->base, memory->bytes);
+    }
+    for (uint32_t member = 0; member < memory->shape.members; member++)
+        hp_peer_close(memory->peers[member]);
+    free(memory->peers);
+}
+
+/* ---- the members' own memory ---- */
 
 hp_status_t hp_node_pull(const hp_node_memory_t *memory, uint32_t member, const void *from, void *to,
                          size_t bytes)

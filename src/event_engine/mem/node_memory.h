@@ -18,7 +18,7 @@
  * the processes end, and the size of /dev/shm does not matter. Peers open it through /proc, which the kernel
  * allows for processes of one user in one PID namespace. Pages exist once they are touched.
  *
- * Threads: as the communicator. Ownership: init maps it, fini unmaps it; the last one to do so frees it. */
+ * Threads: as the communicator; what is known of the slots of all memories is guarded by a lock. Ownership: init maps it, fini unmaps it; the last one to do so frees it. */
 #ifndef HP_EVENT_ENGINE_MEM_NODE_MEMORY_H
 #define HP_EVENT_ENGINE_MEM_NODE_MEMORY_H
 
@@ -58,7 +58,8 @@ typedef struct {
     char payload[HP_CELL_BYTES - sizeof(hp_counter_t)];
 } hp_cell_t;
 
-typedef struct {
+typedef struct hp_node_memory hp_node_memory_t;
+struct hp_node_memory {
     hp_node_shape_t shape;
     uint32_t own;      /* this rank's number */
     hp_peer_t **peers; /* the members' processes; NULL: this one */
@@ -69,11 +70,25 @@ typedef struct {
     bool wakes;    /* members sleep soon, and are woken; the same on all. Else they look again now and then */
     uint64_t step; /* the next one; the same on all ranks of the communicator */
     uint64_t cleared; /* all members' DONE was seen at this or beyond */
-    size_t backed;    /* bytes of each own slot, from its start, that have pages */
-} hp_node_memory_t;
+    struct {
+        size_t backed;     /* bytes of each own slot, from its start, that have pages */
+        uint64_t end_step; /* of the last collective that used them */
+        hp_node_memory_t *next_used;
+    } slots;
+};
 
-/* Bytes of the memory of that shape. */
+/* Bytes of the memory of that shape, and those of them that are a member's. Pages exist once they are touched: of the
+ * slots those that messages were long enough for. */
 size_t hp_node_memory_bytes(const hp_node_shape_t *shape);
+size_t hp_node_member_bytes(const hp_node_shape_t *shape);
+
+/* This process's parts of all such memories, now and at most. */
+typedef struct {
+    uint32_t memories, memories_peak;
+    size_t bytes, bytes_peak;
+    size_t slot_bytes, slot_bytes_peak; /* with pages, of the slots */
+} hp_node_usage_t;
+hp_node_usage_t hp_node_usage(void);
 
 /* A zeroed file of so many bytes without a name. It is sealed: nobody can make it shorter, which would end whoever
  * touches its memory with a SIGBUS. HP_OK and *fd, HP_ERR_NO_MEM. */
@@ -110,9 +125,11 @@ hp_counter_t *hp_node_done(const hp_node_memory_t *memory, uint32_t member);
 char *hp_node_slot(const hp_node_memory_t *memory, uint32_t member, uint32_t level, hp_way_t way,
                    uint64_t step);
 hp_cell_t *hp_node_cell(const hp_node_memory_t *memory, uint32_t member, hp_way_t way, uint64_t step);
-/* Gives pages to the first `bytes` of all own slots, where they have none yet: one call instead of page faults in the
- * first calls of every size. A hint: where the kernel (before 5.14) cannot, they get them when they are written. */
-void hp_node_back_slots(hp_node_memory_t *memory, size_t bytes);
+/* A collective, whose steps end before end_step, will use the first `bytes` of own slots; the memory stays where it is
+ * from now on. Gives them pages where they have none yet: one call instead of page faults in the first calls of every size
+ * (a hint: where the kernel, before 5.14, cannot, they get them when they are written). Slots of other memories
+ * of this process lose theirs when they are idle and there are too many: each communicator has slots, few are in use. */
+void hp_node_use_slots(hp_node_memory_t *memory, size_t bytes, uint64_t end_step);
 /* The member whose counter or flag it is. */
 uint32_t hp_node_owner(const hp_node_memory_t *memory, const hp_counter_t *counter);
 /* Where the member's buffer for that way is; read it after one of its counters has said so. */

@@ -1,6 +1,7 @@
 #include "hier/call/stats.h"
 
 #include "base/words.h"
+#include "event_engine/mem/node_memory.h"
 
 hp_stats_bin_t hp_stats[HP_COLLECTIVE_COUNT][HP_STATS_BINS];
 bool hp_stats_threads;
@@ -51,6 +52,22 @@ static double average_us(uint64_t ns, uint64_t calls)
     return calls ? (double)ns / (double)calls / 1000.0 : 0.0;
 }
 
+static void print_node_memory(FILE *out)
+{
+    const hp_node_usage_t usage = hp_node_usage();
+    char reserved[24], backed[24];
+
+    if (!usage.memories_peak)
+        return;
+    hp_word_size(usage.bytes_peak, reserved, sizeof reserved);
+    hp_word_size(usage.slot_bytes_peak, backed, sizeof backed);
+    fprintf(out,
+            "  shared memory of the node: %u communicators, %s reserved by this rank, %s of it backed by "
+            "pages for slots"
+            " (each at most)\n",
+            usage.memories_peak, reserved, backed);
+}
+
 void hp_stats_print(FILE *out, unsigned rank)
 {
     bool seen[HP_OUTCOME_COUNT] = {false};
@@ -87,4 +104,5 @@ void hp_stats_print(FILE *out, unsigned rank)
         if (seen[outcome])
             fprintf(out, "  %s: %s\n", hp_outcome_word((hp_outcome_t)outcome),
                     hp_outcome_text((hp_outcome_t)outcome));
+    print_node_memory(out);
 }

@@ -397,7 +397,7 @@ static hp_status_t use_node(plan_t *p)
     if (!use || !(use->done = hp_arena_get(p->start.arena, members * sizeof *use->done)))
         return HP_ERR_NO_MEM;
     if (uses_slots(p))
-        hp_node_back_slots(memory, p->cut.segment_elements * p->cut.extent);
+        hp_node_use_slots(memory, p->cut.segment_elements * p->cut.extent, memory->step + p->step_count);
     use->memory = memory;
     use->first_step = memory->step;
     use->end_step = memory->step += p->step_count;

@@ -1,5 +1,7 @@
 #include "hier/modules/node_steps.h"
 
+#include <assert.h>
+
 /* The lead does; so does everybody where all ranks fold. */
 static bool talks_to_all(const hp_stage_t *stage)
 {
@@ -63,6 +65,7 @@ hp_place_t hp_node_emit_place(const hp_stage_t *stage, hp_segment_t *segment, co
     hp_place_t place = {
         .given = true, .address = hp_node_slot(node, node->own, stage->node_level, way, step), .free = NULL};
 
+    assert(!node->bytes || node->slots.end_step >= use->end_step); /* else they may be given back meanwhile */
     if (step < slots || hp_node_is_clear(node, step - slots + 1))
         return place;
     const uint64_t value = step - slots + 1;

@@ -95,13 +95,54 @@ def says_what_it_cannot_write(options, folder):
     assert os.listdir(folder) == []
 
 
+def event_file(collective, primitive):
+    """One collective on one rank, with the members that are given over those of a good file."""
+    names = [{"ph": "M", "pid": 1, "tid": 2, "name": "process_name", "args": {"name": "node"}},
+             {"ph": "M", "pid": 1, "tid": 2, "name": "thread_name", "args": {"name": "rank 0"}}]
+    arguments = {"comm": 1, "sequence": 1, "size": 1, "bytes": 8, "algorithm": "han", "segments": 1, "call": 1, "rank": 0}
+    bar = {"ph": "X", "pid": 1, "tid": 2, "ts": 0, "dur": 5}
+    task = {"call": 1, "segment": 0, "label": "sr"}
+    return json.dumps({"traceEvents": [
+        *names, {**bar, "cat": "collective", "name": "bcast", "args": {**arguments, **collective.pop("args", {})}, **collective},
+        {**bar, "cat": "primitive", "name": "copy 0", "args": {**task, **primitive.pop("args", {})}, **primitive}]})
+
+
 def refuses_what_is_no_trace(options, folder):
-    for text in ("", "{", "[]", '{"traceEvents": []}', '{"traceEvents": 3}', '{"traceEvents": [{"ph": "X", "cat": "primitive"}]}'):
-        path = os.path.join(folder, "file")
+    wrong = ["", "{", "[]", "3", '"text"', "[" * 100000, '{"traceEvents": []}', '{"traceEvents": 3}', '{"traceEvents": [3]}',
+             '{"traceEvents": [{"ph": "X", "cat": "primitive"}]}', event_file({"args": {"bytes": "many"}}, {}),
+             event_file({"args": {"size": None}}, {}), event_file({"dur": "long"}, {}), event_file({"dur": -1}, {}),
+             event_file({"ts": float("nan")}, {}), event_file({}, {"dur": "x"}), event_file({}, {"name": "copy"}),
+             event_file({}, {"args": {"segment": "first"}}), event_file({}, {"args": {"posted_us": []}})]
+    path = os.path.join(folder, "file")
+    for text in wrong:
         with open(path, "w", encoding="ascii") as file:
             file.write(text)
         done = subprocess.run([sys.executable, options.tool, path], capture_output=True, text=True)
         assert done.returncode == 1 and done.stderr.startswith("hanpmpi_trace: ") and "Traceback" not in done.stderr, (text, done)
+        assert path in done.stderr and done.stderr.count("\n") == 1, (text, done)
+    for other in (folder, os.path.join(folder, "no such file"), sys.executable):  # no file, none at all, no text
+        done = subprocess.run([sys.executable, options.tool, other], capture_output=True, text=True)
+        assert done.returncode == 1 and done.stderr.startswith(f"hanpmpi_trace: {other}: ") and done.stderr.count("\n") == 1, done
+    for text in (event_file({}, {}), event_file({"dur": 0}, {"dur": 0})):  # a clock may stand still
+        with open(path, "w", encoding="ascii") as file:
+            file.write(text)
+        done = subprocess.run([sys.executable, options.tool, path], capture_output=True, text=True)
+        assert done.returncode == 0 and "bcast 8 B" in done.stdout, done
+
+
+def ends_quietly_in_a_pipe(options, folder):
+    """`hanpmpi_trace out.json | head`, and a disk that is full."""
+    path = os.path.join(folder, "file")
+    with open(path, "w", encoding="ascii") as file:
+        file.write(event_file({}, {}))
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run([sys.executable, options.tool, path], stdout=write, stderr=subprocess.PIPE, text=True)
+    os.close(write)
+    assert done.returncode == 0 and done.stderr == "", done
+    with open("/dev/full", "w", encoding="ascii") as full:
+        done = subprocess.run([sys.executable, options.tool, path], stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 1 and done.stderr.startswith("hanpmpi_trace: ") and done.stderr.count("\n") == 1, done
 
 
 def main():
@@ -109,7 +150,7 @@ def main():
     for name in ("library", "run", "helper", "program", "tool"):
         parser.add_argument("--" + name, default="")
     options = parser.parse_args()
-    for case in (writes_a_file, keeps_the_newest, says_what_it_cannot_write, refuses_what_is_no_trace):
+    for case in (writes_a_file, keeps_the_newest, says_what_it_cannot_write, refuses_what_is_no_trace, ends_quietly_in_a_pipe):
         with tempfile.TemporaryDirectory() as folder:
             case(options, folder)
         print(f"{case.__name__}: ok", flush=True)

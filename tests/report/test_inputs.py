@@ -52,7 +52,7 @@ BAD = {
     "no rules": ({"rules": []}, "has no rules"),
     "a rule without algorithm": ({"rules": [{"collective": "bcast"}]}, "rules[0]: algorithm is missing"),
     "a range that holds for nothing": ({"rules": [{"collective": "bcast", "algorithm": "han", "nodes": [4, 2]}]},
-                                       "rules[0]: nodes must be [from, to], to may be null, not [4, 2]"),
+                                       "rules[0]: nodes must be a number or [from, to], null for no end, not [4, 2]"),
     "a negative segment": ({"rules": [{"collective": "bcast", "algorithm": "han", "segment_bytes": -1}]},
                            "rules[0]: segment_bytes must be a whole number, 1 or more, not -1"),
 }

@@ -80,7 +80,7 @@ class OfATunerRun(ReportCase):
 
     def test_host_time_from_native(self):
         text, _ = self.report(self.file(small_tune(host=None)))
-        self.assertEqual(self.rows(text, "bcast: time against message size", "size")["1 KiB"]["MPI's own (us)"], "400.0")
+        self.assertEqual(self.rows(text, "bcast: time against message size", "size")["1 KiB"]["host MPI (us)"], "400.0")
 
     def test_map_of_choices(self):
         more = copy.deepcopy(SMALL_TUNE)
@@ -89,7 +89,7 @@ class OfATunerRun(ReportCase):
         text, _ = self.report(self.file(SMALL_TUNE, "four.json"), self.file(more, "two.json"))
         rows = self.rows(text, "bcast: the choice over message size and nodes", "")
         self.assertEqual([list(row.values()) for row in rows.values()], [
-            ["2 nodes x 1 rank", "chain, 8 KiB, shm", "MPI's own"], ["4 nodes x 2 to 4 ranks", "chain, 8 KiB, shm", "linear, 32 KiB, shm"]])
+            ["2 nodes x 1 rank", "chain, 8 KiB, shm", "host MPI"], ["4 nodes x 2 to 4 ranks", "chain, 8 KiB, shm", "linear, 32 KiB, shm"]])
 
     def test_map_without_choices_shows_the_best(self):
         text, _ = self.report(self.file(small_tune(choices=None)))
@@ -107,7 +107,7 @@ class OfRules(ReportCase):
         self.assertEqual(list(rows), ["1 node", "2 to 4 nodes", "5 to 16 nodes", "17 and more nodes"])
         self.assertEqual(list(rows["1 node"])[1:], ["from 1 B", "from 4 KiB", "from 8 KiB", "above 16 KiB", "from 32 KiB", "from 64 KiB",
                                                     "from 512 KiB"])
-        self.assertEqual(list(rows["2 to 4 nodes"].values())[1:4], ["MPI's own", "linear, 32 KiB, shm*", "linear, 32 KiB, shm*"])
+        self.assertEqual(list(rows["2 to 4 nodes"].values())[1:4], ["built-in rules", "linear, 32 KiB, shm*", "linear, 32 KiB, shm*"])
         self.assertEqual(rows["1 node"]["from 8 KiB"], "flags")
         self.assertEqual(rows["1 node"]["above 16 KiB"], "single_copy, 128 KiB")
         self.assertEqual(rows["5 to 16 nodes"]["from 512 KiB"], "double_tree, 16 KiB, shm")
@@ -119,6 +119,17 @@ class OfRules(ReportCase):
         rows = self.rows(text, "bcast: what the rules choose", "")
         self.assertEqual(list(rows), ["1 node", "2 and more nodes"])
         self.assertEqual(list(rows["2 and more nodes"].values())[1:], ["chain, 2 KiB", "chain, 1 KiB", "chain, 2 KiB"])
+
+    def test_no_rule_holds(self):
+        """Then the built-in rules decide, as hanpmpi_info --explain says, and not the host MPI."""
+        rule = {"collective": "bcast", "algorithm": "native", "nodes": 2, "bytes": ["4K", "64 KiB"]}
+        text, _ = self.report(self.file({"rules": [rule, {**rule, "nodes": [3, None], "bytes": None}]}))
+        rows = self.rows(text, "bcast: what the rules choose", "")
+        self.assertEqual(list(rows), ["1 node", "2 nodes", "3 and more nodes"])
+        self.assertEqual(set(list(rows["1 node"].values())[1:]), {"built-in rules"})
+        self.assertEqual(list(rows["2 nodes"].values())[1:], ["built-in rules", "host MPI", "built-in rules"])
+        self.assertEqual(list(rows["2 nodes"])[1:], ["from 1 B", "from 4 KiB", "above 64 KiB"])
+        self.assertEqual(set(list(rows["3 and more nodes"].values())[1:]), {"host MPI"})
 
     def test_edges(self):
         self.assertEqual(edges([(1, 4), (2, 2**64 - 1), (8, 9)], 1), [1, 2, 5, 8, 10])
@@ -176,7 +187,7 @@ class OfTheBenchmark(ReportCase):
             del row["library"]
         text, _ = self.report(self.file(document))
         self.assertEqual(list(self.rows(text, "bcast: time against message size", "size")["16 B"]),
-                         ["size", "MPI's own (us)", "lower bound (us)", "share: MPI's own"])
+                         ["size", "host MPI (us)", "lower bound (us)", "share: host MPI"])
 
     def test_variants_are_kept_apart(self):
         text, _ = self.report(RESULTS / "arrival_openmpi.json")
@@ -205,7 +216,7 @@ class Words(unittest.TestCase):
         self.assertEqual(Configuration.of({**row, "between_nodes": "tree"}, False).label, "chain, 32 KiB, shm, 16 trees")
         self.assertEqual(Configuration.of(row, True).label, "shm, 32 KiB, 16 trees")
         self.assertEqual(Configuration.of({**row, "algorithm": "recursive_doubling"}, False).family, "recursive_doubling")
-        self.assertEqual(Configuration.of({**row, "algorithm": "native"}, False).label, "MPI's own")
+        self.assertEqual(Configuration.of({**row, "algorithm": "native"}, False).label, "host MPI")
 
     def test_each_configuration_has_its_colour(self):
         its = read(DATA / "tune_4_nodes.json")

@@ -88,7 +88,7 @@ class Pictures(ReportCase):
     def test_units(self):
         self.report(DATA / "tune_4_nodes.json")
         svg = (self.output / "tune_4_nodes_time_bcast.svg").read_text()
-        for text in ("4 B", "1 KiB", "1 MiB", "100 us", "1 ms", "message size", "time of the slowest rank", "MPI's own", "lower bound"):
+        for text in ("4 B", "1 KiB", "1 MiB", "100 us", "1 ms", "message size", "time of the slowest rank", "host MPI", "lower bound"):
             self.assertIn(f">{text}<", svg)
 
     def test_same_bytes_each_time(self):

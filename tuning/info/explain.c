@@ -6,7 +6,8 @@
 #include "base/words.h"
 #include "hier/planning/explain.h"
 #include "hier/planning/model/probes_cache.h"
-#include "hier/planning/rules/rules_json.h"
+#include "rules.h"
+#include "tables.h"
 #include "topo_tree/fingerprint.h"
 
 typedef struct {
@@ -77,32 +78,6 @@ static bool word_of(char *word, question_t *question)
            collective_of(word, &question->collective);
 }
 
-static void say_line(void *context, hp_rules_kind_t kind, const char *line)
-{
-    (void)context;
-    if (kind == HP_RULES_PROBLEM)
-        fprintf(stderr, "hanpmpi_info: %s\n", line);
-}
-
-static void say_knob(void *context, const char *line)
-{
-    (void)context;
-    fprintf(stderr, "hanpmpi_info: %s\n", line);
-}
-
-static void use_rules(const hp_knobs_t *knobs)
-{
-    char machine[HP_FINGERPRINT_BYTES];
-    const hp_rules_source_t source = {
-        .file = knobs->rules, .machine = hp_machine_fingerprint(machine, sizeof machine), .line = say_line};
-    hp_rule_t *rules = NULL;
-    size_t count = 0;
-
-    if (knobs->rules[0] && hp_rules_read(&source, &rules, &count) == HP_OK)
-        hp_select_set_rules(rules, count);
-    free(rules);
-}
-
 static void answer(const asked_t *asked, const hp_probes_t *probes)
 {
     const hp_situation_t situation = {.knobs = asked->knobs,
@@ -120,9 +95,7 @@ static void answer_for_mpi(void *context, const hp_probes_cache_t *cache, const 
 
 int info_explain(const char *text)
 {
-    question_t question = {.collective = HP_COLLECTIVE_COUNT,
-                           .layout = {.nodes = 1, .shares_memory = true, .reads_peers = true},
-                           .bytes = 8};
+    question_t question = {.collective = HP_COLLECTIVE_COUNT, .layout = {.nodes = 1}, .bytes = 8};
     char *copy = strdup(text), *rest = NULL, machine[HP_FINGERPRINT_BYTES];
     hp_probes_cache_t cache;
     hp_knobs_t knobs;
@@ -141,8 +114,10 @@ int info_explain(const char *text)
         return refuse(text);
     if (question.collective == HP_BARRIER)
         question.bytes = 0;
-    hp_knobs_read(&knobs, NULL, say_knob, NULL);
-    use_rules(&knobs);
+    hp_knobs_read(&knobs, NULL, info_print_problem, NULL);
+    question.layout.shares_memory = knobs.shared_memory;
+    question.layout.reads_peers = knobs.shared_memory && knobs.read_peers;
+    info_use_rules(&knobs);
     const asked_t asked = {&question, &knobs};
     hp_probes_cache_init(&cache, knobs.cache, hp_machine_fingerprint(machine, sizeof machine), "");
     if (!knobs.model || !cache.directory[0] ||

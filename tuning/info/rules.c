@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "hier/planning/rules/rules_json.h"
+#include "hier/planning/select.h"
+#include "topo_tree/fingerprint.h"
 
 /* Ends the output. Returns the exit status. */
 static int finish_output(void)
@@ -21,6 +23,27 @@ int info_write_rules(void)
 
     hp_rules_write(stdout, rules, count);
     return finish_output();
+}
+
+static void print_problem(void *context, hp_rules_kind_t kind, const char *line)
+{
+    (void)context;
+    if (kind == HP_RULES_PROBLEM)
+        fprintf(stderr, "hanpmpi_info: %s\n", line);
+}
+
+void info_use_rules(const hp_knobs_t *knobs)
+{
+    char machine[HP_FINGERPRINT_BYTES];
+    const hp_rules_source_t source = {.file = knobs->rules,
+                                      .machine = hp_machine_fingerprint(machine, sizeof machine),
+                                      .line = print_problem};
+    hp_rule_t *rules = NULL;
+    size_t count = 0;
+
+    if (knobs->rules[0] && hp_rules_read(&source, &rules, &count) == HP_OK)
+        hp_select_set_rules(rules, count);
+    free(rules);
 }
 
 static void print_line(void *context, hp_rules_kind_t kind, const char *line)

@@ -3,11 +3,12 @@ import dataclasses
 from typing import Optional
 
 NATIVE = "native"
-SETTLED = (NATIVE, "flags") # there is nothing to set
+BUILT_IN = "built-in" # no rule of the file holds, so that the library's own rules decide
+SETTLED = (NATIVE, BUILT_IN, "flags") # there is nothing to set
 NATIVE_COLOR = "#bbbbbb"
 # By what a configuration mainly is: Okabe and Ito's colours for what the rules use most, Tol's for the rest.
 FAMILY_COLORS = {
-    "flags": "#e69f00", "shm": "#ddcc77", "single_copy": "#882255", "linear": "#f0e442", "chain": "#009e73", "binary": "#56b4e9",
+    "built-in rules": "#e8e4d8", "flags": "#e69f00", "shm": "#ddcc77", "single_copy": "#882255", "linear": "#f0e442", "chain": "#009e73", "binary": "#56b4e9",
     "binomial": "#d55e00", "knomial4": "#44aa99", "knomial8": "#117733", "double_tree": "#cc79a7", "ring": "#0072b2",
     "recursive_doubling": "#999933", "rabenseifner": "#332288", "tree": "#661100"}
 OTHER_COLOR = "#cc6677"
@@ -56,7 +57,7 @@ class Configuration:
     def family(self):
         """The word that tells most: how the nodes are joined; on one node, what moves the data."""
         if self.algorithm != "han":
-            return "MPI's own" if self.algorithm == NATIVE else self.algorithm
+            return {NATIVE: "host MPI", BUILT_IN: "built-in rules"}.get(self.algorithm, self.algorithm)
         if self.one_node:
             return level_value(self.modules, "core") or "han"
         joined = self.between_nodes if self.between_nodes not in ("tree", "auto") else level_value(self.shapes, "node")

@@ -4,8 +4,9 @@ a file is. What comes out of here has the members that the pictures use, of the 
 import json
 import math
 import os
+import re
 
-from .configurations import NATIVE, Configuration
+from .configurations import BUILT_IN, NATIVE, Configuration
 
 MODELS = {"lockstep": "lock-step model", "events": "event model"}
 SEARCHES = {"exhaustive": "exhaustive", "heuristic": "heuristics", "task": "tasks", "task+heuristic": "tasks and heuristics"}
@@ -205,6 +206,14 @@ class BenchRun:
         return layout_text(len(self.ranks), min(self.ranks), max(self.ranks)) if self.ranks else "unknown layout"
 
 
+def count_of(value):
+    """4, "64K" or "64 KiB" as a number; None: it is none."""
+    if is_count(value):
+        return value
+    match = re.fullmatch(r"(\d+) ?(?:B|([KMG])(?:iB)?)?", value, re.IGNORECASE) if isinstance(value, str) else None
+    return match and int(match[1]) * 1024 ** (1 + "KMG".index(match[2].upper()) if match[2] else 0)
+
+
 class Rules:
     """Rules in JSON; the first that holds is followed."""
     kind = "rules"
@@ -219,12 +228,14 @@ class Rules:
         self.layout_text, self.mpi = "", ""
 
     def range_of(self, i, row, name):
-        """[from, to], both included; to may be null: without end; no range: everything."""
-        value = row.get(name, [0, None])
-        if not (isinstance(value, list) and len(value) == 2 and is_count(value[0]) and (value[1] is None or is_count(value[1]))
-                and value[0] <= (FOREVER if value[1] is None else value[1])):
-            raise BadInput(f"{self.path}: rules[{i}]: {name} must be [from, to], to may be null, not {json.dumps(value)}")
-        return value[0], min(FOREVER, FOREVER if value[1] is None else value[1])
+        """One number, or [from, to], both included; null: without end; no range: everything. hanpmpi-rules(5)."""
+        value = row.get(name)
+        ends = value if isinstance(value, list) and len(value) == 2 else [value, value]
+        low = 0 if ends[0] is None else count_of(ends[0])
+        high = FOREVER if ends[1] is None else count_of(ends[1])
+        if low is None or high is None or low > high:
+            raise BadInput(f"{self.path}: rules[{i}]: {name} must be a number or [from, to], null for no end, not {json.dumps(value)}")
+        return low, min(FOREVER, high)
 
     def collectives(self):
         return list(dict.fromkeys(row["collective"] for row in self.rows))
@@ -235,7 +246,7 @@ class Rules:
             if row["collective"] == collective and all(
                     low <= value <= high for value, (low, high) in ((nodes, ranges["nodes"]), (size, ranges["bytes"]))):
                 return Configuration.of(row, nodes == 1), any(row.get(name) is not None for name in self.CONDITIONS)
-        return Configuration(NATIVE), False
+        return Configuration(BUILT_IN), False
 
 
 def mpi_text(document):

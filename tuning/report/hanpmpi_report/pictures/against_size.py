@@ -122,7 +122,7 @@ def lacking(its, search, ours):
     if not its.measured:
         yield "no \"measured\": the best forced configuration is not shown"
     if not its.host and not any(key[2] == NATIVE for key in its.measured):
-        yield "no \"host\", and nothing native in \"measured\": the MPI's own time is not shown"
+        yield "no \"host\", and nothing native in \"measured\": the host MPI's time is not shown"
     limits = [name for name in LIMITS if name not in its.limits]
     if len(limits) == len(LIMITS):
         yield "no \"limits\": the lower bound is not shown"
@@ -143,7 +143,7 @@ def tune_series(its, collective, sizes, ours):
         if times:
             best[size] = min(times.values())
     return [Series("hanpmpi", style.SEARCH_COLORS.get(ours), "o", chosen),
-            Series("MPI's own", style.HOST, "s", host), Series("best forced configuration", style.BEST, "^", best)]
+            Series("host MPI", style.HOST, "s", host), Series("best forced configuration", style.BEST, "^", best)]
 
 
 def add_bench(report, inputs):
@@ -194,7 +194,7 @@ def add_bench_group(report, its, collective, variant, rows, best):
     others = [group for group in bench_groups(its) if group[0] == collective]
     number = "" if len(others) == 1 else f"_{others.index((collective, *variant)) + 1}"
     label = "hanpmpi, forced" if its.forced else "hanpmpi"
-    series = [bench_series(rows, label, style.LIBRARY, "o", "library"), bench_series(rows, "MPI's own", style.HOST, "s", "host"),
+    series = [bench_series(rows, label, style.LIBRARY, "o", "library"), bench_series(rows, "host MPI", style.HOST, "s", "host"),
               Series("best forced configuration", style.BEST, "^", best)]
     section(report, f"{its.name}_time_{collective}{number}",
             f"{collective}: time against message size" + (f" ({words})" if number else ""), f"{its.layout_text}, {its.mpi}, {words}",

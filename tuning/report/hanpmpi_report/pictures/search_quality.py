@@ -9,7 +9,7 @@ from ..inputs import SEARCHES
 
 
 def spread(its, collective):
-    """{bytes: (median, mean, best, worst)} of everything that was measured, the MPI's own included."""
+    """{bytes: (median, mean, best, worst)} of everything that was measured, the host MPI included."""
     result = {}
     for size in sorted({key[1] for key in its.measured if key[0] == collective}):
         times = list(its.times(collective, size).values())

@@ -157,36 +157,32 @@ static int get_outcome(const char *collective, unsigned outcome, const char **wo
 static hp_backend_t backend = {
     .version = HANPMPI_VERSION,
     .abi = HP_ABI_NAME,
-    .wrapped = {[HP_WRAPPED_Bcast] = (hp_function_t)hp_mpi_bcast,
-                [HP_WRAPPED_Reduce] = (hp_function_t)hp_mpi_reduce,
-                [HP_WRAPPED_Allreduce] = (hp_function_t)hp_mpi_allreduce,
-                [HP_WRAPPED_Barrier] = (hp_function_t)hp_mpi_barrier,
-                [HP_WRAPPED_Ibcast] = (hp_function_t)hp_mpi_ibcast,
-                [HP_WRAPPED_Ireduce] = (hp_function_t)hp_mpi_ireduce,
-                [HP_WRAPPED_Iallreduce] = (hp_function_t)hp_mpi_iallreduce,
-                [HP_WRAPPED_Ibarrier] = (hp_function_t)hp_mpi_ibarrier,
-                [HP_WRAPPED_Bcast_init] = (hp_function_t)hp_mpi_bcast_init,
-                [HP_WRAPPED_Bcast_init_c] = (hp_function_t)hp_mpi_bcast_init_c,
-                [HP_WRAPPED_Reduce_init] = (hp_function_t)hp_mpi_reduce_init,
-                [HP_WRAPPED_Reduce_init_c] = (hp_function_t)hp_mpi_reduce_init_c,
-                [HP_WRAPPED_Allreduce_init] = (hp_function_t)hp_mpi_allreduce_init,
-                [HP_WRAPPED_Allreduce_init_c] = (hp_function_t)hp_mpi_allreduce_init_c,
-                [HP_WRAPPED_Barrier_init] = (hp_function_t)hp_mpi_barrier_init,
-                [HP_WRAPPED_Start] = (hp_function_t)hp_mpi_start,
-                [HP_WRAPPED_Startall] = (hp_function_t)hp_mpi_startall,
-                [HP_WRAPPED_Request_free] = (hp_function_t)hp_mpi_request_free,
+    .wrapped =
+        {
+#define HP_COLLECTIVE(name, host, parameters, arguments)                                                     \
+    [HP_WRAPPED_##host] = (hp_function_t)hp_mpi_##name,                                                      \
+    [HP_WRAPPED_I##name] = (hp_function_t)hp_mpi_i##name,                                                    \
+    [HP_WRAPPED_##host##_init] = (hp_function_t)hp_mpi_##name##_init,                                        \
+    [HP_WRAPPED_##host##_init_c] = (hp_function_t)hp_mpi_##name##_init_c,
+#include "pmpi_wrappers/backend/calls/collectives.def"
+#undef HP_COLLECTIVE
 #if HP_HAS_LARGE_COUNT
-                [HP_WRAPPED_Ibcast_c] = (hp_function_t)hp_mpi_ibcast_c,
-                [HP_WRAPPED_Ireduce_c] = (hp_function_t)hp_mpi_ireduce_c,
-                [HP_WRAPPED_Iallreduce_c] = (hp_function_t)hp_mpi_iallreduce_c,
-                [HP_WRAPPED_Bcast_c] = (hp_function_t)hp_mpi_bcast_c,
-                [HP_WRAPPED_Reduce_c] = (hp_function_t)hp_mpi_reduce_c,
-                [HP_WRAPPED_Allreduce_c] = (hp_function_t)hp_mpi_allreduce_c,
+#define HP_COLLECTIVE(name, host, parameters, arguments)                                                     \
+    [HP_WRAPPED_##host##_c] = (hp_function_t)hp_mpi_##name##_c,                                              \
+    [HP_WRAPPED_I##name##_c] = (hp_function_t)hp_mpi_i##name##_c,
+#include "pmpi_wrappers/backend/calls/collectives.def"
+#undef HP_COLLECTIVE
 #endif
-                [HP_WRAPPED_Comm_free] = (hp_function_t)comm_free,
-                [HP_WRAPPED_Comm_disconnect] = (hp_function_t)comm_disconnect,
-                [HP_WRAPPED_Comm_set_info] = (hp_function_t)hp_mpi_comm_set_info,
-                [HP_WRAPPED_Comm_dup_with_info] = (hp_function_t)hp_mpi_comm_dup_with_info},
+            [HP_WRAPPED_Barrier] = (hp_function_t)hp_mpi_barrier,
+            [HP_WRAPPED_Ibarrier] = (hp_function_t)hp_mpi_ibarrier,
+            [HP_WRAPPED_Barrier_init] = (hp_function_t)hp_mpi_barrier_init,
+            [HP_WRAPPED_Start] = (hp_function_t)hp_mpi_start,
+            [HP_WRAPPED_Startall] = (hp_function_t)hp_mpi_startall,
+            [HP_WRAPPED_Request_free] = (hp_function_t)hp_mpi_request_free,
+            [HP_WRAPPED_Comm_free] = (hp_function_t)comm_free,
+            [HP_WRAPPED_Comm_disconnect] = (hp_function_t)comm_disconnect,
+            [HP_WRAPPED_Comm_set_info] = (hp_function_t)hp_mpi_comm_set_info,
+            [HP_WRAPPED_Comm_dup_with_info] = (hp_function_t)hp_mpi_comm_dup_with_info},
     .after_init = after_init,
     .before_finalize = before_finalize,
     .get_stats = get_stats,

@@ -86,12 +86,6 @@ static int run_reduction(hp_ticket_t *ticket, hp_call_t *call, MPI_Comm comm)
     return report_end(comm, code, hp_staged_end(&staged, ticket->state, code));
 }
 
-static int run_barrier(hp_ticket_t *ticket, MPI_Comm comm)
-{
-    const hp_call_t call = hp_call_barrier();
-    return run(ticket, &call, comm);
-}
-
 /* ---- the guard ---- */
 
 /* The maximum of the guard's times over the ranks, by the library's own allreduce: it needs no more of the MPI
@@ -141,77 +135,71 @@ static int finish(hp_ticket_t *ticket, int code, MPI_Comm comm)
 
 /* ---- the wrapped functions ---- */
 
-/* Passes at once where the whole job passes; else as the decision says; counts in any case. */
-#define RUN_OR_PASS(ticket, comm, collective_id, decision, taken, passed)                                    \
-    do {                                                                                                     \
-        const int code_ = HP_TAKE_OR_PASS(ticket, decision, taken, passed);                                  \
-        return finish(&(ticket), code_, comm);                                                               \
-    } while (0)
+/* Each decides, and runs the call. Where it passes, nothing has happened. */
 
-int hp_mpi_bcast(void *buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm)
+static int accelerate_bcast(hp_ticket_t *ticket, void *buffer, int64_t count, MPI_Datatype datatype, int root,
+                            MPI_Comm comm)
 {
-    hp_ticket_t ticket = {0};
-    RUN_OR_PASS(ticket, comm, HP_BCAST, hp_decide_bcast(&ticket, count, datatype, root, comm),
-                run_bcast(&ticket, buffer, count, datatype, root, comm),
-                HP_HOST_COLLECTIVE(comm, P(Bcast)(buffer, count, datatype, root, comm)));
+    if (hp_decide_bcast(ticket, count, datatype, root, comm) != HP_OUTCOME_TAKEN)
+        return ticket->error;
+    return run_bcast(ticket, buffer, count, datatype, root, comm);
 }
 
-int hp_mpi_reduce(const void *send, void *recv, int count, MPI_Datatype datatype, MPI_Op op, int root,
-                  MPI_Comm comm)
+static int accelerate_reduce(hp_ticket_t *ticket, const void *send, void *recv, int64_t count,
+                             MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm)
 {
-    hp_ticket_t ticket = {0};
     hp_call_t call = {.collective = HP_REDUCE};
-    RUN_OR_PASS(ticket, comm, HP_REDUCE,
-                hp_decide_reduction(&ticket, &call, send, recv, count, datatype, op, root, comm),
-                run_reduction(&ticket, &call, comm),
-                HP_HOST_COLLECTIVE(comm, P(Reduce)(send, recv, count, datatype, op, root, comm)));
+    if (hp_decide_reduction(ticket, &call, send, recv, count, datatype, op, root, comm) != HP_OUTCOME_TAKEN)
+        return ticket->error;
+    return run_reduction(ticket, &call, comm);
 }
 
-int hp_mpi_allreduce(const void *send, void *recv, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
+static int accelerate_allreduce(hp_ticket_t *ticket, const void *send, void *recv, int64_t count,
+                                MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
 {
-    hp_ticket_t ticket = {0};
     hp_call_t call = {.collective = HP_ALLREDUCE};
-    RUN_OR_PASS(ticket, comm, HP_ALLREDUCE,
-                hp_decide_reduction(&ticket, &call, send, recv, count, datatype, op, 0, comm),
-                run_reduction(&ticket, &call, comm),
-                HP_HOST_COLLECTIVE(comm, P(Allreduce)(send, recv, count, datatype, op, comm)));
+    if (hp_decide_reduction(ticket, &call, send, recv, count, datatype, op, 0, comm) != HP_OUTCOME_TAKEN)
+        return ticket->error;
+    return run_reduction(ticket, &call, comm);
 }
+
+#define DEFINE(function, host, accelerate, parameters, arguments)                                            \
+    int function parameters                                                                                  \
+    {                                                                                                        \
+        hp_ticket_t ticket = {0};                                                                            \
+        int code = accelerate(&ticket, HP_LIST arguments);                                                   \
+        if (hp_ticket_passes(&ticket)) {                                                                     \
+            code = hp_host_collective_begin(comm);                                                           \
+            if (code == MPI_SUCCESS)                                                                         \
+                code = P(host) arguments;                                                                    \
+        }                                                                                                    \
+        return finish(&ticket, code, comm);                                                                  \
+    }
+
+#define HP_COUNT int
+#define HP_COLLECTIVE(name, host, parameters, arguments)                                                     \
+    DEFINE(hp_mpi_##name, host, accelerate_##name, parameters, arguments)
+#include "pmpi_wrappers/backend/calls/collectives.def"
+#undef HP_COLLECTIVE
+#undef HP_COUNT
+#if HP_HAS_LARGE_COUNT
+#define HP_COUNT MPI_Count
+#define HP_COLLECTIVE(name, host, parameters, arguments)                                                     \
+    DEFINE(hp_mpi_##name##_c, host##_c, accelerate_##name, parameters, arguments)
+#include "pmpi_wrappers/backend/calls/collectives.def"
+#undef HP_COLLECTIVE
+#undef HP_COUNT
+#endif
 
 int hp_mpi_barrier(MPI_Comm comm)
 {
     hp_ticket_t ticket = {0};
-    RUN_OR_PASS(ticket, comm, HP_BARRIER, hp_decide_barrier(&ticket, comm), run_barrier(&ticket, comm),
-                hp_host_barrier(comm));
-}
+    const hp_call_t call = hp_call_barrier();
+    int code;
 
-#if HP_HAS_LARGE_COUNT
-int hp_mpi_bcast_c(void *buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm)
-{
-    hp_ticket_t ticket = {0};
-    RUN_OR_PASS(ticket, comm, HP_BCAST, hp_decide_bcast(&ticket, count, datatype, root, comm),
-                run_bcast(&ticket, buffer, count, datatype, root, comm),
-                HP_HOST_COLLECTIVE(comm, P(Bcast_c)(buffer, count, datatype, root, comm)));
+    if (hp_decide_barrier(&ticket, comm) == HP_OUTCOME_TAKEN)
+        code = run(&ticket, &call, comm);
+    else
+        code = hp_ticket_passes(&ticket) ? hp_host_barrier(comm) : ticket.error;
+    return finish(&ticket, code, comm);
 }
-
-int hp_mpi_reduce_c(const void *send, void *recv, MPI_Count count, MPI_Datatype datatype, MPI_Op op, int root,
-                    MPI_Comm comm)
-{
-    hp_ticket_t ticket = {0};
-    hp_call_t call = {.collective = HP_REDUCE};
-    RUN_OR_PASS(ticket, comm, HP_REDUCE,
-                hp_decide_reduction(&ticket, &call, send, recv, count, datatype, op, root, comm),
-                run_reduction(&ticket, &call, comm),
-                HP_HOST_COLLECTIVE(comm, P(Reduce_c)(send, recv, count, datatype, op, root, comm)));
-}
-
-int hp_mpi_allreduce_c(const void *send, void *recv, MPI_Count count, MPI_Datatype datatype, MPI_Op op,
-                       MPI_Comm comm)
-{
-    hp_ticket_t ticket = {0};
-    hp_call_t call = {.collective = HP_ALLREDUCE};
-    RUN_OR_PASS(ticket, comm, HP_ALLREDUCE,
-                hp_decide_reduction(&ticket, &call, send, recv, count, datatype, op, 0, comm),
-                run_reduction(&ticket, &call, comm),
-                HP_HOST_COLLECTIVE(comm, P(Allreduce_c)(send, recv, count, datatype, op, comm)));
-}
-#endif

@@ -7,18 +7,19 @@
 
 #include "pmpi_wrappers/backend/glue/mpi_glue.h"
 
-int hp_mpi_bcast(void *buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm);
-int hp_mpi_reduce(const void *send, void *recv, int count, MPI_Datatype datatype, MPI_Op op, int root,
-                  MPI_Comm comm);
-int hp_mpi_allreduce(const void *send, void *recv, int count, MPI_Datatype datatype, MPI_Op op,
-                     MPI_Comm comm);
-int hp_mpi_barrier(MPI_Comm comm);
+#define HP_COUNT                                         int
+#define HP_COLLECTIVE(name, host, parameters, arguments) int hp_mpi_##name parameters;
+#include "pmpi_wrappers/backend/calls/collectives.def"
+#undef HP_COLLECTIVE
+#undef HP_COUNT
 #if HP_HAS_LARGE_COUNT
-int hp_mpi_bcast_c(void *buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm);
-int hp_mpi_reduce_c(const void *send, void *recv, MPI_Count count, MPI_Datatype datatype, MPI_Op op, int root,
-                    MPI_Comm comm);
-int hp_mpi_allreduce_c(const void *send, void *recv, MPI_Count count, MPI_Datatype datatype, MPI_Op op,
-                       MPI_Comm comm);
+#define HP_COUNT                                         MPI_Count
+#define HP_COLLECTIVE(name, host, parameters, arguments) int hp_mpi_##name##_c parameters;
+#include "pmpi_wrappers/backend/calls/collectives.def"
+#undef HP_COLLECTIVE
+#undef HP_COUNT
 #endif
+
+int hp_mpi_barrier(MPI_Comm comm);
 
 #endif

@@ -5,14 +5,15 @@
 #include "pmpi_wrappers/backend/comms/comm_registry.h"
 #include "pmpi_wrappers/backend/calls/agreement.h"
 #include "pmpi_wrappers/backend/comms/shared_comm.h"
-#include "pmpi_wrappers/backend/progress/host_collectives.h"
+#include "pmpi_wrappers/backend/glue/machine.h"
 #include "pmpi_wrappers/backend/start/job.h"
 
 /* The communicator, as far as nothing but local facts is needed. */
 static hp_outcome_t decide_comm(hp_ticket_t *ticket, MPI_Comm comm)
 {
     ticket->bin = HP_STATS_BIN_UNKNOWN;
-    if (!hp_job.active)
+    /* Where ranks take turns a collective moves on only while somebody waits for it. */
+    if (!hp_job.active || (ticket->nonblocking && hp_ranks_take_turns))
         return HP_OUTCOME_INACTIVE;
     if (hp_job.knobs.stats || hp_job.explains)
         ticket->start_ns = hp_clock_ns();

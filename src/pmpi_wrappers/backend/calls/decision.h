@@ -42,11 +42,11 @@ hp_outcome_t hp_decide_barrier(hp_ticket_t *ticket, MPI_Comm comm);
 hp_call_t hp_call_bcast(const hp_ticket_t *ticket, void *buffer, int root);
 hp_call_t hp_call_barrier(void);
 
-/* Runs `taken` when the decision says so, returns what failed, and runs `passed` otherwise. */
-#define HP_TAKE_OR_PASS(ticket, decision, taken, passed)                                                     \
-    ((decision) == HP_OUTCOME_TAKEN          ? (taken)                                                       \
-     : (ticket).outcome == HP_OUTCOME_FAILED ? (ticket).error                                                \
-                                             : (passed))
+/* Is the call the host MPI's? Once it was decided. */
+static inline bool hp_ticket_passes(const hp_ticket_t *ticket)
+{
+    return ticket->outcome != HP_OUTCOME_TAKEN && ticket->outcome != HP_OUTCOME_FAILED;
+}
 
 /* Behind every call: counts it, ns after its start (0: nobody asked). */
 void hp_ticket_count(const hp_ticket_t *ticket, uint64_t ns);

@@ -6,6 +6,7 @@
 #include "hier/call/setting.h"
 #include "pmpi_wrappers/backend/observe/job_trace.h"
 #include "pmpi_wrappers/backend/progress/progress.h"
+#include "pmpi_wrappers/backend/start/job.h"
 
 static void on_done(hp_comm_t *comm, hp_execution_t *execution)
 {

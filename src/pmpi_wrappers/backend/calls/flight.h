@@ -7,8 +7,6 @@
 #define HP_PMPI_WRAPPERS_BACKEND_CALLS_FLIGHT_H
 
 #include "pmpi_wrappers/backend/calls/decision.h"
-#include "pmpi_wrappers/backend/start/job.h"
-#include "pmpi_wrappers/backend/glue/machine.h"
 
 typedef struct hp_flight {
     hp_comm_state_t *state; /* where it runs */
@@ -17,15 +15,6 @@ typedef struct hp_flight {
     hp_staged_t staged;     /* of a reduction: while it runs */
     void (*on_complete)(struct hp_flight *flight, int code); /* code: of the MPI */
 } hp_flight_t;
-
-/* Where ranks take turns a collective moves on only while somebody waits for it: every call passes, without a look at it.
- * Counts it then. */
-static inline bool hp_flight_passes(hp_collective_t collective)
-{
-    if (hp_ranks_take_turns)
-        hp_stats_count(collective, HP_STATS_BIN_UNKNOWN, HP_OUTCOME_INACTIVE);
-    return hp_ranks_take_turns;
-}
 
 /* Submits the call. open: makes the program's request active, when nothing else can fail any more; returns an MPI code.
  * Returns an MPI code; when it is an error the error handler has run, on_complete will not, and every later collective of

@@ -115,91 +115,76 @@ static int run_bcast(const hp_ticket_t *ticket, void *buffer, int64_t count, MPI
     return start(icall, ticket, &call);
 }
 
-static int run_barrier(const hp_ticket_t *ticket, MPI_Comm comm, MPI_Request *request)
-{
-    const hp_call_t call = hp_call_barrier();
-    return run(ticket, &call, comm, request);
-}
-
 static int finish(const hp_ticket_t *ticket, int code)
 {
     hp_ticket_count(ticket, ticket->start_ns ? hp_clock_ns() - ticket->start_ns : 0);
     return code;
 }
 
-/* As RUN_OR_PASS of the blocking ones. */
-#define START_OR_PASS(ticket, collective_id, decision, taken, passed)                                        \
-    do {                                                                                                     \
-        if (hp_flight_passes(collective_id))                                                                 \
-            return (passed);                                                                                 \
-        const int code_ = HP_TAKE_OR_PASS(ticket, decision, taken, passed);                                  \
-        return finish(&(ticket), code_);                                                                     \
-    } while (0)
+/* ---- the wrapped functions ---- */
 
-int hp_mpi_ibcast(void *buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm,
-                  MPI_Request *request)
+/* Each decides, and starts the call. Where it passes, nothing has happened. */
+
+static int accelerate_bcast(hp_ticket_t *ticket, void *buffer, int64_t count, MPI_Datatype datatype, int root,
+                            MPI_Comm comm, MPI_Request *request)
 {
-    hp_ticket_t ticket = {.nonblocking = true};
-    START_OR_PASS(ticket, HP_BCAST, hp_decide_bcast(&ticket, count, datatype, root, comm),
-                  run_bcast(&ticket, buffer, count, datatype, root, comm, request),
-                  P(Ibcast)(buffer, count, datatype, root, comm, request));
+    if (hp_decide_bcast(ticket, count, datatype, root, comm) != HP_OUTCOME_TAKEN)
+        return ticket->error;
+    return run_bcast(ticket, buffer, count, datatype, root, comm, request);
 }
 
-int hp_mpi_ireduce(const void *send, void *recv, int count, MPI_Datatype datatype, MPI_Op op, int root,
-                   MPI_Comm comm, MPI_Request *request)
+static int accelerate_reduce(hp_ticket_t *ticket, const void *send, void *recv, int64_t count,
+                             MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Request *request)
 {
-    hp_ticket_t ticket = {.nonblocking = true};
     hp_call_t call = {.collective = HP_REDUCE};
-    START_OR_PASS(
-        ticket, HP_REDUCE, hp_decide_reduction(&ticket, &call, send, recv, count, datatype, op, root, comm),
-        run(&ticket, &call, comm, request), P(Ireduce)(send, recv, count, datatype, op, root, comm, request));
+    if (hp_decide_reduction(ticket, &call, send, recv, count, datatype, op, root, comm) != HP_OUTCOME_TAKEN)
+        return ticket->error;
+    return run(ticket, &call, comm, request);
 }
 
-int hp_mpi_iallreduce(const void *send, void *recv, int count, MPI_Datatype datatype, MPI_Op op,
-                      MPI_Comm comm, MPI_Request *request)
+static int accelerate_allreduce(hp_ticket_t *ticket, const void *send, void *recv, int64_t count,
+                                MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request)
 {
-    hp_ticket_t ticket = {.nonblocking = true};
     hp_call_t call = {.collective = HP_ALLREDUCE};
-    START_OR_PASS(
-        ticket, HP_ALLREDUCE, hp_decide_reduction(&ticket, &call, send, recv, count, datatype, op, 0, comm),
-        run(&ticket, &call, comm, request), P(Iallreduce)(send, recv, count, datatype, op, comm, request));
+    if (hp_decide_reduction(ticket, &call, send, recv, count, datatype, op, 0, comm) != HP_OUTCOME_TAKEN)
+        return ticket->error;
+    return run(ticket, &call, comm, request);
 }
+
+#define DEFINE(function, host, accelerate, parameters, arguments)                                            \
+    int function(HP_LIST parameters, MPI_Request *request)                                                   \
+    {                                                                                                        \
+        hp_ticket_t ticket = {.nonblocking = true};                                                          \
+        int code = accelerate(&ticket, HP_LIST arguments, request);                                          \
+        if (hp_ticket_passes(&ticket))                                                                       \
+            code = P(host)(HP_LIST arguments, request);                                                      \
+        return finish(&ticket, code);                                                                        \
+    }
+
+#define HP_COUNT int
+#define HP_COLLECTIVE(name, host, parameters, arguments)                                                     \
+    DEFINE(hp_mpi_i##name, I##name, accelerate_##name, parameters, arguments)
+#include "pmpi_wrappers/backend/calls/collectives.def"
+#undef HP_COLLECTIVE
+#undef HP_COUNT
+#if HP_HAS_LARGE_COUNT
+#define HP_COUNT MPI_Count
+#define HP_COLLECTIVE(name, host, parameters, arguments)                                                     \
+    DEFINE(hp_mpi_i##name##_c, I##name##_c, accelerate_##name, parameters, arguments)
+#include "pmpi_wrappers/backend/calls/collectives.def"
+#undef HP_COLLECTIVE
+#undef HP_COUNT
+#endif
 
 int hp_mpi_ibarrier(MPI_Comm comm, MPI_Request *request)
 {
     hp_ticket_t ticket = {.nonblocking = true};
-    START_OR_PASS(ticket, HP_BARRIER, hp_decide_barrier(&ticket, comm), run_barrier(&ticket, comm, request),
-                  P(Ibarrier)(comm, request));
-}
+    const hp_call_t call = hp_call_barrier();
+    int code;
 
-#if HP_HAS_LARGE_COUNT
-int hp_mpi_ibcast_c(void *buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm,
-                    MPI_Request *request)
-{
-    hp_ticket_t ticket = {.nonblocking = true};
-    START_OR_PASS(ticket, HP_BCAST, hp_decide_bcast(&ticket, count, datatype, root, comm),
-                  run_bcast(&ticket, buffer, count, datatype, root, comm, request),
-                  P(Ibcast_c)(buffer, count, datatype, root, comm, request));
+    if (hp_decide_barrier(&ticket, comm) == HP_OUTCOME_TAKEN)
+        code = run(&ticket, &call, comm, request);
+    else
+        code = hp_ticket_passes(&ticket) ? P(Ibarrier)(comm, request) : ticket.error;
+    return finish(&ticket, code);
 }
-
-int hp_mpi_ireduce_c(const void *send, void *recv, MPI_Count count, MPI_Datatype datatype, MPI_Op op,
-                     int root, MPI_Comm comm, MPI_Request *request)
-{
-    hp_ticket_t ticket = {.nonblocking = true};
-    hp_call_t call = {.collective = HP_REDUCE};
-    START_OR_PASS(ticket, HP_REDUCE,
-                  hp_decide_reduction(&ticket, &call, send, recv, count, datatype, op, root, comm),
-                  run(&ticket, &call, comm, request),
-                  P(Ireduce_c)(send, recv, count, datatype, op, root, comm, request));
-}
-
-int hp_mpi_iallreduce_c(const void *send, void *recv, MPI_Count count, MPI_Datatype datatype, MPI_Op op,
-                        MPI_Comm comm, MPI_Request *request)
-{
-    hp_ticket_t ticket = {.nonblocking = true};
-    hp_call_t call = {.collective = HP_ALLREDUCE};
-    START_OR_PASS(
-        ticket, HP_ALLREDUCE, hp_decide_reduction(&ticket, &call, send, recv, count, datatype, op, 0, comm),
-        run(&ticket, &call, comm, request), P(Iallreduce_c)(send, recv, count, datatype, op, comm, request));
-}
-#endif

@@ -11,18 +11,21 @@
 
 #include "pmpi_wrappers/backend/glue/mpi_glue.h"
 
-int hp_mpi_ibcast(void *buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm,
-                  MPI_Request *request);
-int hp_mpi_ireduce(const void *send, void *recv, int count, MPI_Datatype datatype, MPI_Op op, int root,
-                   MPI_Comm comm, MPI_Request *request);
-int hp_mpi_iallreduce(const void *send, void *recv, int count, MPI_Datatype datatype, MPI_Op op,
-                      MPI_Comm comm, MPI_Request *request);
+#define HP_COUNT int
+#define HP_COLLECTIVE(name, host, parameters, arguments)                                                     \
+    int hp_mpi_i##name(HP_LIST parameters, MPI_Request *request);
+#include "pmpi_wrappers/backend/calls/collectives.def"
+#undef HP_COLLECTIVE
+#undef HP_COUNT
+#if HP_HAS_LARGE_COUNT
+#define HP_COUNT MPI_Count
+#define HP_COLLECTIVE(name, host, parameters, arguments)                                                     \
+    int hp_mpi_i##name##_c(HP_LIST parameters, MPI_Request *request);
+#include "pmpi_wrappers/backend/calls/collectives.def"
+#undef HP_COLLECTIVE
+#undef HP_COUNT
+#endif
+
 int hp_mpi_ibarrier(MPI_Comm comm, MPI_Request *request);
-int hp_mpi_ibcast_c(void *buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm,
-                    MPI_Request *request);
-int hp_mpi_ireduce_c(const void *send, void *recv, MPI_Count count, MPI_Datatype datatype, MPI_Op op,
-                     int root, MPI_Comm comm, MPI_Request *request);
-int hp_mpi_iallreduce_c(const void *send, void *recv, MPI_Count count, MPI_Datatype datatype, MPI_Op op,
-                        MPI_Comm comm, MPI_Request *request);
 
 #endif

@@ -440,11 +440,23 @@ static int make(persistent_t *persistent, hp_ticket_t *ticket, MPI_Comm comm, MP
     return code;
 }
 
-static int make_bcast(hp_ticket_t *ticket, void *buffer, int64_t count, MPI_Datatype datatype, int root,
-                      MPI_Comm comm, MPI_Request *request)
+static int make_plain(hp_ticket_t *ticket, const hp_call_t *call, MPI_Comm comm, MPI_Request *request)
 {
     persistent_t *persistent = create(comm);
 
+    if (persistent)
+        persistent->call = *call;
+    return make(persistent, ticket, comm, request);
+}
+
+/* Each decides, and makes the collective. Where it passes, nothing is left of it. */
+
+static int make_bcast(hp_ticket_t *ticket, void *buffer, int64_t count, MPI_Datatype datatype, int root,
+                      MPI_Comm comm, MPI_Request *request)
+{
+    if (hp_decide_bcast(ticket, count, datatype, root, comm) != HP_OUTCOME_TAKEN)
+        return ticket->error;
+    persistent_t *persistent = create(comm);
     if (persistent && P(Type_dup)(datatype, &persistent->datatype) != MPI_SUCCESS) {
         persistent->datatype = MPI_DATATYPE_NULL;
         undo(persistent);
@@ -457,114 +469,63 @@ static int make_bcast(hp_ticket_t *ticket, void *buffer, int64_t count, MPI_Data
     return make(persistent, ticket, comm, request);
 }
 
-static int make_reduction(hp_ticket_t *ticket, const hp_call_t *call, MPI_Comm comm, MPI_Request *request)
+static int make_reduce(hp_ticket_t *ticket, const void *send, void *recv, int64_t count,
+                       MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Request *request)
 {
-    persistent_t *persistent = create(comm);
-
-    if (persistent)
-        persistent->call = *call;
-    return make(persistent, ticket, comm, request);
+    hp_call_t call = {.collective = HP_REDUCE};
+    if (hp_decide_reduction(ticket, &call, send, recv, count, datatype, op, root, comm) != HP_OUTCOME_TAKEN)
+        return ticket->error;
+    return make_plain(ticket, &call, comm, request);
 }
+
+static int make_allreduce(hp_ticket_t *ticket, const void *send, void *recv, int64_t count,
+                          MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request)
+{
+    hp_call_t call = {.collective = HP_ALLREDUCE};
+    if (hp_decide_reduction(ticket, &call, send, recv, count, datatype, op, 0, comm) != HP_OUTCOME_TAKEN)
+        return ticket->error;
+    return make_plain(ticket, &call, comm, request);
+}
+
+/* What is made is counted at its starts; what is not, here. */
+static bool passes(const hp_ticket_t *ticket)
+{
+    if (ticket->outcome != HP_OUTCOME_TAKEN)
+        hp_ticket_count(ticket, 0);
+    return hp_ticket_passes(ticket);
+}
+
+/* The host MPI's mpi.h may be older than its library: the type of its function is written out. */
+#define DEFINE(function, host, make, parameters, arguments)                                                  \
+    int function(HP_LIST parameters, MPI_Info info, MPI_Request *request)                                    \
+    {                                                                                                        \
+        typedef int (*host_fn_t)(HP_LIST parameters, MPI_Info, MPI_Request *);                               \
+        hp_ticket_t ticket = {.nonblocking = true, .persistent = true};                                      \
+        const int code = make(&ticket, HP_LIST arguments, request);                                          \
+        if (!passes(&ticket))                                                                                \
+            return code;                                                                                     \
+        return ((host_fn_t)hp_mpi_calls[HP_MPI_CALL_##host])(HP_LIST arguments, info, request);              \
+    }
+
+#define HP_COUNT int
+#define HP_COLLECTIVE(name, host, parameters, arguments)                                                     \
+    DEFINE(hp_mpi_##name##_init, host##_init, make_##name, parameters, arguments)
+#include "pmpi_wrappers/backend/calls/collectives.def"
+#undef HP_COLLECTIVE
+#undef HP_COUNT
+#define HP_COUNT MPI_Count
+#define HP_COLLECTIVE(name, host, parameters, arguments)                                                     \
+    DEFINE(hp_mpi_##name##_init_c, host##_init_c, make_##name, parameters, arguments)
+#include "pmpi_wrappers/backend/calls/collectives.def"
+#undef HP_COLLECTIVE
+#undef HP_COUNT
 
 static int make_barrier(hp_ticket_t *ticket, MPI_Comm comm, MPI_Request *request)
 {
     const hp_call_t call = hp_call_barrier();
-    return make_reduction(ticket, &call, comm, request);
+    if (hp_decide_barrier(ticket, comm) != HP_OUTCOME_TAKEN)
+        return ticket->error;
+    return make_plain(ticket, &call, comm, request);
 }
 
-/* Those of the host MPI, whose mpi.h may be older than its library. */
-typedef int (*bcast_init_t)(void *, int, MPI_Datatype, int, MPI_Comm, MPI_Info, MPI_Request *);
-typedef int (*bcast_init_c_t)(void *, MPI_Count, MPI_Datatype, int, MPI_Comm, MPI_Info, MPI_Request *);
-typedef int (*reduce_init_t)(const void *, void *, int, MPI_Datatype, MPI_Op, int, MPI_Comm, MPI_Info,
-                             MPI_Request *);
-typedef int (*reduce_init_c_t)(const void *, void *, MPI_Count, MPI_Datatype, MPI_Op, int, MPI_Comm, MPI_Info,
-                               MPI_Request *);
-typedef int (*allreduce_init_t)(const void *, void *, int, MPI_Datatype, MPI_Op, MPI_Comm, MPI_Info,
-                                MPI_Request *);
-typedef int (*allreduce_init_c_t)(const void *, void *, MPI_Count, MPI_Datatype, MPI_Op, MPI_Comm, MPI_Info,
-                                  MPI_Request *);
-typedef int (*barrier_init_t)(MPI_Comm, MPI_Info, MPI_Request *);
-#define HOST(name, type) ((type)hp_mpi_calls[HP_MPI_CALL_##name])
-
-/* What is made is counted at its starts; what is passed, here. */
-#define MAKE_OR_PASS(ticket, collective_id, decision, made, passed)                                          \
-    do {                                                                                                     \
-        if (hp_flight_passes(collective_id))                                                                 \
-            return (passed);                                                                                 \
-        if ((decision) == HP_OUTCOME_TAKEN)                                                                  \
-            (ticket).error = (made);                                                                         \
-        if ((ticket).outcome == HP_OUTCOME_TAKEN)                                                            \
-            return (ticket).error;                                                                           \
-        hp_ticket_count(&(ticket), 0);                                                                       \
-        return (ticket).outcome == HP_OUTCOME_FAILED ? (ticket).error : (passed);                            \
-    } while (0)
-
-/* The same for counts of int and of MPI_Count. */
-#define BCAST_INIT(host, type)                                                                               \
-    do {                                                                                                     \
-        hp_ticket_t ticket = {.nonblocking = true, .persistent = true};                                      \
-        MAKE_OR_PASS(ticket, HP_BCAST, hp_decide_bcast(&ticket, count, datatype, root, comm),                \
-                     make_bcast(&ticket, buffer, count, datatype, root, comm, request),                      \
-                     HOST(host, type)(buffer, count, datatype, root, comm, info, request));                  \
-    } while (0)
-#define REDUCE_INIT(host, type)                                                                              \
-    do {                                                                                                     \
-        hp_ticket_t ticket = {.nonblocking = true, .persistent = true};                                      \
-        hp_call_t call = {.collective = HP_REDUCE};                                                          \
-        MAKE_OR_PASS(ticket, HP_REDUCE,                                                                      \
-                     hp_decide_reduction(&ticket, &call, send, recv, count, datatype, op, root, comm),       \
-                     make_reduction(&ticket, &call, comm, request),                                          \
-                     HOST(host, type)(send, recv, count, datatype, op, root, comm, info, request));          \
-    } while (0)
-#define ALLREDUCE_INIT(host, type)                                                                           \
-    do {                                                                                                     \
-        hp_ticket_t ticket = {.nonblocking = true, .persistent = true};                                      \
-        hp_call_t call = {.collective = HP_ALLREDUCE};                                                       \
-        MAKE_OR_PASS(ticket, HP_ALLREDUCE,                                                                   \
-                     hp_decide_reduction(&ticket, &call, send, recv, count, datatype, op, 0, comm),          \
-                     make_reduction(&ticket, &call, comm, request),                                          \
-                     HOST(host, type)(send, recv, count, datatype, op, comm, info, request));                \
-    } while (0)
-
-int hp_mpi_bcast_init(void *buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Info info,
-                      MPI_Request *request)
-{
-    BCAST_INIT(Bcast_init, bcast_init_t);
-}
-
-int hp_mpi_bcast_init_c(void *buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm,
-                        MPI_Info info, MPI_Request *request)
-{
-    BCAST_INIT(Bcast_init_c, bcast_init_c_t);
-}
-
-int hp_mpi_reduce_init(const void *send, void *recv, int count, MPI_Datatype datatype, MPI_Op op, int root,
-                       MPI_Comm comm, MPI_Info info, MPI_Request *request)
-{
-    REDUCE_INIT(Reduce_init, reduce_init_t);
-}
-
-int hp_mpi_reduce_init_c(const void *send, void *recv, MPI_Count count, MPI_Datatype datatype, MPI_Op op,
-                         int root, MPI_Comm comm, MPI_Info info, MPI_Request *request)
-{
-    REDUCE_INIT(Reduce_init_c, reduce_init_c_t);
-}
-
-int hp_mpi_allreduce_init(const void *send, void *recv, int count, MPI_Datatype datatype, MPI_Op op,
-                          MPI_Comm comm, MPI_Info info, MPI_Request *request)
-{
-    ALLREDUCE_INIT(Allreduce_init, allreduce_init_t);
-}
-
-int hp_mpi_allreduce_init_c(const void *send, void *recv, MPI_Count count, MPI_Datatype datatype, MPI_Op op,
-                            MPI_Comm comm, MPI_Info info, MPI_Request *request)
-{
-    ALLREDUCE_INIT(Allreduce_init_c, allreduce_init_c_t);
-}
-
-int hp_mpi_barrier_init(MPI_Comm comm, MPI_Info info, MPI_Request *request)
-{
-    hp_ticket_t ticket = {.nonblocking = true, .persistent = true};
-    MAKE_OR_PASS(ticket, HP_BARRIER, hp_decide_barrier(&ticket, comm), make_barrier(&ticket, comm, request),
-                 HOST(Barrier_init, barrier_init_t)(comm, info, request));
-}
+DEFINE(hp_mpi_barrier_init, Barrier_init, make_barrier, (MPI_Comm comm), (comm))

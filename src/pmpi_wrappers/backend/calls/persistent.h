@@ -21,19 +21,20 @@
 
 #include "pmpi_wrappers/backend/comms/comm_state.h"
 
-int hp_mpi_bcast_init(void *buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Info info,
-                      MPI_Request *request);
-int hp_mpi_reduce_init(const void *send, void *recv, int count, MPI_Datatype datatype, MPI_Op op, int root,
-                       MPI_Comm comm, MPI_Info info, MPI_Request *request);
-int hp_mpi_allreduce_init(const void *send, void *recv, int count, MPI_Datatype datatype, MPI_Op op,
-                          MPI_Comm comm, MPI_Info info, MPI_Request *request);
+#define HP_COUNT int
+#define HP_COLLECTIVE(name, host, parameters, arguments)                                                     \
+    int hp_mpi_##name##_init(HP_LIST parameters, MPI_Info info, MPI_Request *request);
+#include "pmpi_wrappers/backend/calls/collectives.def"
+#undef HP_COLLECTIVE
+#undef HP_COUNT
+#define HP_COUNT MPI_Count
+#define HP_COLLECTIVE(name, host, parameters, arguments)                                                     \
+    int hp_mpi_##name##_init_c(HP_LIST parameters, MPI_Info info, MPI_Request *request);
+#include "pmpi_wrappers/backend/calls/collectives.def"
+#undef HP_COLLECTIVE
+#undef HP_COUNT
+
 int hp_mpi_barrier_init(MPI_Comm comm, MPI_Info info, MPI_Request *request);
-int hp_mpi_bcast_init_c(void *buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm,
-                        MPI_Info info, MPI_Request *request);
-int hp_mpi_reduce_init_c(const void *send, void *recv, MPI_Count count, MPI_Datatype datatype, MPI_Op op,
-                         int root, MPI_Comm comm, MPI_Info info, MPI_Request *request);
-int hp_mpi_allreduce_init_c(const void *send, void *recv, MPI_Count count, MPI_Datatype datatype, MPI_Op op,
-                            MPI_Comm comm, MPI_Info info, MPI_Request *request);
 int hp_mpi_start(MPI_Request *request);
 int hp_mpi_startall(int count, MPI_Request *requests);
 int hp_mpi_request_free(MPI_Request *request);

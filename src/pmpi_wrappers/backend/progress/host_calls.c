@@ -48,15 +48,38 @@ static void await_all(int count, const MPI_Request *requests)
     }
 }
 
-/* How the test of each is called, and whether it has found what it looks for. */
-#define TEST_Wait    CALL(3, host_Test, a, (uintptr_t)&flag, b)
-#define TEST_Waitany CALL(5, host_Testany, a, b, c, (uintptr_t)&flag, d)
-#define TEST_Waitsome                                                                                        \
-    CALL(5, host_Testsome, a, b, (uintptr_t)&flag, d, e);                                                    \
-    if (flag != HP_UNSEEN && c)                                                                              \
-    *(int *)c = flag /* the number of requests */
-#define TEST_Probe  CALL(5, host_Iprobe, a, b, c, (uintptr_t)&flag, d)
-#define TEST_Mprobe CALL(6, host_Improbe, a, b, c, (uintptr_t)&flag, d, e)
+/* The test of each: *flag says whether it has found what it looks for. */
+
+static hp_function_t host_Test, host_Testany, host_Testsome, host_Iprobe, host_Improbe;
+
+static int test_Wait(int *flag, PARAMETERS_2)
+{
+    return CALL(3, host_Test, a, (uintptr_t)flag, b);
+}
+
+static int test_Waitany(int *flag, PARAMETERS_4)
+{
+    return CALL(5, host_Testany, a, b, c, (uintptr_t)flag, d);
+}
+
+/* It counts the requests that are done. */
+static int test_Waitsome(int *flag, PARAMETERS_5)
+{
+    const int code = CALL(5, host_Testsome, a, b, (uintptr_t)flag, d, e);
+    if (*flag != HP_UNSEEN && c)
+        *(int *)c = *flag;
+    return code;
+}
+
+static int test_Probe(int *flag, PARAMETERS_4)
+{
+    return CALL(5, host_Iprobe, a, b, c, (uintptr_t)flag, d);
+}
+
+static int test_Mprobe(int *flag, PARAMETERS_5)
+{
+    return CALL(6, host_Improbe, a, b, c, (uintptr_t)flag, d, e);
+}
 
 #define DEFINE_WAIT(name, arguments, test)                                                                   \
     static hp_function_t host_##name;                                                                        \
@@ -64,8 +87,8 @@ static void await_all(int count, const MPI_Request *requests)
     {                                                                                                        \
         hp_wait_t wait = {0};                                                                                \
         while (__builtin_expect(hp_progress_is_due(), 0)) {                                                  \
-            int flag = HP_UNSEEN, code;                                                                      \
-            code = TEST_##name;                                                                              \
+            int flag = HP_UNSEEN;                                                                            \
+            const int code = test_##name(&flag, ARGUMENTS_##arguments);                                      \
             if (code != MPI_SUCCESS || flag)                                                                 \
                 return code;                                                                                 \
             hp_host_idle(&wait);                                                                             \

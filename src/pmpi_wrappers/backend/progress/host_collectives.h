@@ -30,12 +30,6 @@ static inline int hp_host_collective_begin(MPI_Comm comm)
     return hp_host_collectives_enter ? hp_host_collective_enter(comm, NULL) : MPI_SUCCESS;
 }
 
-/* Behind it: call is evaluated only if that was a success. */
-#define HP_HOST_COLLECTIVE(comm, call)                                                                       \
-    ({                                                                                                       \
-        int entering_ = hp_host_collective_begin(comm);                                                      \
-        entering_ == MPI_SUCCESS ? (call) : entering_;                                                       \
-    })
 /* MPI_Barrier of the host MPI, which entering replaces. */
 int hp_host_barrier(MPI_Comm comm);
 

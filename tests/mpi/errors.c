@@ -268,6 +268,75 @@ static void group_truncation(void)
     CHECK_MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL));
 }
 
+static MPI_Comm pair_of_ranks;
+static MPI_Request started_in_handler;
+
+/* What a program may do in its handler, as long as it does not wait: MPI calls it from a call of the program's own. */
+static void start_a_collective(MPI_Comm *comm, int *code, ...)
+{
+    (void)comm;
+    seen_class = hp_error_class(*code);
+    if (seen_calls++ == 0)
+        MPI_Ibarrier(pair_of_ranks, &started_in_handler);
+}
+
+/* As disagree, by a request. Returns the error class. */
+static int disagree_later(MPI_Comm comm, bool persistent)
+{
+    int buffer[8] = {0}, code;
+    const int count = hp_comm_rank(comm) == 1 ? 4 : 8;
+    MPI_Request request = MPI_REQUEST_NULL;
+
+#if HP_HAS_PERSISTENT
+    if (persistent) {
+        MPI_Bcast_init(buffer, count, MPI_INT, 0, comm, MPI_INFO_NULL, &request);
+        MPI_Start(&request);
+        code = MPI_Wait(&request, MPI_STATUS_IGNORE);
+        MPI_Request_free(&request);
+        return hp_error_class(code);
+    }
+#else
+    (void)persistent;
+#endif
+    MPI_Ibcast(buffer, count, MPI_INT, 0, comm, &request);
+    code = MPI_Wait(&request, MPI_STATUS_IGNORE);
+    return hp_error_class(code);
+}
+
+/* A handler that starts a collective, which the other rank starts, too, when its own part is done. */
+static void group_handler_starts(void)
+{
+    const int rank = hp_comm_rank(MPI_COMM_WORLD);
+    MPI_Errhandler handler;
+
+    CHECK_MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+    CHECK_MPI(MPI_Comm_split(MPI_COMM_WORLD, rank / 2, rank, &pair_of_ranks));
+    CHECK_MPI(MPI_Comm_create_errhandler(start_a_collective, &handler));
+    for (int persistent = 0; persistent <= HP_HAS_PERSISTENT && hp_comm_size(pair_of_ranks) == 2;
+         persistent++) {
+        MPI_Comm handled;
+        CHECK_MPI(MPI_Comm_dup(pair_of_ranks, &handled));
+        for (int i = 0; i < 5; i++) {
+            check_works(pair_of_ranks);
+            check_works(handled);
+        }
+        CHECK_MPI(MPI_Comm_set_errhandler(handled, handler));
+        started_in_handler = MPI_REQUEST_NULL;
+        seen_calls = 0;
+        disagree_later(handled, persistent);
+        if (hp_comm_rank(pair_of_ranks) == 1)
+            CHECK(seen_calls > 0 && seen_class == MPI_ERR_TRUNCATE,
+                  "persistent %d: %d calls of the handler, class %d", persistent, seen_calls, seen_class);
+        if (seen_calls == 0)
+            MPI_Ibarrier(pair_of_ranks, &started_in_handler);
+        CHECK_MPI(MPI_Wait(&started_in_handler, MPI_STATUS_IGNORE));
+        CHECK_MPI(MPI_Comm_free(&handled));
+    }
+    CHECK_MPI(MPI_Errhandler_free(&handler));
+    CHECK_MPI(MPI_Comm_free(&pair_of_ranks));
+    CHECK_MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL));
+}
+
 static void group_nonblocking(void)
 {
     nonblocking = true;
@@ -282,7 +351,7 @@ static const hp_group_t groups[] = {
     {"arguments", group_arguments},     {"uncommitted", group_uncommitted},
     {"comm_null", group_comm_null},     {"handler", group_handler},
     {"truncation", group_truncation},   {"truncation_own", group_truncation_own},
-    {"nonblocking", group_nonblocking},
+    {"nonblocking", group_nonblocking}, {"handler_starts", group_handler_starts},
 };
 
 int main(int argc, char **argv)

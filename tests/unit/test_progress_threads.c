@@ -40,6 +40,8 @@ typedef struct {
     uint32_t count, most; /* in flight; at a time, at most */
 } member_t;
 
+_Thread_local unsigned hp_comm_states_locked; /* of comm_state.c, which needs an MPI */
+
 static _Atomic uint32_t entered[ROUNDS];
 static _Atomic bool is_over;
 static _Atomic uint32_t moved_by_helpers;

@@ -8,6 +8,7 @@
 #include "pmpi_wrappers/backend/calls/agreement.h"
 #include "pmpi_wrappers/backend/calls/decision.h"
 #include "pmpi_wrappers/backend/calls/flight.h"
+#include "pmpi_wrappers/backend/progress/deferred.h"
 #include "pmpi_wrappers/backend/progress/host_collectives.h"
 #include "pmpi_wrappers/backend/start/job.h"
 #include "pmpi_wrappers/backend/observe/job_trace.h"
@@ -31,6 +32,7 @@ static int execute(hp_comm_state_t *state, const hp_algorithm_t *algorithm, cons
         hp_execution_put(state->comm, execution);
     }
     hp_comm_state_unlock(state);
+    hp_deferred_run(); /* while it waited, others moved on */
     return status == HP_OK ? MPI_SUCCESS : hp_comm_state_report(state, comm, status);
 }
 

@@ -1,5 +1,6 @@
 #include "pmpi_wrappers/backend/calls/flight.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include "base/clock.h"
 #include "hier/executions/execution.h"
@@ -7,6 +8,19 @@
 #include "pmpi_wrappers/backend/observe/job_trace.h"
 #include "pmpi_wrappers/backend/progress/progress.h"
 #include "pmpi_wrappers/backend/start/job.h"
+
+static void complete(hp_flight_t *flight)
+{
+    hp_comm_state_t *state = flight->state;
+
+    flight->on_complete(flight, flight->code);
+    hp_progress_end(state); /* not before the request is complete: host_calls.h */
+}
+
+static void on_failed(hp_deferred_t *deferred)
+{
+    complete((hp_flight_t *)((char *)deferred - offsetof(hp_flight_t, failed)));
+}
 
 static void on_done(hp_comm_t *comm, hp_execution_t *execution)
 {
@@ -18,8 +32,11 @@ static void on_done(hp_comm_t *comm, hp_execution_t *execution)
     code = hp_staged_end(&flight->staged, state, code);
     hp_job_trace_end(execution);
     hp_execution_put(comm, execution);
-    flight->on_complete(flight, code);
-    hp_progress_end(state); /* not before the request is complete: host_calls.h */
+    flight->code = code;
+    if (code == MPI_SUCCESS)
+        complete(flight);
+    else
+        hp_defer(&flight->failed, on_failed);
 }
 
 int hp_flight_miss(hp_comm_state_t *state, MPI_Comm comm, int code)
@@ -70,5 +87,6 @@ int hp_flight_start(hp_flight_t *flight, const hp_algorithm_t *algorithm, const 
         execution->since_ns = hp_clock_ns();
     hp_execution_submit(state->comm, execution, algorithm, &staged_call, &deepened);
     hp_comm_state_unlock(state);
+    hp_deferred_run();
     return MPI_SUCCESS;
 }

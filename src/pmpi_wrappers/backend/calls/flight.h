@@ -2,18 +2,22 @@
  * ones have in common.
  *
  * Threads: start where the program calls; on_complete runs on whatever thread moved the collective on, which has locked
- * the state. Ownership: the starter's, until on_complete. */
+ * the state, unless the collective failed. Ownership: the starter's, until on_complete. */
 #ifndef HP_PMPI_WRAPPERS_BACKEND_CALLS_FLIGHT_H
 #define HP_PMPI_WRAPPERS_BACKEND_CALLS_FLIGHT_H
 
 #include "pmpi_wrappers/backend/calls/decision.h"
+#include "pmpi_wrappers/backend/progress/deferred.h"
 
 typedef struct hp_flight {
     hp_comm_state_t *state; /* where it runs */
     MPI_Comm comm;          /* the program's, whose error handler is told what fails at the start */
     hp_packed_t packed;     /* of a bcast: filled in before the start; given back at the end */
     hp_staged_t staged;     /* of a reduction: while it runs */
-    void (*on_complete)(struct hp_flight *flight, int code); /* code: of the MPI */
+    /* code: of the MPI. When it is an error the thread holds no lock of the library: the program may be told. */
+    void (*on_complete)(struct hp_flight *flight, int code);
+    int code;
+    hp_deferred_t failed;
 } hp_flight_t;
 
 /* Submits the call. open: makes the program's request active, when nothing else can fail any more; returns an MPI code.

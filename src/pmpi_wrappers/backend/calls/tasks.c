@@ -9,6 +9,7 @@
 #include "pmpi_wrappers/backend/calls/agreement.h"
 #include "pmpi_wrappers/backend/glue/datatypes.h"
 #include "pmpi_wrappers/backend/start/job.h"
+#include "pmpi_wrappers/backend/progress/deferred.h"
 #include "pmpi_wrappers/backend/progress/progress.h"
 
 /* The communicator's state, set up. NULL: it cannot be. The same on all ranks. */
@@ -133,6 +134,7 @@ int hp_tasks_run(const void *handle, const char *collective, const void *send, v
     const hp_status_t status =
         run_alone(state->comm, &call, &setting, iterations_max, iteration_us, iterations);
     hp_comm_state_unlock(state);
+    hp_deferred_run();
     if (status != HP_OK && status != HP_ERR_ARG)
         hp_comm_state_report(state, comm,
                              status); /* an error of the program's communicator, as in a collective */

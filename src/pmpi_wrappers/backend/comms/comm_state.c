@@ -4,6 +4,8 @@
 #include "hier/planning/explain.h"
 #include "pmpi_wrappers/backend/start/job.h"
 
+_Thread_local unsigned hp_comm_states_locked;
+
 bool hp_comm_state_init(hp_comm_state_t *state, MPI_Comm comm)
 {
     int inter, size, rank;

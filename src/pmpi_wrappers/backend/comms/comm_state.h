@@ -72,9 +72,14 @@ hp_status_t hp_comm_state_set_hints(hp_comm_state_t *state, const hp_knobs_t *kn
 /* Keeps what the communicator's selection remembers, before it goes (HANPMPI_EXPLAIN). */
 void hp_comm_state_keep_explanation(const hp_comm_state_t *state);
 
+/* How many states this thread has locked. */
+extern _Thread_local unsigned hp_comm_states_locked;
+
 static inline bool hp_comm_state_try_lock(hp_comm_state_t *state)
 {
-    return !atomic_exchange_explicit(&state->busy, true, memory_order_acquire);
+    const bool locked = !atomic_exchange_explicit(&state->busy, true, memory_order_acquire);
+    hp_comm_states_locked += locked;
+    return locked;
 }
 static inline void hp_comm_state_lock(hp_comm_state_t *state)
 {
@@ -83,6 +88,7 @@ static inline void hp_comm_state_lock(hp_comm_state_t *state)
 }
 static inline void hp_comm_state_unlock(hp_comm_state_t *state)
 {
+    hp_comm_states_locked--;
     atomic_store_explicit(&state->busy, false, memory_order_release);
 }
 

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include "hier/executions/execution.h"
 #include "hier/executions/idle.h"
+#include "pmpi_wrappers/backend/progress/deferred.h"
 
 _Atomic uint32_t hp_in_flight;
 void (*hp_progress_wake)(void);
@@ -52,6 +53,7 @@ bool hp_progress_poll(void)
         place = &state->next_active;
     }
     pthread_mutex_unlock(&lock);
+    hp_deferred_run();
     return moved;
 }
 
@@ -76,7 +78,7 @@ void hp_progress_begin(hp_comm_state_t *state)
 
 void hp_progress_end(hp_comm_state_t *state)
 {
-    atomic_fetch_sub_explicit(&state->nonblocking, 1, memory_order_relaxed);
+    atomic_fetch_sub_explicit(&state->nonblocking, 1, memory_order_release);
     atomic_fetch_sub_explicit(&hp_in_flight, 1, memory_order_relaxed);
 }
 
@@ -100,6 +102,9 @@ void hp_progress_leave(hp_comm_state_t *state)
     hp_comm_state_lock(state);
     hp_progress_finish(state);
     hp_comm_state_unlock(state);
+    hp_deferred_run();
+    while (atomic_load_explicit(&state->nonblocking, memory_order_acquire)) /* another thread runs its end */
+        sched_yield();
     pthread_mutex_lock(&lock);
     hp_comm_state_t **place = &active;
     while (*place && *place != state)

@@ -41,7 +41,7 @@ extern void (*hp_progress_wake)(void);
 
 /* One more is in flight on the communicator: before it is submitted. */
 void hp_progress_begin(hp_comm_state_t *state);
-/* One is done. The caller has locked the state. */
+/* One is done, and its request complete: the last thing that touches the state. */
 void hp_progress_end(hp_comm_state_t *state);
 
 /* Waits until all collectives of the communicator, which the caller has locked, are done. */

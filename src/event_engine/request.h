@@ -113,7 +113,7 @@ hp_status_t hp_request_start_direct(hp_request_t *request, const hp_pipeline_t *
  * after the step. */
 void hp_request_reduce(hp_request_t *request, const void *left, void *right, void *result, size_t count);
 
-/* Takes completions and does everything they make possible, without blocking. *moved tells whether anything
+/* Takes completions and does everything they make possible, without blocking. *moved: whether anything
  * happened. Returns HP_OK, also when the collective is done (hp_request_done), or the first error: then
  * everything in flight was given up and the request is done. */
 hp_status_t hp_request_progress(hp_request_t *request, bool *moved);

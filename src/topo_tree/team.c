@@ -2,32 +2,35 @@
 
 #include <assert.h>
 
-uint32_t hp_leads_of(const hp_hierarchy_t *h, const hp_leads_t *leads, uint32_t depth, uint32_t group)
+uint32_t hp_leader_of(const hp_hierarchy_t *h, const hp_leaders_t *leaders, uint32_t depth, uint32_t group)
 {
     uint32_t count;
 
-    if (hp_hierarchy_group_of(h, depth, leads->root) == group)
-        return leads->root;
+    if (hp_hierarchy_group_of(h, depth, leaders->root) == group)
+        return leaders->root;
     const uint32_t *members = hp_hierarchy_members(h, depth, group, &count);
     const uint32_t of_node = hp_hierarchy_node_depth(h);
-    if (leads->leader == 0 || depth < of_node || count == 1)
+    if (leaders->leader == 0 || depth < of_node || count == 1)
         return members[0];
-    if (hp_hierarchy_group_of(h, of_node, leads->root) == hp_hierarchy_group_of(h, of_node, members[0]))
+    if (hp_hierarchy_group_of(h, of_node, leaders->root) == hp_hierarchy_group_of(h, of_node, members[0]))
         return members[0]; /* the root leads the node; this group does not hold it */
     uint32_t node_count;
     const uint32_t *ranks = hp_hierarchy_node_ranks(h, members[0], &node_count);
-    const uint32_t chosen = ranks[leads->leader % node_count];
+    const uint32_t chosen = ranks[leaders->leader % node_count];
     return hp_hierarchy_group_of(h, depth, chosen) == group ? chosen : members[0];
 }
 
-hp_team_t hp_team_of(const hp_hierarchy_t *h, const hp_leads_t *leads, uint32_t depth, uint32_t rank)
+hp_team_t hp_team_of(const hp_hierarchy_t *h, const hp_leaders_t *leaders, uint32_t depth, uint32_t rank)
 {
-    hp_team_t team = {
-        .hierarchy = h, .leads = *leads, .depth = depth, .level = hp_hierarchy_level(h, depth), .start = 0};
+    hp_team_t team = {.hierarchy = h,
+                      .leaders = *leaders,
+                      .depth = depth,
+                      .level = hp_hierarchy_level(h, depth),
+                      .start = 0};
     const uint32_t group = hp_hierarchy_group_of(h, depth, rank);
 
     team.first = hp_hierarchy_subgroups(h, depth, group, &team.count);
-    const uint32_t leader = hp_leads_of(h, leads, depth, group);
+    const uint32_t leader = hp_leader_of(h, leaders, depth, group);
     team.start = hp_hierarchy_group_of(h, depth + 1, leader) - team.first;
     team.position =
         (hp_hierarchy_group_of(h, depth + 1, rank) - team.first + team.count - team.start) % team.count;
@@ -37,8 +40,8 @@ hp_team_t hp_team_of(const hp_hierarchy_t *h, const hp_leads_t *leads, uint32_t 
 uint32_t hp_team_rank(const hp_team_t *team, uint32_t position)
 {
     assert(position < team->count);
-    return hp_leads_of(team->hierarchy, &team->leads, team->depth + 1,
-                       team->first + (team->start + position) % team->count);
+    return hp_leader_of(team->hierarchy, &team->leaders, team->depth + 1,
+                        team->first + (team->start + position) % team->count);
 }
 
 int32_t hp_team_parent(const hp_team_t *team, hp_shape_t shape)
@@ -64,10 +67,11 @@ uint32_t hp_team_children(const hp_team_t *team, hp_shape_t shape, uint32_t *chi
     return count;
 }
 
-uint32_t hp_leads_top(const hp_hierarchy_t *h, const hp_leads_t *leads, uint32_t rank)
+uint32_t hp_leader_top(const hp_hierarchy_t *h, const hp_leaders_t *leaders, uint32_t rank)
 {
     uint32_t depth = hp_hierarchy_level_count(h);
-    while (depth > 0 && hp_leads_of(h, leads, depth - 1, hp_hierarchy_group_of(h, depth - 1, rank)) == rank)
+    while (depth > 0 &&
+           hp_leader_of(h, leaders, depth - 1, hp_hierarchy_group_of(h, depth - 1, rank)) == rank)
         depth--;
     return depth;
 }

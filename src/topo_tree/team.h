@@ -20,11 +20,11 @@
 typedef struct {
     uint32_t root;
     uint32_t leader;
-} hp_leads_t;
+} hp_leaders_t;
 
 typedef struct {
     const hp_hierarchy_t *hierarchy;
-    hp_leads_t leads;
+    hp_leaders_t leaders;
     uint32_t depth;    /* of the group, see hierarchy.h */
     hp_level_t level;  /* that tells the members apart */
     uint32_t first;    /* number of the first sub-group */
@@ -34,11 +34,11 @@ typedef struct {
 } hp_team_t;
 
 /* The leader of a group. */
-uint32_t hp_leads_of(const hp_hierarchy_t *h, const hp_leads_t *leads, uint32_t depth, uint32_t group);
+uint32_t hp_leader_of(const hp_hierarchy_t *h, const hp_leaders_t *leaders, uint32_t depth, uint32_t group);
 
 /* The team of rank's group of that depth, < level_count. position is rank's only if it is a member: if it
  * leads its group of depth + 1. */
-hp_team_t hp_team_of(const hp_hierarchy_t *h, const hp_leads_t *leads, uint32_t depth, uint32_t rank);
+hp_team_t hp_team_of(const hp_hierarchy_t *h, const hp_leaders_t *leaders, uint32_t depth, uint32_t rank);
 /* The rank at a position. */
 uint32_t hp_team_rank(const hp_team_t *team, uint32_t position);
 
@@ -50,6 +50,6 @@ uint32_t hp_team_children(const hp_team_t *team, hp_shape_t shape, uint32_t *chi
 
 /* The depth of the outermost group that rank leads: 0 for the root. Rank is a member of the teams of depth
  * level_count - 1 up to that depth - 1 (0 for the root), and of no other. */
-uint32_t hp_leads_top(const hp_hierarchy_t *h, const hp_leads_t *leads, uint32_t rank);
+uint32_t hp_leader_top(const hp_hierarchy_t *h, const hp_leaders_t *leaders, uint32_t rank);
 
 #endif

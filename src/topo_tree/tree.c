@@ -19,9 +19,9 @@
 /* Adds the children that rank has in its group of that depth: appends them to *out, or only counts them when
  * there is no array yet. room: how many more the array takes. */
 static void add_children(hp_neighbors_t *out, const hp_hierarchy_t *h, const hp_shapes_t *shapes,
-                         const hp_leads_t *leads, uint32_t rank, uint32_t depth, uint32_t room)
+                         const hp_leaders_t *leaders, uint32_t rank, uint32_t depth, uint32_t room)
 {
-    const hp_team_t team = hp_team_of(h, leads, depth, rank);
+    const hp_team_t team = hp_team_of(h, leaders, depth, rank);
     const uint32_t count = hp_team_children(&team, shapes->shape[team.level],
                                             room ? out->children + out->child_count : NULL, room);
 
@@ -33,7 +33,7 @@ static void add_children(hp_neighbors_t *out, const hp_hierarchy_t *h, const hp_
 hp_status_t hp_neighbors_init(hp_neighbors_t *out, const hp_hierarchy_t *h, const hp_shapes_t *shapes,
                               uint32_t root, uint32_t rank)
 {
-    const hp_leads_t leads = {.root = root};
+    const hp_leaders_t leaders = {.root = root};
 
     *out = (hp_neighbors_t){.parent = -1, .parent_level = HP_LEVEL_COUNT};
     if (root >= hp_hierarchy_rank_count(h) || rank >= hp_hierarchy_rank_count(h))
@@ -44,16 +44,16 @@ hp_status_t hp_neighbors_init(hp_neighbors_t *out, const hp_hierarchy_t *h, cons
             return HP_ERR_ARG;
     }
 
-    uint32_t top = hp_leads_top(h, &leads, rank);
+    uint32_t top = hp_leader_top(h, &leaders, rank);
     uint32_t outermost = top > 0 ? top - 1 : 0; /* the outermost group in which rank has a position */
     if (top > 0) {
-        const hp_team_t team = hp_team_of(h, &leads, outermost, rank);
+        const hp_team_t team = hp_team_of(h, &leaders, outermost, rank);
         out->parent = hp_team_parent(&team, shapes->shape[team.level]);
         out->parent_level = (uint8_t)team.level;
     }
 
     for (uint32_t depth = outermost; depth < level_count; depth++)
-        add_children(out, h, shapes, &leads, rank, depth, 0);
+        add_children(out, h, shapes, &leaders, rank, depth, 0);
     uint32_t total = out->child_count;
     if (total == 0)
         return HP_OK;
@@ -65,7 +65,7 @@ hp_status_t hp_neighbors_init(hp_neighbors_t *out, const hp_hierarchy_t *h, cons
         return HP_ERR_NO_MEM;
     }
     for (uint32_t depth = outermost; depth < level_count && out->child_count < total; depth++)
-        add_children(out, h, shapes, &leads, rank, depth, total - out->child_count);
+        add_children(out, h, shapes, &leaders, rank, depth, total - out->child_count);
     return HP_OK;
 }
 

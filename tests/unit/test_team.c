@@ -7,28 +7,29 @@
 enum { RANKS_MAX = 24, LEADERS = 5 };
 
 /* Is rank in a team of that depth: does it lead its group one further in? */
-static bool is_member(const hp_hierarchy_t *h, const hp_leads_t *leads, uint32_t depth, uint32_t rank)
+static bool is_member(const hp_hierarchy_t *h, const hp_leaders_t *leaders, uint32_t depth, uint32_t rank)
 {
-    return hp_leads_of(h, leads, depth + 1, hp_hierarchy_group_of(h, depth + 1, rank)) == rank;
+    return hp_leader_of(h, leaders, depth + 1, hp_hierarchy_group_of(h, depth + 1, rank)) == rank;
 }
 
-static void check_leads(const hp_hierarchy_t *h, const hp_leads_t *leads)
+static void check_leaders(const hp_hierarchy_t *h, const hp_leaders_t *leaders)
 {
     const uint32_t levels = hp_hierarchy_level_count(h);
 
     for (uint32_t depth = 0; depth <= levels; depth++)
         for (uint32_t group = 0; group < hp_hierarchy_group_count(h, depth); group++) {
-            const uint32_t lead = hp_leads_of(h, leads, depth, group);
-            assert_int_equal(hp_hierarchy_group_of(h, depth, lead), group); /* it is in the group */
+            const uint32_t leader = hp_leader_of(h, leaders, depth, group);
+            assert_int_equal(hp_hierarchy_group_of(h, depth, leader), group); /* it is in the group */
             for (uint32_t inner = depth; inner <= levels; inner++) /* and leads all of its own within */
-                assert_int_equal(hp_leads_of(h, leads, inner, hp_hierarchy_group_of(h, inner, lead)), lead);
+                assert_int_equal(hp_leader_of(h, leaders, inner, hp_hierarchy_group_of(h, inner, leader)),
+                                 leader);
         }
-    assert_int_equal(hp_leads_of(h, leads, 0, 0), leads->root);
+    assert_int_equal(hp_leader_of(h, leaders, 0, 0), leaders->root);
 }
 
-static void check_team(const hp_hierarchy_t *h, const hp_leads_t *leads, uint32_t depth, uint32_t rank)
+static void check_team(const hp_hierarchy_t *h, const hp_leaders_t *leaders, uint32_t depth, uint32_t rank)
 {
-    const hp_team_t team = hp_team_of(h, leads, depth, rank);
+    const hp_team_t team = hp_team_of(h, leaders, depth, rank);
     bool seen[RANKS_MAX] = {false};
     uint32_t subgroups;
 
@@ -38,13 +39,13 @@ static void check_team(const hp_hierarchy_t *h, const hp_leads_t *leads, uint32_
     assert_true(team.position < team.count);
     assert_int_equal(hp_team_rank(&team, team.position), rank);
     assert_int_equal(hp_team_rank(&team, 0),
-                     hp_leads_of(h, leads, depth, hp_hierarchy_group_of(h, depth, rank)));
+                     hp_leader_of(h, leaders, depth, hp_hierarchy_group_of(h, depth, rank)));
     for (uint32_t position = 0; position < team.count; position++) {
         const uint32_t member = hp_team_rank(&team, position);
-        const hp_team_t theirs = hp_team_of(h, leads, depth, member);
+        const hp_team_t theirs = hp_team_of(h, leaders, depth, member);
         assert_false(seen[member]);
         seen[member] = true;
-        assert_true(is_member(h, leads, depth, member));
+        assert_true(is_member(h, leaders, depth, member));
         assert_int_equal(theirs.position, position);
         assert_int_equal(theirs.count, team.count);
         for (uint32_t other = 0; other < team.count; other++)
@@ -53,49 +54,49 @@ static void check_team(const hp_hierarchy_t *h, const hp_leads_t *leads, uint32_
 }
 
 /* Parents and children agree; children are in descending order of position. */
-static void check_neighbors(const hp_hierarchy_t *h, const hp_leads_t *leads, uint32_t depth, uint32_t rank,
-                            hp_shape_t shape)
+static void check_neighbors(const hp_hierarchy_t *h, const hp_leaders_t *leaders, uint32_t depth,
+                            uint32_t rank, hp_shape_t shape)
 {
-    const hp_team_t team = hp_team_of(h, leads, depth, rank);
+    const hp_team_t team = hp_team_of(h, leaders, depth, rank);
     uint32_t children[RANKS_MAX];
     const uint32_t count = hp_team_children(&team, shape, children, RANKS_MAX);
 
     assert_int_equal(hp_team_children(&team, shape, NULL, 0), count);
     assert_int_equal(hp_team_parent(&team, shape) == -1, team.position == 0);
     for (uint32_t i = 0, before = team.count; i < count; i++) {
-        const hp_team_t theirs = hp_team_of(h, leads, depth, children[i]);
+        const hp_team_t theirs = hp_team_of(h, leaders, depth, children[i]);
         assert_int_equal(hp_team_parent(&theirs, shape), rank);
         assert_true(theirs.position > team.position && theirs.position < before);
         before = theirs.position;
     }
 }
 
-static void check_rank(const hp_hierarchy_t *h, const hp_leads_t *leads, uint32_t rank)
+static void check_rank(const hp_hierarchy_t *h, const hp_leaders_t *leaders, uint32_t rank)
 {
-    const uint32_t levels = hp_hierarchy_level_count(h), top = hp_leads_top(h, leads, rank);
+    const uint32_t levels = hp_hierarchy_level_count(h), top = hp_leader_top(h, leaders, rank);
 
-    assert_int_equal(top == 0, rank == leads->root);
+    assert_int_equal(top == 0, rank == leaders->root);
     for (uint32_t depth = 0; depth < levels; depth++) {
         const bool member = depth + 1 >= top; /* what team.h says of the top */
-        assert_int_equal(is_member(h, leads, depth, rank), member);
+        assert_int_equal(is_member(h, leaders, depth, rank), member);
         if (!member)
             continue;
-        check_team(h, leads, depth, rank);
-        check_neighbors(h, leads, depth, rank, HP_SHAPE_BINOMIAL);
-        check_neighbors(h, leads, depth, rank, HP_SHAPE_BINARY);
+        check_team(h, leaders, depth, rank);
+        check_neighbors(h, leaders, depth, rank, HP_SHAPE_BINOMIAL);
+        check_neighbors(h, leaders, depth, rank, HP_SHAPE_BINARY);
     }
 }
 
 /* A message goes up from every rank to the root, by the teams' leaders, once through each level. */
-static void check_reaches_root(const hp_hierarchy_t *h, const hp_leads_t *leads, uint32_t rank)
+static void check_reaches_root(const hp_hierarchy_t *h, const hp_leaders_t *leaders, uint32_t rank)
 {
     uint32_t depth = hp_hierarchy_level_count(h);
 
     for (; depth-- > 0;) {
-        const hp_team_t team = hp_team_of(h, leads, depth, rank);
+        const hp_team_t team = hp_team_of(h, leaders, depth, rank);
         rank = hp_team_rank(&team, 0);
     }
-    assert_int_equal(rank, leads->root);
+    assert_int_equal(rank, leaders->root);
 }
 
 static void check_table(check_random_t *random, uint32_t count, const hp_locality_t *table, uint32_t mask)
@@ -105,11 +106,11 @@ static void check_table(check_random_t *random, uint32_t count, const hp_localit
     assert_int_equal(hp_hierarchy_create(count, table, mask, check_random_below(random, 8) == 0, &h), HP_OK);
     for (uint32_t root = 0; root < count; root++)
         for (uint32_t leader = 0; leader < LEADERS; leader++) {
-            const hp_leads_t leads = {.root = root, .leader = leader};
-            check_leads(h, &leads);
+            const hp_leaders_t leaders = {.root = root, .leader = leader};
+            check_leaders(h, &leaders);
             for (uint32_t rank = 0; rank < count; rank++) {
-                check_rank(h, &leads, rank);
-                check_reaches_root(h, &leads, rank);
+                check_rank(h, &leaders, rank);
+                check_reaches_root(h, &leaders, rank);
             }
         }
     hp_hierarchy_destroy(h);
@@ -141,7 +142,7 @@ static void teams_agree_on_machines(void **state)
         }
 }
 
-/* Which ranks lead a node that does not hold the root: one after the other, and around. */
+/* Which ranks leader a node that does not hold the root: one after the other, and around. */
 static void leaders_take_turns(void **state)
 {
     (void)state;
@@ -151,10 +152,10 @@ static void leaders_take_turns(void **state)
 
     assert_int_equal(hp_hierarchy_create(COUNT, table, PLACES_ALL_LEVELS, false, &h), HP_OK);
     for (uint32_t leader = 0; leader < 2 * PER_NODE; leader++) {
-        const hp_leads_t leads = {.root = 5, .leader = leader};
-        assert_int_equal(hp_leads_of(h, &leads, 1, 0), leader % PER_NODE);
-        assert_int_equal(hp_leads_of(h, &leads, 1, 1), 5); /* the root's own node */
-        assert_int_equal(hp_leads_of(h, &leads, 1, 2), 2 * PER_NODE + leader % PER_NODE);
+        const hp_leaders_t leaders = {.root = 5, .leader = leader};
+        assert_int_equal(hp_leader_of(h, &leaders, 1, 0), leader % PER_NODE);
+        assert_int_equal(hp_leader_of(h, &leaders, 1, 1), 5); /* the root's own node */
+        assert_int_equal(hp_leader_of(h, &leaders, 1, 2), 2 * PER_NODE + leader % PER_NODE);
     }
     hp_hierarchy_destroy(h);
     free(table);

@@ -4,7 +4,7 @@
 #include "hier/modules/modules.h"
 
 typedef struct {
-    hp_leads_t leads;
+    hp_leaders_t leaders;
     hp_stage_t stages[HP_LEVEL_COUNT]; /* innermost first */
     uint32_t stage_count;
     hp_stage_t in_order; /* reproducible reductions: the way up instead of the stages' */
@@ -264,21 +264,21 @@ static uint32_t count_turns(const plan_t *p)
     return turns < p->segment_count ? (turns ? turns : 1) : (uint32_t)p->segment_count;
 }
 
-static hp_leads_t leads_of(const plan_t *p, uint32_t turn)
+static hp_leaders_t leaders_of(const plan_t *p, uint32_t turn)
 {
     const hp_hierarchy_t *h = p->comm->hierarchy;
 
     if (!p->call.commutative && is_up(p))
-        return (hp_leads_t){.root = 0};
+        return (hp_leaders_t){.root = 0};
     if (p->call.collective != HP_ALLREDUCE)
-        return (hp_leads_t){.root = p->call.root, .leader = turn};
+        return (hp_leaders_t){.root = p->call.root, .leader = turn};
     const uint32_t trees = trees_of(p), leader = turn / trees;
     const uint32_t first = hp_hierarchy_node_leader(h, turn % trees);
     if (hp_hierarchy_node_depth(h) == 0 && hp_hierarchy_node_count(h) > 1)
-        return (hp_leads_t){.root = first};
+        return (hp_leaders_t){.root = first};
     uint32_t count;
     const uint32_t *ranks = hp_hierarchy_node_ranks(h, first, &count);
-    return (hp_leads_t){.root = ranks[leader % count], .leader = leader};
+    return (hp_leaders_t){.root = ranks[leader % count], .leader = leader};
 }
 
 /* Up to this size a reproducible reduction takes the fewest rounds, above it the fewest bytes over each link:
@@ -290,7 +290,7 @@ enum { IN_ORDER_BINOMIAL_BYTES = 65536 };
 static hp_status_t prepare_in_order(const plan_t *p, turn_t *turn)
 {
     const bool small = p->call.count * p->call.type.bytes <= IN_ORDER_BINOMIAL_BYTES;
-    const hp_leads_t leads = {.root = 0};
+    const hp_leaders_t leaders = {.root = 0};
     hp_setting_t in_order = p->setting;
 
     in_order.inter_node = HP_INTER_NODE_TREE;
@@ -300,7 +300,7 @@ static hp_status_t prepare_in_order(const plan_t *p, turn_t *turn)
                                   .start = &p->start,
                                   .collective = HP_REDUCE,
                                   .commutative = false,
-                                  .team = hp_team_of(p->comm->flat, &leads, 0, p->comm->rank),
+                                  .team = hp_team_of(p->comm->flat, &leaders, 0, p->comm->rank),
                                   .inter_node = true,
                                   .outermost = true,
                                   .turn_count = 1};
@@ -312,10 +312,10 @@ static hp_status_t prepare_turn(const plan_t *p, turn_t *turn)
 {
     hp_comm_t *comm = p->comm;
     const hp_hierarchy_t *h = hierarchy_of(p);
-    const uint32_t levels = hp_hierarchy_level_count(h), top = hp_leads_top(h, &turn->leads, comm->rank);
+    const uint32_t levels = hp_hierarchy_level_count(h), top = hp_leader_top(h, &turn->leaders, comm->rank);
 
     for (uint32_t depth = levels; depth-- > (top > 0 ? top - 1 : 0);) {
-        const hp_team_t team = hp_team_of(h, &turn->leads, depth, comm->rank);
+        const hp_team_t team = hp_team_of(h, &turn->leaders, depth, comm->rank);
         if (team.count == 1)
             continue;
         hp_stage_t *stage = &turn->stages[turn->stage_count++];
@@ -493,7 +493,7 @@ hp_status_t hp_pipeline_prepare(hp_pipeline_plan_t *p, uint32_t steps_per_segmen
     if (status == HP_OK && uses_node(p))
         status = use_node(p);
     for (uint32_t t = 0; t < p->turn_count && status == HP_OK; t++) {
-        p->turns[t].leads = leads_of(p, t);
+        p->turns[t].leaders = leaders_of(p, t);
         if (p->in_order)
             status = prepare_in_order(p, &p->turns[t]);
         if (status == HP_OK && !(p->in_order && p->call.collective == HP_REDUCE))

@@ -1,68 +1,139 @@
 /* tax: what a call that passes through costs more than the bare call of the host MPI.
  *
- * Calls MPI_X (intercepted when the library is loaded) and the MPI's own PMPI_X (looked up in its library) in
- * turns, in batches, and prints the medians of the batches and their difference in nanoseconds: MPI_Bcast with
- * 8 bytes, and calls that are intercepted on some MPIs for non-blocking collectives, here with none in flight.
- * Those have nothing to do (MPI_PROC_NULL, a null request), so that the difference can be seen. Run it on 1 and
- * on 2 ranks:
+ * Calls MPI_X (the library's, when it is loaded) and the MPI's own PMPI_X (looked up in its library) in turns, in batches,
+ * and prints the least time per call of each and the difference, in nanoseconds. That the calls passed, and why, is checked
+ * by the library's statistics. Run it on two ranks, which the library must take for two nodes:
  *
- *   LD_PRELOAD=libhanpmpi.so mpirun -np 1 tax [limit ns: exit code 1 if a call is above it]
+ *   HANPMPI_TOPOLOGY="node:2 core:1" HANPMPI_MODEL=0 LD_PRELOAD=libhanpmpi.so mpirun -np 2 tax [limit ns]
  *
- * With 2 ranks rank 0 only sends: its time is that of the call; the difference of the medians of all ranks is
- * what is shown. */
+ * and once more with HANPMPI_ENABLE=0. Exit code 1: a call did not pass as expected, or its tax is above the limit. Rank 0
+ * measures, and is the root, so that it need not wait for rank 1. Calls that the library intercepts on some MPIs for
+ * non-blocking collectives (MPI_Send, ...) have nothing to do here, and none is in flight.
+ *
+ *   tax --count      no times: calls MPI_X alone, for callgrind; tests/instructions/tax.py reads what it says */
 #include <dlfcn.h>
 #include <link.h>
 #include <mpi.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef TAX_CALLGRIND
+#include <valgrind/callgrind.h>
+#else
+#define CALLGRIND_START_INSTRUMENTATION (void)0
+#define CALLGRIND_STOP_INSTRUMENTATION  (void)0
+#define CALLGRIND_DUMP_STATS_AT(name)   (void)(name)
+#endif
 
-enum { BATCHES = 400, CALLS = 1000 };
+enum {
+    BATCHES = 100,
+    CALLS = 50,
+    COUNTS = 5,
+    COUNTED_CALLS = 20,
+    SETTLING_CALLS = 200,
+    LONG_BYTES = 4096,
+    SETUP_BYTES = 1 << 17
+};
 
 typedef void (*function_t)(void);
 typedef int (*bcast_t)(void *, int, MPI_Datatype, int, MPI_Comm);
+typedef int (*allreduce_t)(const void *, void *, int, MPI_Datatype, MPI_Op, MPI_Comm);
+typedef int (*barrier_t)(MPI_Comm);
+typedef int (*size_t_t)(MPI_Comm, int *);
 typedef int (*send_t)(const void *, int, MPI_Datatype, int, int, MPI_Comm);
 typedef int (*recv_t)(void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Status *);
 typedef int (*wait_t)(MPI_Request *, MPI_Status *);
 typedef int (*test_t)(MPI_Request *, int *, MPI_Status *);
 
-static double data;
+static char data[SETUP_BYTES], result[sizeof(double)];
 static MPI_Request none = MPI_REQUEST_NULL;
+static int rank;
 
-static void call_bcast(function_t bcast)
+/* ---- the library's statistics ---- */
+
+static const char *(*backend)(void);
+static int (*get_outcome)(const char *collective, unsigned outcome, const char **word, uint64_t *calls);
+
+static bool is_active(void)
 {
-    ((bcast_t)bcast)(&data, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+    return backend && strcmp(backend(), "none") != 0;
 }
 
-static void call_send(function_t send)
+/* Calls of the collective on this process that came out so. */
+static uint64_t outcomes(const char *collective, const char *wanted)
 {
-    ((send_t)send)(&data, 1, MPI_DOUBLE, MPI_PROC_NULL, 0, MPI_COMM_WORLD);
+    const char *word;
+    uint64_t calls;
+    for (unsigned i = 0; get_outcome(collective, i, &word, &calls) == 0; i++)
+        if (strcmp(word, wanted) == 0)
+            return calls;
+    return 0;
 }
 
-static void call_recv(function_t recv)
+/* ---- the calls ---- */
+
+static void call_bcast(function_t bcast, MPI_Comm comm)
 {
-    ((recv_t)recv)(&data, 1, MPI_DOUBLE, MPI_PROC_NULL, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    ((bcast_t)bcast)(data, 1, MPI_DOUBLE, 0, comm);
 }
 
-static void call_wait(function_t wait)
+static void call_long_bcast(function_t bcast, MPI_Comm comm)
 {
+    ((bcast_t)bcast)(data, LONG_BYTES, MPI_BYTE, 0, comm);
+}
+
+static void call_allreduce(function_t allreduce, MPI_Comm comm)
+{
+    ((allreduce_t)allreduce)(data, result, 1, MPI_DOUBLE, MPI_SUM, comm);
+}
+
+static void call_barrier(function_t barrier, MPI_Comm comm)
+{
+    ((barrier_t)barrier)(comm);
+}
+
+static void call_comm_size(function_t comm_size, MPI_Comm comm)
+{
+    int size;
+    ((size_t_t)comm_size)(comm, &size);
+}
+
+static void call_send(function_t send, MPI_Comm comm)
+{
+    ((send_t)send)(data, 1, MPI_DOUBLE, MPI_PROC_NULL, 0, comm);
+}
+
+static void call_recv(function_t recv, MPI_Comm comm)
+{
+    ((recv_t)recv)(data, 1, MPI_DOUBLE, MPI_PROC_NULL, 0, comm, MPI_STATUS_IGNORE);
+}
+
+static void call_wait(function_t wait, MPI_Comm comm)
+{
+    (void)comm;
     ((wait_t)wait)(&none, MPI_STATUS_IGNORE);
 }
 
-static void call_test(function_t test)
+static void call_test(function_t test, MPI_Comm comm)
 {
     int flag;
+    (void)comm;
     ((test_t)test)(&none, &flag, MPI_STATUS_IGNORE);
 }
 
+/* outcome NULL: no collective, the library counts nothing. */
 typedef struct {
+    const char *outcome, *collective;
     const char *name; /* of the MPI's own */
     function_t ours;
-    void (*call)(function_t function);
+    void (*call)(function_t function, MPI_Comm comm);
+    MPI_Comm comm;
 } call_t;
 
 /* The first loaded libmpi that defines PMPI_Bcast. */
-static int look(struct dl_phdr_info *object, size_t size, void *found)
+static int find_host_mpi(struct dl_phdr_info *object, size_t size, void *found)
 {
     const char *base = strrchr(object->dlpi_name, '/');
     (void)size;
@@ -75,70 +146,140 @@ static int look(struct dl_phdr_info *object, size_t size, void *found)
     return 1;
 }
 
+/* ---- measuring ---- */
+
 static double batch(const call_t *call, function_t function)
 {
-    MPI_Barrier(MPI_COMM_WORLD);
-    double start = MPI_Wtime();
+    PMPI_Barrier(MPI_COMM_WORLD);
+    const double start = MPI_Wtime();
     for (int i = 0; i < CALLS; i++)
-        call->call(function);
+        call->call(function, call->comm);
     return (MPI_Wtime() - start) / CALLS * 1e9;
 }
 
-static int by_value(const void *a, const void *b)
+/* The difference of the least times: whatever else the machine does makes a batch longer, never shorter. */
+static double tax_of(const call_t *call, function_t host, const char *outcome)
 {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
+    double ours = 1e30, bare = 1e30;
+    for (int i = 0; i < BATCHES; i++) {
+        const double first = batch(call, i & 1 ? host : call->ours);
+        const double second = batch(call, i & 1 ? call->ours : host);
+        const double ours_now = i & 1 ? second : first, bare_now = i & 1 ? first : second;
+        ours = ours_now < ours ? ours_now : ours;
+        bare = bare_now < bare ? bare_now : bare;
+    }
+    if (rank == 0)
+        printf("%-9s %-9s %8.1f ns, bare %8.1f ns, tax %6.1f ns\n", outcome, call->name + 5, ours, bare,
+               ours - bare);
+    return rank == 0 ? ours - bare : 0;
 }
 
-static double tax_of(const call_t *call, void *library)
+/* Several times: the least is what the call itself takes, without what the guard does now and then. */
+static void count(const call_t *call, const char *outcome)
 {
-    static double ours[BATCHES], bare[BATCHES], differences[BATCHES];
-    int rank, size;
-    function_t host = (function_t)dlsym(library, call->name);
-
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
-    for (int i = -20; i < BATCHES; i++) {
-        double first = batch(call, i & 1 ? host : call->ours);
-        double second = batch(call, i & 1 ? call->ours : host);
-        if (i < 0)
-            continue;
-        ours[i] = i & 1 ? second : first;
-        bare[i] = i & 1 ? first : second;
-        differences[i] = ours[i] - bare[i];
+    char name[64];
+    snprintf(name, sizeof name, "%s/%s", outcome, call->name + 5);
+    call->call(call->ours, call->comm); /* the dynamic linker looks it up */
+    for (int i = 0; i < COUNTS; i++) {
+        CALLGRIND_START_INSTRUMENTATION;
+        for (int k = 0; k < COUNTED_CALLS; k++)
+            call->call(call->ours, call->comm);
+        CALLGRIND_DUMP_STATS_AT(name);
+        CALLGRIND_STOP_INSTRUMENTATION;
     }
-    qsort(ours, BATCHES, sizeof *ours, by_value);
-    qsort(bare, BATCHES, sizeof *bare, by_value);
-    qsort(differences, BATCHES, sizeof *differences, by_value);
-    double tax = differences[BATCHES / 2], worst;
-    PMPI_Allreduce(&tax, &worst, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     if (rank == 0)
-        printf("%d ranks: %s %.1f ns, bare %s %.1f ns, tax %.1f ns (median of %d batches, "
-               "maximum over ranks)\n",
-               size, call->name + 1, ours[BATCHES / 2], call->name, bare[BATCHES / 2], worst, BATCHES);
-    return worst;
+        printf("%s %d\n", name, COUNTED_CALLS);
+}
+
+/* False: it did not pass, or not for the reason expected. The guard takes a look at the library now and then. */
+static bool measure(const call_t *call, void *library, bool counts, double *worst)
+{
+    const bool watched = is_active() && call->outcome;
+    const char *outcome = !call->outcome ? "-" : is_active() ? call->outcome : "inactive";
+    const uint64_t before = watched ? outcomes(call->collective, outcome) : 0;
+
+    if (counts) {
+        count(call, outcome);
+    } else {
+        const double tax = tax_of(call, (function_t)dlsym(library, call->name), outcome);
+        *worst = tax > *worst ? tax : *worst;
+    }
+    if (!watched)
+        return true;
+    const uint64_t calls = counts ? COUNTS * COUNTED_CALLS + 1 : BATCHES * CALLS;
+    const uint64_t passed = outcomes(call->collective, outcome) - before;
+    if (passed == calls || (strcmp(outcome, "guard") == 0 && passed >= calls / 2))
+        return true;
+    fprintf(stderr, "tax: rank %d: %llu of %llu calls of %s came out as \"%s\"\n", rank,
+            (unsigned long long)passed, (unsigned long long)calls, call->name, outcome);
+    return false;
+}
+
+/* A duplicate of MPI_COMM_WORLD with a hint, on which the library has been set up where it can be. */
+static MPI_Comm with_hint(const char *key, const char *value)
+{
+    MPI_Info info;
+    MPI_Comm comm;
+    MPI_Info_create(&info);
+    MPI_Info_set(info, key, value);
+    MPI_Comm_dup_with_info(MPI_COMM_WORLD, info, &comm);
+    MPI_Info_free(&info);
+    MPI_Bcast(data, SETUP_BYTES, MPI_BYTE, 0, comm);
+    return comm;
 }
 
 int main(int argc, char **argv)
 {
-    static const call_t calls[] = {{"PMPI_Bcast", (function_t)MPI_Bcast, call_bcast},
-                                   {"PMPI_Send", (function_t)MPI_Send, call_send},
-                                   {"PMPI_Recv", (function_t)MPI_Recv, call_recv},
-                                   {"PMPI_Wait", (function_t)MPI_Wait, call_wait},
-                                   {"PMPI_Test", (function_t)MPI_Test, call_test}};
+    const bool counts = argc > 1 && strcmp(argv[1], "--count") == 0;
     void *library = NULL;
     double worst = 0;
+    bool passed = true;
 
     MPI_Init(&argc, &argv);
-    dl_iterate_phdr(look, &library);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    dl_iterate_phdr(find_host_mpi, &library);
     if (!library) {
         fprintf(stderr, "tax: no libmpi with PMPI_Bcast is loaded\n");
         MPI_Abort(MPI_COMM_WORLD, 1);
     }
-    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
-        const double tax = tax_of(&calls[i], library);
-        worst = tax > worst ? tax : worst;
+    *(void **)&backend = dlsym(RTLD_DEFAULT, "hanpmpi_backend");
+    *(void **)&get_outcome = dlsym(RTLD_DEFAULT, "hanpmpi_get_outcome");
+
+    const char *enable = getenv("HANPMPI_ENABLE");
+    if (!backend || is_active() == (enable && strcmp(enable, "0") == 0)) {
+        fprintf(stderr, "tax: the library is not loaded, or not as active as HANPMPI_ENABLE says\n");
+        MPI_Abort(MPI_COMM_WORLD, 1);
     }
+
+    MPI_Comm plain = with_hint("hanpmpi_guard", "0"); /* no rule for 8 bytes */
+    MPI_Comm native = with_hint("hanpmpi", "off");
+    MPI_Comm guarded =
+        with_hint("hanpmpi_segment_bytes", "1"); /* so slow that the guard takes the host MPI */
+    for (int i = 0; i < SETTLING_CALLS; i++)
+        call_long_bcast((function_t)MPI_Bcast, guarded);
+
+    const function_t bcast = (function_t)MPI_Bcast, allreduce = (function_t)MPI_Allreduce,
+                     barrier = (function_t)MPI_Barrier;
+    const call_t calls[] = {
+        {"one-rank", "bcast", "PMPI_Bcast", bcast, call_bcast, MPI_COMM_SELF},
+        {"one-rank", "allreduce", "PMPI_Allreduce", allreduce, call_allreduce, MPI_COMM_SELF},
+        {"one-rank", "barrier", "PMPI_Barrier", barrier, call_barrier, MPI_COMM_SELF},
+        {"rule", "bcast", "PMPI_Bcast", bcast, call_bcast, plain},
+        {"hint", "bcast", "PMPI_Bcast", bcast, call_bcast, native},
+        {"hint", "allreduce", "PMPI_Allreduce", allreduce, call_allreduce, native},
+        {"hint", "barrier", "PMPI_Barrier", barrier, call_barrier, native},
+        {"guard", "bcast", "PMPI_Bcast", bcast, call_long_bcast, guarded},
+        {NULL, NULL, "PMPI_Comm_size", (function_t)MPI_Comm_size, call_comm_size, MPI_COMM_WORLD},
+        {NULL, NULL, "PMPI_Send", (function_t)MPI_Send, call_send, MPI_COMM_WORLD},
+        {NULL, NULL, "PMPI_Recv", (function_t)MPI_Recv, call_recv, MPI_COMM_WORLD},
+        {NULL, NULL, "PMPI_Wait", (function_t)MPI_Wait, call_wait, MPI_COMM_WORLD},
+        {NULL, NULL, "PMPI_Test", (function_t)MPI_Test, call_test, MPI_COMM_WORLD},
+    };
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
+        passed = measure(&calls[i], library, counts, &worst) && passed;
+    MPI_Comm_free(&guarded);
+    MPI_Comm_free(&native);
+    MPI_Comm_free(&plain);
     MPI_Finalize();
-    return argc > 1 && worst > atof(argv[1]) ? 1 : 0;
+    return !passed || (!counts && argc > 1 && worst > atof(argv[1]));
 }

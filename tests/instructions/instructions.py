@@ -198,7 +198,7 @@ def check(args):
             print(f"{title}:")
             print("\n".join(f"    {line}" for line in lines))
     if grown or other:
-        print(f"\nWhat a case spends them on: {sys.argv[0]} --program {args.program} --functions CASE\n"
+        print(f"\nWhat a case spends them on: python3 {sys.argv[0]} --program {args.program} --functions CASE\n"
               f"If this is what you meant to change:\n    {args.update_command}\nand look at git diff {args.golden}")
         return 1
     print(f"{len(new)} cases: none has grown by more than {TOLERANCE:.0%}")

@@ -2,11 +2,26 @@
 
 #include <stdlib.h>
 #include "base/clock.h"
+#include "pmpi_wrappers/backend/calls/check.h"
 #include "pmpi_wrappers/backend/comms/comm_registry.h"
 #include "pmpi_wrappers/backend/calls/agreement.h"
 #include "pmpi_wrappers/backend/comms/shared_comm.h"
 #include "pmpi_wrappers/backend/glue/machine.h"
 #include "pmpi_wrappers/backend/start/job.h"
+
+/* HANPMPI_CHECK: is the call one that the other ranks do not make? The error handler has run then. */
+static bool is_refused(hp_ticket_t *ticket, hp_check_t check)
+{
+    if (__builtin_expect(!hp_job.knobs.check, 1))
+        return false;
+    check.collective = ticket->collective;
+    check.form = ticket->persistent    ? HP_CHECK_PERSISTENT
+                 : ticket->nonblocking ? HP_CHECK_NONBLOCKING
+                                       : HP_CHECK_BLOCKING;
+    ticket->bin = HP_STATS_BIN_UNKNOWN;
+    ticket->error = hp_check(&check);
+    return ticket->error != MPI_SUCCESS;
+}
 
 /* The communicator, as far as nothing but local facts is needed. */
 static hp_outcome_t decide_comm(hp_ticket_t *ticket, MPI_Comm comm)
@@ -140,6 +155,10 @@ hp_outcome_t hp_decide_bcast(hp_ticket_t *ticket, int64_t count, MPI_Datatype da
                              MPI_Comm comm)
 {
     ticket->collective = HP_BCAST;
+    if (is_refused(ticket,
+                   (hp_check_t){
+                       .count = count, .datatype = datatype, .op = MPI_OP_NULL, .root = root, .comm = comm}))
+        return ticket->outcome = HP_OUTCOME_FAILED;
     hp_outcome_t outcome = decide(ticket, count, datatype, root, comm);
     if (outcome == HP_OUTCOME_TAKEN)
         outcome = choose(ticket, comm);
@@ -248,6 +267,14 @@ hp_outcome_t hp_decide_reduction(hp_ticket_t *ticket, hp_call_t *call, const voi
                                  int64_t count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm)
 {
     ticket->collective = call->collective;
+    if (is_refused(ticket, (hp_check_t){.send = send,
+                                        .recv = recv,
+                                        .count = count,
+                                        .datatype = datatype,
+                                        .op = op,
+                                        .root = root,
+                                        .comm = comm}))
+        return ticket->outcome = HP_OUTCOME_FAILED;
     hp_outcome_t outcome = decide(ticket, count, datatype, root, comm);
     if (outcome == HP_OUTCOME_TAKEN) {
         const bool has_result = call->collective == HP_ALLREDUCE || root == ticket->state->rank;
@@ -277,6 +304,8 @@ hp_outcome_t hp_decide_reduction(hp_ticket_t *ticket, hp_call_t *call, const voi
 hp_outcome_t hp_decide_barrier(hp_ticket_t *ticket, MPI_Comm comm)
 {
     ticket->collective = HP_BARRIER;
+    if (is_refused(ticket, (hp_check_t){.datatype = MPI_DATATYPE_NULL, .op = MPI_OP_NULL, .comm = comm}))
+        return ticket->outcome = HP_OUTCOME_FAILED;
     hp_outcome_t outcome = decide_comm(ticket, comm);
     if (outcome == HP_OUTCOME_TAKEN) {
         ticket->bin = hp_stats_bin(0);

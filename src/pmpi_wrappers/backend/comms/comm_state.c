@@ -20,6 +20,8 @@ bool hp_comm_state_init(hp_comm_state_t *state, MPI_Comm comm)
     state->id = 0;
     state->size = size;
     state->rank = rank;
+    state->checked_calls = 0;
+    state->unchecked = 0;
     state->eligible_calls = 0;
     state->asking_calls = 0;
     state->hinted = NULL;

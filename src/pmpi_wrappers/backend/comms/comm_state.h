@@ -25,6 +25,9 @@ typedef struct hp_comm_state {
     int size, rank;
     uint64_t
         id; /* agreed at set-up: the same on all ranks, unlike that of any other communicator; 0 before */
+    uint64_t checked_calls; /* with HANPMPI_CHECK: calls so far */
+    uint64_t
+        unchecked; /* and what the non-blocking ones were since the last one that was compared: check.h */
     uint64_t eligible_calls; /* calls so far that could have been taken */
     uint64_t asking_calls;   /* calls so far that may have asked for takes_nonblocking */
     hp_knobs_t *hinted;      /* knobs with this communicator's hints; NULL: the job's */

@@ -1,0 +1,203 @@
+/* check: programs that are wrong on one rank, in ways that hang or spoil data, with HANPMPI_CHECK=1: an error on all ranks,
+ * named once, by rank 0. And right ones, which must not be suspected.
+ *
+ * usage: check GROUP... ; the groups are in the table below. Without HANPMPI_CHECK=1 it hangs. */
+#include "groups.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+static int handled, handled_code;
+static int standard_error, captured; /* while a wrong call is made: the real one, and what takes its place */
+
+static void keep_error(MPI_Comm *comm, int *code, ...)
+{
+    (void)comm;
+    handled++;
+    handled_code = *code;
+}
+
+static MPI_Comm make_comm(void)
+{
+    MPI_Comm comm;
+    MPI_Errhandler handler;
+    int one = 1, sum = 0;
+    CHECK_MPI(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+    CHECK_MPI(MPI_Comm_set_name(comm, "the tested one"));
+    CHECK_MPI(MPI_Comm_create_errhandler(keep_error, &handler));
+    CHECK_MPI(MPI_Comm_set_errhandler(comm, handler));
+    CHECK_MPI(MPI_Errhandler_free(&handler));
+    CHECK_MPI(MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, comm));
+    handled = 0;
+    standard_error = dup(STDERR_FILENO);
+    captured = memfd_create("stderr", 0);
+    CHECK(dup2(captured, STDERR_FILENO) >= 0, "dup2");
+    return comm;
+}
+
+/* What the library has said since make_comm. */
+static void read_captured(char *text, size_t room)
+{
+    dup2(standard_error, STDERR_FILENO);
+    close(standard_error);
+    const ssize_t length = pread(captured, text, room - 1, 0);
+    close(captured);
+    text[length > 0 ? length : 0] = '\0';
+}
+
+/* All ranks get the error, rank 0 has said who does what; the communicator works on. */
+static void end(MPI_Comm comm, int code, int error_class, const char *said, const char *what)
+{
+    int one = 1, sum = 0, length;
+    char text[2000], host[MPI_MAX_PROCESSOR_NAME];
+    read_captured(text, sizeof text);
+    CHECK_MPI(MPI_Get_processor_name(host, &length));
+    if (hp_comm_rank(comm) == 0)
+        CHECK(strstr(text, "call 2 on the communicator the tested one") && strstr(text, "world rank 1 on ") &&
+                  strstr(text, "world rank 0 on ") && strstr(text, host) && strstr(text, said),
+              "%s: the message is: %s", what, text);
+    else
+        CHECK(!*text, "%s: another rank says: %s", what, text);
+    CHECK(hp_error_class(code) == error_class, "%s: %s", what, hp_error_text(code));
+    CHECK_EQUAL(handled, 1, "calls of the error handler");
+    CHECK_EQUAL(handled_code, code, "its code");
+    CHECK_MPI(MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, comm));
+    CHECK_EQUAL(sum, hp_comm_size(comm), "the sum of ones");
+    CHECK_MPI(MPI_Comm_free(&comm));
+}
+
+/* Rank 1 is wrong. */
+static bool is_wrong(void)
+{
+    return hp_comm_rank(MPI_COMM_WORLD) == 1;
+}
+
+static int values[100000], results[100000];
+
+static void group_size(void)
+{
+    MPI_Comm comm = make_comm();
+    end(comm, MPI_Bcast(values, is_wrong() ? 1 : 100000, MPI_INT, 0, comm), MPI_ERR_COUNT,
+        "MPI_Bcast of 4 bytes (1 of MPI_INT), root 0", "size of a bcast");
+    comm = make_comm();
+    end(comm, MPI_Allreduce(values, results, is_wrong() ? 0 : 2, MPI_INT, MPI_SUM, comm), MPI_ERR_COUNT,
+        "MPI_Allreduce of 0 bytes (0 of MPI_INT), MPI_SUM", "size of an allreduce");
+}
+
+static void group_root(void)
+{
+    MPI_Comm comm = make_comm();
+    end(comm, MPI_Bcast(values, 10, MPI_INT, is_wrong(), comm), MPI_ERR_ROOT, "root 1", "root of a bcast");
+    comm = make_comm();
+    end(comm, MPI_Reduce(values, results, 10, MPI_INT, MPI_SUM, is_wrong(), comm), MPI_ERR_ROOT, "root 1",
+        "root of a reduce");
+}
+
+static void group_type(void)
+{
+    MPI_Comm comm = make_comm();
+    end(comm, MPI_Bcast(values, 10, is_wrong() ? MPI_FLOAT : MPI_INT, 0, comm), MPI_ERR_TYPE,
+        "(10 of MPI_FLOAT)", "type of a bcast");
+}
+
+static void group_op(void)
+{
+    MPI_Comm comm = make_comm();
+    end(comm, MPI_Allreduce(values, results, 10, MPI_INT, is_wrong() ? MPI_MAX : MPI_SUM, comm), MPI_ERR_OP,
+        "MPI_MAX", "operation of an allreduce");
+}
+
+static void group_collective(void)
+{
+    MPI_Comm comm = make_comm();
+    end(comm, is_wrong() ? MPI_Barrier(comm) : MPI_Bcast(values, 10, MPI_INT, 0, comm), MPI_ERR_OTHER,
+        "calls MPI_Barrier", "a barrier beside bcasts");
+    comm = make_comm();
+    end(comm,
+        is_wrong() ? MPI_Reduce(values, results, 10, MPI_INT, MPI_SUM, 0, comm)
+                   : MPI_Allreduce(values, results, 10, MPI_INT, MPI_SUM, comm),
+        MPI_ERR_OTHER, "calls MPI_Reduce", "a reduce beside allreduces");
+}
+
+/* A non-blocking one is compared with the blocking one behind it. */
+static void group_nonblocking(void)
+{
+    MPI_Comm comm;
+    MPI_Request request;
+    int one = 1, sum = 0;
+    CHECK_MPI(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+    CHECK_MPI(MPI_Iallreduce(&one, &sum, 1, MPI_INT, is_wrong() ? MPI_MAX : MPI_SUM, comm, &request));
+    CHECK_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    CHECK_MPI(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
+    CHECK(hp_error_class(MPI_Barrier(comm)) == MPI_ERR_OTHER,
+          "another operation of an Iallreduce was not found");
+    CHECK_MPI(MPI_Barrier(comm));
+    CHECK_MPI(MPI_Comm_free(&comm));
+}
+
+#if HP_HAS_PERSISTENT
+static void group_persistent(void)
+{
+    MPI_Comm comm = make_comm();
+    MPI_Request request;
+    end(comm, MPI_Bcast_init(values, is_wrong() ? 1 : 10, MPI_INT, 0, comm, MPI_INFO_NULL, &request),
+        MPI_ERR_COUNT, "MPI_Bcast_init", "size of a persistent bcast");
+}
+#endif
+
+/* Different descriptions of the same data; MPI_PACKED. */
+static void group_right(void)
+{
+    MPI_Comm comm = make_comm();
+    MPI_Datatype pair, vector, mixed;
+    const int rank = hp_comm_rank(comm);
+    CHECK_MPI(MPI_Type_contiguous(2, MPI_INT, &pair));
+    CHECK_MPI(MPI_Type_vector(3, 2, 4, pair, &vector));
+    CHECK_MPI(MPI_Type_create_struct(2, (int[]){5, 7}, (MPI_Aint[]){100, 8},
+                                     (MPI_Datatype[]){MPI_INT, MPI_INT}, &mixed));
+    CHECK_MPI(MPI_Type_commit(&pair));
+    CHECK_MPI(MPI_Type_commit(&vector));
+    CHECK_MPI(MPI_Type_commit(&mixed));
+    const MPI_Datatype types[] = {MPI_INT, pair, vector, mixed};
+    const int counts[] = {12, 6, 1, 1};
+    for (int i = 0; i < 4; i++) {
+        const int mine = (rank + i) % 4;
+        CHECK_MPI(MPI_Bcast(values, counts[mine], types[mine], i % 2, comm));
+    }
+    CHECK_MPI(MPI_Bcast(values, rank ? 1 : 2, rank ? MPI_2INT : MPI_INT, 0, comm));
+    CHECK_MPI(MPI_Bcast(values, 8, MPI_BYTE, 0, comm));
+    CHECK_MPI(MPI_Bcast(values, rank ? 8 : 2, rank ? MPI_PACKED : MPI_INT, 0, comm));
+    CHECK_EQUAL(handled, 0, "calls of the error handler");
+    char text[2000];
+    read_captured(text, sizeof text);
+    CHECK(!*text, "a right program is suspected: %s", text);
+    MPI_Request request;
+    CHECK_MPI(MPI_Ibarrier(comm, &request));
+    CHECK_MPI(MPI_Barrier(comm));
+    CHECK_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    CHECK_MPI(MPI_Type_free(&pair));
+    CHECK_MPI(MPI_Type_free(&vector));
+    CHECK_MPI(MPI_Type_free(&mixed));
+    CHECK_MPI(MPI_Comm_free(&comm));
+}
+
+static const hp_group_t groups[] = {
+    {"right", group_right},
+    {"size", group_size},
+    {"root", group_root},
+    {"type", group_type},
+    {"op", group_op},
+    {"collective", group_collective},
+#if HP_HAS_PERSISTENT
+    {"persistent", group_persistent},
+#endif
+    {"nonblocking", group_nonblocking},
+};
+
+int main(int argc, char **argv)
+{
+    CHECK_MPI(MPI_Init(&argc, &argv));
+    int code = hp_groups_run(argc, argv, groups, sizeof groups / sizeof *groups);
+    CHECK_MPI(MPI_Finalize());
+    return code;
+}

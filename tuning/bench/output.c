@@ -2,26 +2,8 @@
 
 #include <string.h>
 
-double bench_bus_bandwidth(const bench_row_t *row, const bench_job_t *job, bench_side_t side)
-{
-    return (double)row->what->bytes / row->result->side[side].max.median *
-           row->what->collective->bus_factor(job->size);
-}
-
-const char *bench_taken_text(double taken, const char *reason)
-{
-    static char text[64];
-    const double percent = 100 * taken;
-    if (!reason)
-        return "100%";
-    snprintf(text, sizeof text, percent > 0 && percent < 1 ? "%.1f%% %s" : "%.0f%% %s", percent, reason);
-    return text;
-}
-
-const char *bench_side_name(bench_side_t side)
-{
-    return side == BENCH_LIBRARY ? "library" : "host";
-}
+#include "output_json.h"
+#include "output_overlap.h"
 
 static bool opens(const char *name, FILE **file)
 {
@@ -73,37 +55,6 @@ static void print_head(const bench_output_t *output)
         fprintf(table, "# between nodes: %.2f us, %.1f MB/s\n", limits->link_latency_us,
                 limits->link_bytes_per_second / 1e6);
     fflush(table);
-}
-
-bool bench_table_section(bench_output_t *output, const bench_row_t *row)
-{
-    const bench_case_t *what = row->what;
-    const bool patterned = what->arrival != BENCH_ARRIVAL_NONE;
-    char section[sizeof output->section], root[32] = "", skew[64] = "";
-
-    if (what->collective->has_root && what->root == BENCH_ROTATE)
-        snprintf(root, sizeof root, ", root rotates");
-    else if (what->collective->has_root)
-        snprintf(root, sizeof root, ", root %d", what->root);
-    if (patterned)
-        snprintf(skew, sizeof skew, ", skew %g times the host's median", what->skew);
-    const int length =
-        snprintf(section, sizeof section, "# %s, %s%s%s%s, buffers %s, ", what->collective->name,
-                 what->type->name, what->collective->reduces ? ", " : "",
-                 what->collective->reduces ? what->op->name : "", root, what->cold ? "cold" : "warm");
-    if (row->nonblocking)
-        snprintf(section + length, sizeof section - (size_t)length,
-                 "%soverlap with a computation of %g times its time",
-                 output->options->plan.persistent ? "persistent, " : "",
-                 output->options->plan.compute_factor);
-    else
-        snprintf(section + length, sizeof section - (size_t)length, "arrival %s%s",
-                 bench_arrival_name(what->arrival), skew);
-    if (strcmp(section, output->section) == 0)
-        return false;
-    strcpy(output->section, section);
-    fprintf(output->table, "#\n%s\n", section);
-    return true;
 }
 
 static void print_columns(const bench_output_t *output, bool patterned)
@@ -168,18 +119,6 @@ static void print_row(bench_output_t *output, const bench_row_t *row)
 
 /* ---- CSV ---- */
 
-void bench_csv_quantiles_head(FILE *csv, bench_side_t side, const char *name)
-{
-    const char *of = bench_side_name(side);
-    fprintf(csv, ",%s_%s_q1_us,%s_%s_us,%s_%s_q3_us", of, name, of, name, of, name);
-}
-
-void bench_csv_case_head(FILE *csv)
-{
-    fprintf(csv, "collective,datatype,op,root,buffers,arrival,skew,skew_us,bytes,repetitions,warmup_"
-                 "repetitions,stable");
-}
-
 static void csv_head(const bench_output_t *output)
 {
     FILE *csv = output->csv;
@@ -196,25 +135,6 @@ static void csv_head(const bench_output_t *output)
     if (output->job->side_count == BENCH_SIDES)
         fprintf(csv, ",ratio,ratio_q1,ratio_q3,taken,passed_because");
     fprintf(csv, ",bound_us\n");
-}
-
-void bench_csv_quantiles(FILE *csv, const bench_quantiles_t *q)
-{
-    fprintf(csv, ",%.3f,%.3f,%.3f", q->q1, q->median, q->q3);
-}
-
-void bench_csv_case(FILE *csv, const bench_row_t *row)
-{
-    const bench_case_t *what = row->what;
-    const bench_result_t *result = row->result;
-    char root[16] = "";
-
-    if (what->collective->has_root)
-        snprintf(root, sizeof root, what->root == BENCH_ROTATE ? "rotate" : "%d", what->root);
-    fprintf(csv, "%s,%s,%s,%s,%s,%s,%g,%.3f,%zu,%d,%d,%d", what->collective->name, what->type->name,
-            what->collective->reduces ? what->op->name : "", root, what->cold ? "cold" : "warm",
-            bench_arrival_name(what->arrival), what->arrival == BENCH_ARRIVAL_NONE ? 0 : what->skew,
-            result->skew_us, what->bytes, result->repetitions, result->warmup_repetitions, result->stable);
 }
 
 static void csv_row(const bench_output_t *output, const bench_row_t *row)

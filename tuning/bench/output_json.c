@@ -1,23 +1,11 @@
+#include "output_json.h"
+
 #include <string.h>
 #include <time.h>
 
-#include "output.h"
+#include "output_overlap.h"
 
 extern char **environ;
-
-json_t *bench_json_quantiles(const bench_quantiles_t *q)
-{
-    return json_pack("{s:f, s:f, s:f, s:f, s:f, s:[f, f]}", "min", q->min, "q1", q->q1, "median", q->median,
-                     "q3", q->q3, "max", q->max, "median_95", q->low95, q->high95);
-}
-
-json_t *bench_json_times(const double *times_us, int count)
-{
-    json_t *list = json_array();
-    for (int i = 0; i < count; i++)
-        json_array_append_new(list, json_real(times_us[i]));
-    return list;
-}
 
 static json_t *side(const bench_output_t *output, const bench_row_t *row, bench_side_t which)
 {

@@ -1,5 +1,4 @@
-/* The table, CSV and JSON of --overlap. The library's side comes first, as in the other mode. */
-#include "output.h"
+#include "output_overlap.h"
 
 static bool both_sides(const bench_output_t *output)
 {

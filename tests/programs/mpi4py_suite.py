@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """mpi4py's own test suite with and without the library: the same tests pass, fail and are skipped.
 
-The suite comes from mpi4py's source distribution, which scripts/setup fetches. It runs on two ranks under the MPIs of .venv, once native, once
-with every collective taken. (Left out: the tests that spawn processes, which need a launcher set up for it.)
+The suite comes from mpi4py's source distribution, which scripts/setup fetches. It runs on two ranks under the MPIs of .venv with every
+collective taken; what it says is compared with what it says without the library. (Left out: the tests that spawn processes, which need a launcher set up for it.)
 
 Exit code: 0, 1 on a difference, 77 when mpi4py or its source is not there.
 """
@@ -19,6 +19,15 @@ VENV = os.path.join(os.path.dirname(os.path.dirname(HERE)), ".venv")
 
 TAKEN = {"HANPMPI_TOPOLOGY": "node:2 core:1", "HANPMPI_SETUP_CALLS": "1", "HANPMPI_SEGMENT_BYTES": "64", "HANPMPI_BCAST": "han",
          "HANPMPI_REDUCE": "han", "HANPMPI_ALLREDUCE": "han", "HANPMPI_STATS": "1"}
+
+# What each rank says of the suite without the library, for the versions that scripts/setup installs. A run that says
+# something else is compared with a run without the library, which takes as long again.
+UNKNOWN_TO_MPICH = ("complex4", "integer16", "logical1", "logical16", "logical2", "logical4", "logical8", "real2")
+KNOWN = {
+    "openmpi": [["OK (skipped=122)", "Ran 2068 tests"]] * 2,
+    "mpich": [[*(f"FAIL: testGetFortranInfo (test_mpiabi.TestMPIABI.testGetFortranInfo) (typename='{name}')" for name in UNKNOWN_TO_MPICH),
+               "FAILED (failures=8, skipped=107)", "Ran 2068 tests"]] * 2,
+}
 
 LAUNCHERS = {
     "openmpi": ["--oversubscribe", "--mca", "mpi_yield_when_idle", "1", "--bind-to", "none"],
@@ -55,12 +64,14 @@ def main():
         return 77
     good = True
     for mpi in mpis:
-        native, _ = run(mpi, sources[0], {})
         library, output = run(mpi, sources[0], {"LD_PRELOAD": os.path.abspath(arguments.library), **TAKEN})
+        native, of = KNOWN[mpi], "known"
+        if library != native:
+            (native, _), of = run(mpi, sources[0], {}), "native"
         taken = "hanpmpi: collectives of rank 0" in output
         equal = native == library and taken and all(any(line.startswith("Ran") for line in rank) for rank in native)
         good &= equal
-        print(f"{'passed' if equal else 'FAILED'}  {mpi}: native, rank 0: {native[0]}", flush=True)
+        print(f"{'passed' if equal else 'FAILED'}  {mpi}: {of}, rank 0: {native[0]}", flush=True)
         if not equal:
             print(f"library {library}\n{output[-3000:]}", flush=True)
     return 0 if good else 1

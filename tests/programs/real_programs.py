@@ -129,14 +129,14 @@ def launcher(arguments, program):
     return command, environment
 
 
-def run(arguments, program, library, directory):
+def run(arguments, program, side, directory):
     command, environment = launcher(arguments, program)
     command = [directory if word == "." else word for word in command]
-    if library:
-        environment["LD_PRELOAD"] = library
+    if side != "native":
+        environment["LD_PRELOAD"] = arguments.library
         if arguments.stats:
             environment["HANPMPI_STATS"] = "1"
-        if arguments.forced:
+        if side == "forced":
             environment.update(FORCED)
     for name, text in program.files.items():
         with open(os.path.join(directory, name), "w") as file:
@@ -160,28 +160,29 @@ def compare(arguments, name):
     if not shutil.which(program.executable):
         print(f"{name}: {program.executable} is not installed, skipped", flush=True)
         return None
-    times = {"native": [], "library": []}
+    sides = {"library": ["native", "library"], "forced": ["native", "forced"],
+             "both": ["native", "library", "forced"]}[arguments.side]
+    times = {side: [] for side in sides}
     results = {}
     with tempfile.TemporaryDirectory(prefix="hanpmpi-") as directory:
         for repetition in range(arguments.repeat):
-            for side in ("native", "library"):
+            for side in sides:
                 print(f"{name}: {side}, run {repetition + 1} of {arguments.repeat} ...", flush=True)
-                code, result, seconds, done = run(arguments, program, arguments.library if side == "library" else None,
-                                                  directory)
+                code, result, seconds, done = run(arguments, program, side, directory)
                 times[side].append(seconds)
                 results.setdefault(side, (code, result))
-                if side == "library" and arguments.stats and repetition == 0:
+                if side != "native" and arguments.stats and repetition == 0:
                     print("".join(line + "\n" for line in done.stderr.splitlines()
                                   if line.startswith(("hanpmpi", "  "))), end="", flush=True)
                 if side == "native" and (code != 0 or not result):
                     print(f"{name}: does not run here even without the library (exit code {code}), skipped\n"
                           + done.stdout[-1500:] + done.stderr[-1500:])
                     return None
-    equal = results["native"] == results["library"]
-    if not equal:
-        print(f"{name}: DIFFERENT\nnative:  {results['native']}\nlibrary: {results['library']}\n{done.stderr[-3000:]}")
+                if results[side] != results["native"]:
+                    print(f"{name}: DIFFERENT\nnative: {results['native']}\n{side}: {results[side]}\n{done.stderr[-3000:]}")
+    median = {side: sorted(seconds)[len(seconds) // 2] for side, seconds in times.items()}
     lines = len(results["native"][1])
-    return equal, lines, sorted(times["native"])[len(times["native"]) // 2], sorted(times["library"])[len(times["library"]) // 2]
+    return [(name, side, results[side] == results["native"], lines, median["native"], median[side]) for side in sides[1:]]
 
 
 def main():
@@ -192,7 +193,9 @@ def main():
     parser.add_argument("--ranks", type=int, default=4)
     parser.add_argument("--cluster", type=int, default=0, metavar="HOSTS", help="run over a virtual cluster of so many hosts")
     parser.add_argument("--rate", default="1gbit", help="its links (default 1gbit)")
-    parser.add_argument("--forced", action="store_true", help="settings under which every collective is taken")
+    parser.add_argument("--side", choices=("library", "forced", "both"), default="library",
+                        help="what is compared with the host MPI alone: the library as it is (library), under settings by which every "
+                        "collective is taken (forced), or each of them (both)")
     parser.add_argument("--stats", action="store_true", help="show the library's table of collectives")
     parser.add_argument("--repeat", type=int, default=1)
     parser.add_argument("--timeout", type=int, default=500, help="seconds for one run")
@@ -207,20 +210,18 @@ def main():
     rows = []
     try:
         for name in arguments.programs:
-            row = compare(arguments, name)
-            if row:
-                rows.append((name, *row))
+            rows += compare(arguments, name) or []
     finally:
         if arguments.cluster:
             subprocess.run([VCLUSTER, "down"])
     if not rows:
         return 77
     where = f"{arguments.cluster} virtual hosts at {arguments.rate}" if arguments.cluster else "one node"
-    print(f"\n{arguments.ranks} ranks on {where}" + (", every collective taken" if arguments.forced else ""))
-    print(f"{'program':<16} {'result':<10} {'lines compared':>14} {'native s':>10} {'library s':>10} {'ratio':>7}")
-    for name, equal, lines, native, library in rows:
-        print(f"{name:<16} {'equal' if equal else 'DIFFERENT':<10} {lines:>14} {native:>10.2f} {library:>10.2f} {native / library:>7.2f}")
-    return 0 if all(row[1] for row in rows) else 1
+    print(f"\n{arguments.ranks} ranks on {where}; forced: every collective taken")
+    print(f"{'program':<16} {'side':<9} {'result':<10} {'lines compared':>14} {'native s':>10} {'library s':>10} {'ratio':>7}")
+    for name, side, equal, lines, native, library in rows:
+        print(f"{name:<16} {side:<9} {'equal' if equal else 'DIFFERENT':<10} {lines:>14} {native:>10.2f} {library:>10.2f} {native / library:>7.2f}")
+    return 0 if all(row[2] for row in rows) else 1
 
 
 if __name__ == "__main__":

@@ -20,6 +20,8 @@ typedef struct hp_channel {
     MPI_Comm comm;
     hp_comm_state_t *state;
     bool is_used;                   /* by this rank */
+    uint64_t id;                    /* of its communicator, and which of its channels this is: the same on */
+    uint32_t number;                /* all ranks */
     struct hp_channel *next;        /* of the same communicator, oldest first: the same on all ranks */
     struct hp_channel *next_of_all; /* oldest first */
 } channel_t;
@@ -187,8 +189,9 @@ static bool open_channel(channel_t *channel, hp_comm_state_t *state)
         return false;
     channel->state = hp_comm_state_find(channel->comm);
     channel->is_used = true;
-    while (*end)
-        end = &(*end)->next;
+    channel->id = state->id;
+    for (; *end; end = &(*end)->next)
+        channel->number++;
     *end = channel;
     pthread_mutex_lock(&lock);
     while (*end_of_all)
@@ -320,10 +323,20 @@ void hp_persistent_leave(MPI_Comm comm)
         leave(state, comm);
 }
 
+/* Freeing is collective, so it has an order that all ranks agree on, as hp_comm_states_fini has. */
+static channel_t *first_channel(void)
+{
+    channel_t *first = channels;
+    for (channel_t *channel = channels; channel; channel = channel->next_of_all)
+        if (channel->id < first->id || (channel->id == first->id && channel->number < first->number))
+            first = channel;
+    return first;
+}
+
 void hp_persistent_fini(void)
 {
-    while (channels) /* oldest first, as hp_comm_states_fini */
-        free_channel(channels);
+    while (channels)
+        free_channel(first_channel());
     if (self != MPI_COMM_NULL)
         P(Comm_free)(&self);
 }

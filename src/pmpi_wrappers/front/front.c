@@ -9,6 +9,7 @@
  * Arguments travel as uintptr_t (arguments.h). Threads: the bootstrap runs under a lock;
  * targets are plain pointers that change only before MPI_Init returns. */
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -118,6 +119,16 @@ static int front_Init_thread(int *argc, char ***argv, int required, int *provide
     return code;
 }
 
+static int front_Session_init(uintptr_t info, uintptr_t handler, uintptr_t session)
+{
+    static atomic_flag explained = ATOMIC_FLAG_INIT;
+
+    if (!hp_front.backend && !atomic_flag_test_and_set(&explained))
+        hp_start_explain_session();
+    return ((int (*)(uintptr_t, uintptr_t, uintptr_t))host_functions[HP_WRAPPED_Session_init])(info, handler,
+                                                                                               session);
+}
+
 static int front_Finalize(void)
 {
     hp_front.active = false;
@@ -176,6 +187,8 @@ static void bootstrap(void)
         pmpi_targets[HP_WRAPPED_Init] = (hp_function_t)front_Init;
         pmpi_targets[HP_WRAPPED_Init_thread] = (hp_function_t)front_Init_thread;
         pmpi_targets[HP_WRAPPED_Finalize] = (hp_function_t)front_Finalize;
+        if (host_functions[HP_WRAPPED_Session_init])
+            pmpi_targets[HP_WRAPPED_Session_init] = (hp_function_t)front_Session_init;
         for (unsigned i = 0; i < HP_WRAPPED_COUNT; i++) {
             hp_function_t profiler = hp_host_mpi_profiler(&host, wrapped_names[i] + 1); /* MPI_X */
             mpi_targets[i] = profiler ? profiler : pmpi_targets[i];

@@ -129,3 +129,20 @@ const hp_backend_t *hp_start_open_backend(const hp_host_mpi_t *host, const hp_fu
     }
     return backend;
 }
+
+/* Between sessions there is no communicator of all ranks on which they could agree that all have the library. */
+void hp_start_explain_session(void)
+{
+    static const char text[] = "MPI_Session_init without MPI_Init: collectives on communicators of sessions "
+                               "alone pass through to the "
+                               "host MPI; the library becomes active in MPI_Init or MPI_Init_thread%s";
+    const char *value = getenv("HANPMPI_STATS");
+    bool stats = false;
+
+    if (!hp_start_is_enabled() || !hp_start_speaks_for_job())
+        return;
+    if (value && hp_word_boolean(value, &stats) && stats)
+        hp_warn(text, ", so there are no statistics yet");
+    else
+        hp_info(text, "");
+}

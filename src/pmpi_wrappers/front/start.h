@@ -19,6 +19,10 @@ int hp_start_thread_level(const hp_host_mpi_t *host);
 const hp_backend_t *hp_start_open_backend(const hp_host_mpi_t *host, const hp_function_t *mpi_calls,
                                           hp_find_fn_t find);
 
+/* The program has opened a session of MPI 4 without MPI_Init: rank 0 says once, where somebody wants to know
+ * (HANPMPI_VERBOSE, HANPMPI_STATS), that its collectives pass through. */
+void hp_start_explain_session(void);
+
 /* Did an MPI launcher start this process as a rank? */
 bool hp_start_is_rank(void);
 /* Rank 0 by the launcher's word, or not a rank: warnings that come before MPI can be asked are given by this

@@ -77,18 +77,18 @@ static void visit_shapes(void (*visit)(const case_t *))
     static const char *const pairs[][2] = {
         {"linear", "linear"},     {"chain", "chain"},       {"binary", "binary"},
         {"binomial", "binomial"}, {"knomial4", "knomial4"}, {"knomial8", "knomial8"},
-        {"chain", "linear"},      {"binary", "linear"},     {"knomial8", "binomial"},
+        {"binary", "linear"},     {"knomial8", "binomial"}, /* chain, linear: visit_modules */
     };
     static const char *const used[] = {"4x4", "8x1", "5+3+1"};
     enum { FOUR_SEGMENTS = 100000 };
-    for (unsigned collective = 0; collective < HP_COLLECTIVE_COUNT; collective++)
-        for (size_t p = 0; p < LENGTH(pairs) && hp_algorithm_find((hp_collective_t)collective, "tree"); p++)
+    for (unsigned collective = 0; collective < HP_BARRIER; collective++)
+        for (size_t p = 0; p < LENGTH(pairs); p++)
             for (size_t i = 0; i < LENGTH(layouts); i++)
                 for (size_t u = 0; u < LENGTH(used); u++)
                     if (strcmp(layouts[i].name, used[u]) == 0)
                         visit_variants((case_t){.layout = &layouts[i],
                                                 .collective = (hp_collective_t)collective,
-                                                .wanted = "tree",
+                                                .wanted = "han:p2p",
                                                 .between_nodes = pairs[p][0],
                                                 .inside_node = pairs[p][1],
                                                 .bytes = FOUR_SEGMENTS},

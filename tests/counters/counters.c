@@ -130,10 +130,7 @@ static bool choose(const case_t *c, hp_comm_t *comm, collective_t *call, char *r
                            ? hp_shape_info(call->setting.shapes.shape[HP_LEVEL_NODE])->name
                            : hp_inter_node_name(call->setting.inter_node);
     const char *inside = hp_shape_info(call->setting.shapes.shape[HP_LEVEL_CORE])->name;
-    if (strcmp(call->algorithm->name, "tree") == 0)
-        snprintf(runs, TEXT_BYTES, "tree:%s/%s",
-                 hp_shape_info(call->setting.shapes.shape[HP_LEVEL_NODE])->name, inside);
-    if (strcmp(call->algorithm->name, "han") == 0)
+    if (call->algorithm->traits & HP_TRAIT_PIPELINED)
         snprintf(runs, TEXT_BYTES, "han:%s/%s:%s", join, inside,
                  hp_module_name((hp_module_id_t)call->setting.modules.module[HP_LEVEL_CORE]));
     const bool bytes = c->collective == HP_BCAST || c->collective == HP_BARRIER;

@@ -60,41 +60,6 @@ def depth(layout, between_nodes, inside_node, root):
     return max(DEPTHS[between_nodes](len(sizes), i) + inside(count) for i, count in enumerate(sizes))
 
 
-def expect_tree(row, layout, cyclic):
-    ranks, nodes = sum(NODES[layout]), len(NODES[layout])
-    collective, size, root = row["collective"], int(row["bytes"]), int(row["root"])
-    segments, ways = int(row["segments"]), 2 if collective == "allreduce" else 1
-    in_rank_order = row["order"] == "rank" and collective != "bcast"
-    forwarded = collective == "reduce" and in_rank_order and root != 0  # from rank 0, where the tree ends
-    extra = 1 if forwarded else 0
-    extra_between = extra if root >= NODES[layout][0] else 0
-    shapes = row["runs"].split(":")[1].split("/")
-    if cyclic and in_rank_order:  # no tree along the nodes keeps rank order
-        deep = max(digits(rank, 2) for rank in range(ranks))
-    else:
-        deep = depth(layout, *shapes, 0 if cyclic or in_rank_order or collective == "allreduce" else root)
-
-    yield "messages", (ways * (ranks - 1) + extra) * segments
-    yield "bytes", (ways * (ranks - 1) + extra) * size
-    if not (cyclic and in_rank_order):
-        yield "messages_node", (ways * (nodes - 1) + extra_between) * segments
-        yield "bytes_node", (ways * (nodes - 1) + extra_between) * size
-    if row["shapes"] != "rules":
-        element = ELEMENT_BYTES.get(collective) or ELEMENT_BYTES[row["order"]]
-        per_segment = SEGMENT_BYTES // element * element
-        yield "segments", -(-size // per_segment)
-    if collective == "bcast":
-        yield "reductions", 0
-        yield "copies", 0
-    else:
-        yield "reductions", (ranks - 1) * segments
-        yield "reduced_bytes", (ranks - 1) * size
-    one_tree = collective != "allreduce" or in_rank_order or segments == 1 or nodes == 1
-    if one_tree:  # trees that take turns are of different depths
-        yield "chain", ways * deep + extra
-        yield "rounds", ways * deep + extra + (segments - 1 if ranks > 1 else 0)
-
-
 def teams(layout):
     """(teams of more than one rank inside nodes, ranks that lead nothing but themselves)"""
     parts = 2 if layout in TWO_PACKAGES else 1
@@ -117,34 +82,6 @@ def expect_barrier(row, layout, shared):
     else:  # up, down and done; a rank alone on its node has nobody to tell
         joined, _ = teams(layout)
         yield "sets", (ranks - nodes) + joined + sum(count for count in NODES[layout] if count > 1)
-
-
-def doubling_chain(steps, paired):
-    """Round by round, position by position. What is folded is complete when the partner's message is there and,
-    where the fold overwrites what is being sent (the partner is lower), when the own one is gone."""
-    chain = [1 if position < paired else 0 for position in range(1 << steps)]
-    for bit in (1 << step for step in range(steps)):
-        chain = [max(chain[position ^ bit] + 1, chain[position] + (1 if position & bit else 0))
-                 for position in range(1 << steps)]
-    return max(length + (1 if position < paired else 0) for position, length in enumerate(chain))
-
-
-def expect_recursive_doubling(row, layout, _cyclic):
-    ranks, nodes = sum(NODES[layout]), len(NODES[layout])
-    size, power = int(row["bytes"]), 1 << (ranks.bit_length() - 1)
-    steps, paired = power.bit_length() - 1, ranks - power
-    chain = doubling_chain(steps, paired)
-    assert steps <= chain <= steps + (2 if paired else 0)
-    messages = power * steps + 2 * paired
-    yield "messages", messages
-    yield "bytes", messages * size
-    yield "rounds", chain
-    yield "chain", chain
-    yield "chain_bytes", chain * size
-    yield "reductions", power * steps + paired
-    yield "reduced_bytes", (power * steps + paired) * size
-    if ranks == power and nodes & (nodes - 1) == 0:
-        yield "messages_node", ranks * (nodes.bit_length() - 1)
 
 
 def floor_power(number):
@@ -203,6 +140,23 @@ def expect_han(row, layout, cyclic):
     if collective != "bcast" and not (exchanges and join == "recursive_doubling"):
         yield "reduced_bytes", (ranks - 1) * size
     yield from expect_copies(row, layout, shared and module, extra, exchanges)
+    if module == "p2p" and join in DEPTHS and pieces == segments:
+        yield from expect_depth(row, layout, cyclic, ways, extra)
+
+
+def expect_depth(row, layout, cyclic, ways, extra):
+    """Where all levels are trees of messages."""
+    ranks, nodes = sum(NODES[layout]), len(NODES[layout])
+    collective, root, segments = row["collective"], int(row["root"]), int(row["segments"])
+    in_rank_order = row["order"] == "rank" and collective != "bcast"
+    if segments > 1 and collective == "allreduce" and not in_rank_order:
+        return  # trees that rotate are of different depths
+    if cyclic and in_rank_order:  # no tree along the nodes keeps rank order
+        return
+    shapes = row["runs"].split(":")[1].split("/")
+    deep = depth(layout, *shapes, 0 if cyclic or in_rank_order or collective == "allreduce" else root)
+    yield "chain", ways * deep + extra
+    yield "rounds", ways * deep + extra + (segments - 1 if ranks > 1 else 0)
 
 
 def expect_copies(row, layout, module, extra, exchanges):
@@ -230,7 +184,7 @@ def expect_copies(row, layout, module, extra, exchanges):
         yield "pushes", 0
 
 
-EXPECT = {"tree": expect_tree, "han": expect_han, "recursive_doubling": expect_recursive_doubling}
+EXPECT = {"han": expect_han}
 
 
 def violations(row):

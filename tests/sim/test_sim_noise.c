@@ -72,8 +72,8 @@ static void run_engine(const network_t *network, const hp_locality_t *table, uin
     const sim_config_t world = world_of(network, table);
     const hp_knobs_t knobs = job_knobs(); /* N = 4, M = 6, a window of 256 segments */
     const collective_t c = {
-        .algorithm = hp_algorithm_find(HP_BCAST, "tree"),
-        .setting = {.segment_bytes = SEGMENT_BYTES, .shapes = binary_shapes(), .trees = 1},
+        .algorithm = hp_algorithm_find(HP_BCAST, "han"),
+        .setting = {.segment_bytes = SEGMENT_BYTES, .shapes = binary_shapes(), .trees = 1, .leaders = 1},
         .kind = ELEMENTS_BYTES,
         .count = MESSAGE_BYTES,
     };

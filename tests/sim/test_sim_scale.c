@@ -65,12 +65,15 @@ static void trees_send_no_message_too_many(void **state)
         const sim_config_t world = random_world(&random, rank_count, table);
         const hp_knobs_t knobs = job_knobs();
         for (unsigned collective = 0; collective < HP_COLLECTIVE_COUNT; collective++) {
-            const hp_algorithm_t *tree = hp_algorithm_find((hp_collective_t)collective, "tree");
-            if (!tree)
+            const hp_algorithm_t *tree = hp_algorithm_find((hp_collective_t)collective, "han");
+            if (collective == HP_BARRIER)
                 continue;
             collective_t c = random_collective(&random, tree, rank_count, MOST_ELEMENTS);
             if (!c.commutative)
                 continue; /* another tree, maybe with a hop to the root */
+            memset(&c.setting.modules, HP_MODULE_P2P, sizeof c.setting.modules);
+            c.setting.inter_node = HP_INTER_NODE_TREE;
+            c.setting.ib_segment_bytes = c.setting.ir_segment_bytes = 0;
             c.root = (uint32_t)sim_random_below(&random, random_roots(tree, rank_count));
             job_t *job = job_create(&world, &knobs);
             if (!job_run(job, &c, 1, NULL))
@@ -98,10 +101,11 @@ static uint64_t largest_node_bytes(uint32_t nodes, uint32_t per_node, uint32_t t
     hp_locality_t *table = table_of_blocks(nodes * per_node, per_node);
     const sim_config_t world = plain_world(nodes * per_node, table);
     const hp_knobs_t knobs = job_knobs();
-    const collective_t c = {.algorithm = hp_algorithm_find(HP_ALLREDUCE, "tree"),
+    const collective_t c = {.algorithm = hp_algorithm_find(HP_ALLREDUCE, "han"),
                             .setting = {.segment_bytes = segment_bytes,
                                         .shapes = shapes_of(HP_SHAPE_CHAIN, HP_SHAPE_LINEAR),
-                                        .trees = trees},
+                                        .trees = trees,
+                                        .leaders = 1},
                             .kind = ELEMENTS_ONE,
                             .op = ELEMENTS_SUM_INT64,
                             .commutative = true,

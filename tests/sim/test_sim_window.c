@@ -78,7 +78,7 @@ static void many_children_narrow_the_window(void **state)
     enum { CHILDREN = 600, FEW_SEGMENTS = 100, NARROW = 16 };
     const hp_knobs_t knobs = job_knobs();
     hp_locality_t *table = sim_alloc(CHILDREN + 1, sizeof *table);
-    const collective_t c = long_call(hp_algorithm_find(HP_REDUCE, "tree"), HP_SHAPE_LINEAR, FEW_SEGMENTS);
+    const collective_t c = long_call(hp_algorithm_find(HP_REDUCE, "han"), HP_SHAPE_LINEAR, FEW_SEGMENTS);
     sim_config_t world = {.rank_count = CHILDREN + 1, .table = table, .seed = 7};
     for (unsigned level = 0; level < HP_LEVEL_COUNT; level++)
         world.links[level] = (sim_link_t){.latency_ns = 1000, .ns_per_byte = 1};

@@ -89,16 +89,15 @@ static void values_are_read(void **state)
     (void)state;
     problems_t problems;
     bool set[HP_KNOB_COUNT];
-    hp_knobs_t knobs =
-        read_from(ENTRIES("HANPMPI_SEGMENT_BYTES=64K", "HANPMPI_SETUP_BYTES=3m", "HANPMPI_WINDOW_SEGMENTS=1",
-                          "HANPMPI_BCAST=tree", "HANPMPI_ENABLE=0", "HANPMPI_TOPOLOGY=node:2 core:4",
-                          "HANPMPI_ALLREDUCE=native"),
-                  set, &problems);
+    hp_knobs_t knobs = read_from(ENTRIES("HANPMPI_SEGMENT_BYTES=64K", "HANPMPI_SETUP_BYTES=3m",
+                                         "HANPMPI_WINDOW_SEGMENTS=1", "HANPMPI_BCAST=han", "HANPMPI_ENABLE=0",
+                                         "HANPMPI_TOPOLOGY=node:2 core:4", "HANPMPI_ALLREDUCE=native"),
+                                 set, &problems);
     assert_int_equal(problems.count, 0);
     assert_int_equal(knobs.segment_bytes, 65536);
     assert_int_equal(knobs.setup_bytes, 3 << 20);
     assert_int_equal(knobs.window_segments, 1);
-    assert_string_equal(hp_knob_info(HP_KNOB_ID_bcast)->word((unsigned)knobs.bcast), "tree");
+    assert_string_equal(hp_knob_info(HP_KNOB_ID_bcast)->word((unsigned)knobs.bcast), "han");
     assert_int_equal(knobs.allreduce, 1);
     assert_int_equal(knobs.enable, 0);
     assert_string_equal(knobs.topology, "node:2 core:4");
@@ -191,7 +190,7 @@ static void bad_values_keep_the_default(void **state)
         assert_false(set[id]);
     /* Each line names variable, value and what is accepted. */
     static const char *const parts[][3] = {{"HANPMPI_SENDS_PER_CHILD", "=-1 ", "0..1024"},
-                                           {"HANPMPI_BCAST", "ring", "auto, native, han, flags, tree"},
+                                           {"HANPMPI_BCAST", "ring", "auto, native, han, flags"},
                                            {"HANPMPI_SHAPES", "star", "binomial"},
                                            {"HANPMPI_TOPOLOGY", "node:0", "1"},
                                            {"HANPMPI_LEVELS", "socket", "package"}};
@@ -219,7 +218,7 @@ static void unknown_variables_get_the_nearest_name(void **state)
     problems_t problems;
     static char long_name[4096];
     snprintf(long_name, sizeof long_name, "HANPMPI_%0*d=1", 4000, 0);
-    read_from(ENTRIES("HANPMPI_SEGMENT_BYTE=1", "HANPMPI_ALREDUCE=tree", "HANPMPI_=1", long_name), NULL,
+    read_from(ENTRIES("HANPMPI_SEGMENT_BYTE=1", "HANPMPI_ALREDUCE=han", "HANPMPI_=1", long_name), NULL,
               &problems);
     assert_int_equal(problems.count, 4);
     assert_non_null(strstr(problems.lines[0], "HANPMPI_SEGMENT_BYTE:"));

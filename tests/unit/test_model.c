@@ -412,7 +412,6 @@ static void what_the_model_does_not_know(void **state)
 {
     (void)state;
     const hp_layout_t layout = layout_of(4, 4, true), node = layout_of(1, 4, true);
-    const hp_algorithm_id_t tree = hp_algorithm_id(hp_algorithm_find(HP_BCAST, "tree"));
     hp_probes_t probes = server;
     hp_algorithm_id_t algorithm;
     hp_setting_t setting;
@@ -420,7 +419,6 @@ static void what_the_model_does_not_know(void **state)
 
     hp_setting_default(&setting);
     assert_true(hp_model_us(&server, &layout, HP_BCAST, 8, HP_ALGORITHM_NATIVE, &setting) < 0);
-    assert_true(hp_model_us(&server, &layout, HP_BCAST, 8, tree, &setting) < 0);
     assert_true(hp_model_us(&server, &layout, HP_BCAST, 8, han_of(HP_REDUCE), &setting) < 0);
     probes.between_rate = 0;
     assert_false(hp_probes_cover(&probes, &layout));

@@ -120,11 +120,6 @@ static uint64_t expected_of(const world_t *world, const hp_call_t *call, uint64_
     return result;
 }
 
-static bool runs_without_messages(const hp_algorithm_t *algorithm)
-{
-    return strcmp(algorithm->name, "tree") != 0 && strcmp(algorithm->name, "recursive_doubling") != 0;
-}
-
 /* The same for all members: everything is drawn from the round. */
 static const hp_algorithm_t *draw(check_random_t *random, hp_call_t *call, hp_setting_t *setting,
                                   const world_t *world)
@@ -138,9 +133,7 @@ static const hp_algorithm_t *draw(check_random_t *random, hp_call_t *call, hp_se
     unsigned count = 0;
     while (hp_algorithm(call->collective, count))
         count++;
-    do
-        algorithm = hp_algorithm(call->collective, check_random_below(random, count));
-    while (!runs_without_messages(algorithm));
+    algorithm = hp_algorithm(call->collective, check_random_below(random, count));
     *setting = (hp_setting_t){.segment_bytes = segment_bytes[check_random_below(random, 4)],
                               .trees = 1,
                               .leaders = 1 + check_random_below(random, 4),

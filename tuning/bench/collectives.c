@@ -239,11 +239,11 @@ static int make_barrier(const bench_call_t *c, MPI_Request *request)
 #endif
 
 static const bench_collective_t collectives[] = {
-    {"bcast", HANPMPI_HINT_BCAST, "tree", true, false, false, run_bcast, start_bcast, MAKE(bcast), fill_bcast,
+    {"bcast", HANPMPI_HINT_BCAST, "han", true, false, false, run_bcast, start_bcast, MAKE(bcast), fill_bcast,
      validate_bcast, message, copies_to_the_others, one},
-    {"reduce", HANPMPI_HINT_REDUCE, "tree", true, true, false, run_reduce, start_reduce, MAKE(reduce),
+    {"reduce", HANPMPI_HINT_REDUCE, "han", true, true, false, run_reduce, start_reduce, MAKE(reduce),
      fill_reduction, validate_reduce, message, contributions_and_result, one},
-    {"allreduce", HANPMPI_HINT_ALLREDUCE, "tree", false, true, false, run_allreduce, start_allreduce,
+    {"allreduce", HANPMPI_HINT_ALLREDUCE, "han", false, true, false, run_allreduce, start_allreduce,
      MAKE(allreduce), fill_reduction, validate_allreduce, shares_twice, contributions_and_results,
      ring_twice},
     {"barrier", HANPMPI_HINT_BARRIER, "han", false, false, true, run_barrier, start_barrier, MAKE(barrier),

@@ -3,11 +3,10 @@
 #include <string.h>
 #include "hier/collectives/flags.h"
 #include "hier/collectives/pipeline.h"
-#include "hier/collectives/trees.h"
 
 static const hp_algorithm_t algorithms[] = {
-#define HP_ALGORITHM(id, collective, name, starts, traits, most, nodes_most, description)                    \
-    {HP_##id, #name, hp_##starts##_start, hp_##starts##_runs_alone, traits, most, nodes_most, description},
+#define HP_ALGORITHM(id, collective, name, starts, traits, nodes_most, description)                          \
+    {HP_##id, #name, hp_##starts##_start, hp_##starts##_runs_alone, traits, nodes_most, description},
 #include "hier/collectives/algorithms.def"
 #undef HP_ALGORITHM
 };

@@ -34,7 +34,6 @@ typedef struct {
     hp_algorithm_start_fn_t start;
     hp_algorithm_alone_fn_t runs_alone;
     uint32_t traits;
-    uint64_t bytes_max; /* larger calls are not for it */
     uint64_t nodes_max; /* on more nodes it is another algorithm under its name: rules may not ask for that */
     const char *description;
 } hp_algorithm_t;

@@ -97,12 +97,6 @@ hp_outcome_t hp_select_possible(const hp_knobs_t *knobs, hp_collective_t collect
     return one_node ? HP_OUTCOME_ONE_NODE : HP_OUTCOME_RULE;
 }
 
-bool hp_select_never(const hp_knobs_t *knobs, hp_collective_t collective, bool one_node)
-{
-    return one_node && knobs->enable && knob_word(knobs, collective) == HP_WORD_AUTO &&
-           !is_reproducible(knobs, collective) && !some_rule_takes(collective, NULL, one_node);
-}
-
 /* ---- what may run a call ---- */
 
 /* The part of *range around `value` that the other range has no share in: it does not hold the value. */
@@ -205,23 +199,6 @@ static hp_candidate_t first_choice(const hp_situation_t *s, hp_collective_t coll
     return native(HP_DECIDER_NOBODY, s->layout.nodes == 1 ? HP_OUTCOME_ONE_NODE : HP_OUTCOME_RULE);
 }
 
-/* The knobs over the rule's numbers, and the algorithm's own limit. */
-static void finish(const hp_situation_t *s, uint64_t bytes, hp_candidates_t *c)
-{
-    hp_candidate_t *first = &c->slot[HP_SLOT_RULE];
-    const hp_algorithm_t *algorithm = first->algorithm;
-
-    if (!algorithm)
-        return;
-    hp_setting_apply(&first->setting, s->knobs);
-    if (bytes > algorithm->bytes_max) {
-        *first = native(first->by, HP_OUTCOME_RULE);
-        c->bytes.from = c->bytes.from > algorithm->bytes_max ? c->bytes.from : algorithm->bytes_max + 1;
-    } else if (c->bytes.to > algorithm->bytes_max) {
-        c->bytes.to = algorithm->bytes_max;
-    }
-}
-
 static void add_native(hp_candidates_t *c)
 {
     if (!c->slot[HP_SLOT_RULE].algorithm)
@@ -243,8 +220,6 @@ static void add_models(const hp_situation_t *s, hp_collective_t collective, uint
         return;
     candidate->algorithm = hp_algorithm_of(algorithm);
     hp_setting_apply(&candidate->setting, s->knobs);
-    if (bytes > candidate->algorithm->bytes_max)
-        return;
     if (first->algorithm && candidate->setting.segment_bytes >= bytes &&
         first->setting.segment_bytes >= bytes)
         candidate->setting.segment_bytes = first->setting.segment_bytes; /* one segment either way */
@@ -262,7 +237,8 @@ void hp_select_candidates(const hp_situation_t *s, hp_collective_t collective, u
     memset(out, 0, sizeof *out);
     out->bytes = (hp_range_t){bin ? 1ull << (bin - 1) : 0, bin ? (1ull << (bin - 1)) * 2 - 1 : 0};
     *first = first_choice(s, collective, bytes, &out->bytes, &asked);
-    finish(s, bytes, out);
+    if (first->algorithm)
+        hp_setting_apply(&first->setting, s->knobs);
     out->offered = 1u << HP_SLOT_RULE;
     if (!asked && s->knobs->guard) {
         add_native(out);

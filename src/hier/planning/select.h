@@ -110,9 +110,6 @@ hp_outcome_t hp_select_untimed(hp_comm_t *comm, hp_collective_t collective, uint
 hp_outcome_t hp_select_possible(const hp_knobs_t *knobs, hp_collective_t collective, uint64_t bytes,
                                 bool one_node);
 
-/* Will every call pass, of whatever size? one_node: as above. */
-bool hp_select_never(const hp_knobs_t *knobs, hp_collective_t collective, bool one_node);
-
 /* The rules of the file, before any communicator asks; they are copied. HP_OK or HP_ERR_NO_MEM. NULL, 0: none. */
 hp_status_t hp_select_set_rules(const hp_rule_t *rules, size_t count);
 

@@ -1,11 +1,16 @@
 /* Mutant: the root of a tree forgets its last child, which goes on waiting for it. */
 #include "neighbors.h"
 
-hp_status_t __wrap_hp_neighbors_init(hp_neighbors_t *out, const hp_hierarchy_t *h, const hp_shapes_t *shapes,
-                                     uint32_t root, uint32_t rank)
+enum { CHILDREN_MAX = 4096 };
+
+uint32_t __wrap_hp_team_children(const hp_team_t *team, hp_shape_t shape, uint32_t *children,
+                                 uint32_t capacity)
 {
-    const hp_status_t status = __real_hp_neighbors_init(out, h, shapes, root, rank);
-    if (status == HP_OK && rank == root && out->child_count)
-        out->child_count--;
-    return status;
+    uint32_t all[CHILDREN_MAX];
+    const uint32_t count = __real_hp_team_children(team, shape, all, CHILDREN_MAX);
+    const uint32_t kept = is_root(team) && count ? count - 1 : count;
+
+    for (uint32_t i = 0; i < kept && i < capacity; i++)
+        children[i] = all[i];
+    return kept;
 }

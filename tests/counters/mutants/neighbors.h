@@ -1,12 +1,21 @@
-/* neighbors: for mutants that stand before hp_neighbors_init (-Wl,--wrap): the real one, and theirs. */
+/* neighbors: for mutants that stand before the neighbours of a tree (-Wl,--wrap): the real ones, and theirs. */
 #ifndef HP_TESTS_COUNTERS_MUTANTS_NEIGHBORS_H
 #define HP_TESTS_COUNTERS_MUTANTS_NEIGHBORS_H
 
-#include "topo_tree/tree.h"
+#include <stdbool.h>
+#include "topo_tree/team.h"
 
-hp_status_t __real_hp_neighbors_init(hp_neighbors_t *out, const hp_hierarchy_t *h, const hp_shapes_t *shapes,
-                                     uint32_t root, uint32_t rank);
-hp_status_t __wrap_hp_neighbors_init(hp_neighbors_t *out, const hp_hierarchy_t *h, const hp_shapes_t *shapes,
-                                     uint32_t root, uint32_t rank);
+uint32_t __real_hp_team_children(const hp_team_t *team, hp_shape_t shape, uint32_t *children,
+                                 uint32_t capacity);
+uint32_t __wrap_hp_team_children(const hp_team_t *team, hp_shape_t shape, uint32_t *children,
+                                 uint32_t capacity);
+int32_t __real_hp_team_parent(const hp_team_t *team, hp_shape_t shape);
+int32_t __wrap_hp_team_parent(const hp_team_t *team, hp_shape_t shape);
+
+/* Is the rank that asked the root of the whole tree? */
+static inline bool is_root(const hp_team_t *team)
+{
+    return team->depth == 0 && team->position == 0;
+}
 
 #endif

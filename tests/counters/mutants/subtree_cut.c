@@ -2,20 +2,27 @@
  * and contributes none. */
 #include "neighbors.h"
 
-hp_status_t __wrap_hp_neighbors_init(hp_neighbors_t *out, const hp_hierarchy_t *h, const hp_shapes_t *shapes,
-                                     uint32_t root, uint32_t rank)
+enum { CHILDREN_MAX = 4096 };
+
+uint32_t __wrap_hp_team_children(const hp_team_t *team, hp_shape_t shape, uint32_t *children,
+                                 uint32_t capacity)
 {
-    hp_neighbors_t of_root;
-    hp_status_t status = __real_hp_neighbors_init(&of_root, h, shapes, root, root);
-    if (status != HP_OK)
-        return status;
-    status = __real_hp_neighbors_init(out, h, shapes, root, rank);
-    if (status == HP_OK && of_root.child_count) {
-        if (rank == root)
-            out->child_count--;
-        else if (rank == of_root.children[of_root.child_count - 1])
-            out->parent = -1;
-    }
-    hp_neighbors_fini(&of_root);
-    return status;
+    uint32_t all[CHILDREN_MAX];
+    const uint32_t count = __real_hp_team_children(team, shape, all, CHILDREN_MAX);
+    const uint32_t kept = is_root(team) && count ? count - 1 : count;
+
+    for (uint32_t i = 0; i < kept && i < capacity; i++)
+        children[i] = all[i];
+    return kept;
+}
+
+int32_t __wrap_hp_team_parent(const hp_team_t *team, hp_shape_t shape)
+{
+    uint32_t all[CHILDREN_MAX];
+    hp_team_t root = *team;
+
+    root.position = 0;
+    const uint32_t count = team->depth == 0 ? __real_hp_team_children(&root, shape, all, CHILDREN_MAX) : 0;
+    return count && all[count - 1] == hp_team_rank(team, team->position) ? -1
+                                                                         : __real_hp_team_parent(team, shape);
 }

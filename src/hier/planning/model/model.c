@@ -185,7 +185,6 @@ static bool is_candidate(const hp_rule_t *rule, const hp_layout_t *layout, hp_co
     const bool several = rule->nodes.to > 1;
 
     return algorithm && rule->collective == collective && several == (layout->nodes > 1) &&
-           bytes <= algorithm->bytes_max &&
            (!(algorithm->traits & HP_TRAIT_FLAGS) || runs_flags(algorithm, layout, bytes));
 }
 

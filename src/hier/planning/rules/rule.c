@@ -90,17 +90,9 @@ static bool check_calls(const hp_rule_t *rule, char *error, unsigned error_bytes
 static bool check_algorithm(const hp_rule_t *rule, const hp_algorithm_t *algorithm, char *error,
                             unsigned error_bytes)
 {
-    const unsigned long long bytes_max = algorithm->bytes_max;
-
     if (algorithm->collective != rule->collective)
         snprintf(error, error_bytes, "%s is an algorithm of %s, not of %s", algorithm->name,
                  hp_collective_name(algorithm->collective), hp_collective_name(rule->collective));
-    else if (rule->bytes.from > bytes_max)
-        snprintf(error, error_bytes, "%s is for at most %llu bytes, the rule begins at %llu", algorithm->name,
-                 bytes_max, (unsigned long long)rule->bytes.from);
-    else if (rule->bytes.to > bytes_max && rule->bytes.to != UINT64_MAX)
-        snprintf(error, error_bytes, "%s is for at most %llu bytes, the rule goes to %llu", algorithm->name,
-                 bytes_max, (unsigned long long)rule->bytes.to);
     else if (rule->nodes.to > algorithm->nodes_max)
         snprintf(error, error_bytes, "%s is for at most %llu node: add \"nodes\": [1, %llu]", algorithm->name,
                  (unsigned long long)algorithm->nodes_max, (unsigned long long)algorithm->nodes_max);

@@ -125,8 +125,8 @@ hp_counter_t *hp_node_done(const hp_node_memory_t *memory, uint32_t member);
 char *hp_node_slot(const hp_node_memory_t *memory, uint32_t member, uint32_t level, hp_way_t way,
                    uint64_t step);
 hp_cell_t *hp_node_cell(const hp_node_memory_t *memory, uint32_t member, hp_way_t way, uint64_t step);
-/* A collective, whose steps end before end_step, will use the first `bytes` of own slots; the memory stays where it is
- * from now on. Gives them pages where they have none yet: one call instead of page faults in the first calls of every size
+/* A collective, whose steps end before end_step, begins, and will use the first `bytes` of own slots. Every one of several
+ * segments says so, also with 0 bytes: until all members have finished it the slots stay. So does the place of *memory. Gives them pages where they have none yet: one call instead of page faults in the first calls of every size
  * (a hint: where the kernel, before 5.14, cannot, they get them when they are written). Slots of other memories
  * of this process lose theirs when they are idle and there are too many: each communicator has slots, few are in use. */
 void hp_node_use_slots(hp_node_memory_t *memory, size_t bytes, uint64_t end_step);

@@ -396,8 +396,8 @@ static hp_status_t use_node(plan_t *p)
     hp_node_use_t *use = p->node = hp_arena_get(p->start.arena, sizeof *use);
     if (!use || !(use->done = hp_arena_get(p->start.arena, members * sizeof *use->done)))
         return HP_ERR_NO_MEM;
-    if (uses_slots(p))
-        hp_node_use_slots(memory, p->cut.segment_elements * p->cut.extent, memory->step + p->step_count);
+    hp_node_use_slots(memory, uses_slots(p) ? p->cut.segment_elements * p->cut.extent : 0,
+                      memory->step + p->step_count);
     use->memory = memory;
     use->first_step = memory->step;
     use->end_step = memory->step += p->step_count;

@@ -99,19 +99,6 @@ static hp_status_t prepare_dissemination(hp_stage_t *stage, p2p_t *own)
     return HP_OK;
 }
 
-/* What joins this team: the setting where it can be had, else the tree. The same on all ranks. */
-static hp_inter_node_t inter_node_of(const hp_stage_t *stage, const hp_setting_t *setting)
-{
-    const hp_inter_node_t wanted = setting->inter_node;
-    const bool keeps_order = wanted == HP_INTER_NODE_RECURSIVE_DOUBLING || stage->collective == HP_BCAST;
-
-    if (!stage->inter_node || !stage->outermost || wanted == HP_INTER_NODE_AUTO)
-        return HP_INTER_NODE_TREE;
-    return hp_inter_node_serves(wanted, stage->collective) && (stage->commutative || keeps_order)
-               ? wanted
-               : HP_INTER_NODE_TREE;
-}
-
 static const hp_exchange_t *exchange_of(hp_inter_node_t inter_node)
 {
     switch (inter_node) {
@@ -124,6 +111,20 @@ static const hp_exchange_t *exchange_of(hp_inter_node_t inter_node)
     default:
         return NULL;
     }
+}
+
+/* What joins this team: the setting where it can be had, else the tree. The same on all ranks. */
+static hp_inter_node_t inter_node_of(const hp_stage_t *stage, const hp_setting_t *setting)
+{
+    const hp_inter_node_t wanted = setting->inter_node;
+    const hp_exchange_t *exchange = exchange_of(wanted);
+    const bool keeps_order = (exchange && exchange->keeps_order) || stage->collective == HP_BCAST;
+
+    if (!stage->inter_node || !stage->outermost || wanted == HP_INTER_NODE_AUTO)
+        return HP_INTER_NODE_TREE;
+    return hp_inter_node_serves(wanted, stage->collective) && (stage->commutative || keeps_order)
+               ? wanted
+               : HP_INTER_NODE_TREE;
 }
 
 /* Trees that take turns may have lanes to the same peers. */

@@ -18,7 +18,8 @@
  * the processes end, and the size of /dev/shm does not matter. Peers open it through /proc, which the kernel
  * allows for processes of one user in one PID namespace. Pages exist once they are touched.
  *
- * Threads: as the communicator; what is known of the slots of all memories is guarded by a lock. Ownership: init maps it, fini unmaps it; the last one to do so frees it. */
+ * Threads: as the communicator; what is known of the slots of all memories is guarded by a lock.
+ * Ownership: init maps it, fini unmaps it; the last one to do so frees it. */
 #ifndef HP_EVENT_ENGINE_MEM_NODE_MEMORY_H
 #define HP_EVENT_ENGINE_MEM_NODE_MEMORY_H
 
@@ -96,13 +97,13 @@ hp_status_t hp_node_memory_file(size_t bytes, int *fd);
 /* The file fd of the process pid. HP_OK and *own_fd, HP_ERR_NOT_FOUND. */
 hp_status_t hp_node_memory_open(pid_t pid, int fd, int *own_fd);
 
-/* Writes a number into the file, and looks whether it is there: with another PID namespace the process of that number is
- * another one, and its file must not be written to. */
+/* Writes a number into the file, and checks that it is there: with another PID namespace the process of that number
+ * is another one, and its file must not be written to. */
 bool hp_node_memory_mark(int fd, uint64_t mark);
 bool hp_node_memory_has_mark(int fd, uint64_t mark);
 
 /* Maps fd (borrowed) or, fd < 0, uses the zeroed memory at base (tests: members in one process). pids: of the
- * members, which are opened as peers (out->has_peers); 0: in this process; pids NULL: there will be no pull and no push.
+ * members, which are opened as peers (out->has_peers); 0: in this process; NULL: there will be no pull and no push.
  * *out is valid when HP_OK comes back; else HP_ERR_NO_MEM. */
 hp_status_t hp_node_memory_init(hp_node_memory_t *out, const hp_node_shape_t *shape, uint32_t own,
                                 const pid_t *pids, int fd, void *base);
@@ -125,10 +126,12 @@ hp_counter_t *hp_node_done(const hp_node_memory_t *memory, uint32_t member);
 char *hp_node_slot(const hp_node_memory_t *memory, uint32_t member, uint32_t level, hp_way_t way,
                    uint64_t step);
 hp_cell_t *hp_node_cell(const hp_node_memory_t *memory, uint32_t member, hp_way_t way, uint64_t step);
-/* A collective, whose steps end before end_step, begins, and will use the first `bytes` of own slots. Every one of several
- * segments says so, also with 0 bytes: until all members have finished it the slots stay. So does the place of *memory. Gives them pages where they have none yet: one call instead of page faults in the first calls of every size
- * (a hint: where the kernel, before 5.14, cannot, they get them when they are written). Slots of other memories
- * of this process lose theirs when they are idle and there are too many: each communicator has slots, few are in use. */
+/* A collective begins that takes steps before end_step and will use the first `bytes` of own slots. Also with 0 bytes:
+ * until all members have finished those steps, the slots keep their pages. *memory must stay where it is from now on.
+ *
+ * Gives the slots pages where they have none yet: one call instead of page faults in the first calls of every size (a
+ * hint: where the kernel, before 5.14, cannot, they get them when they are written). Slots of other memories of this
+ * process lose theirs when they are idle and there are too many: each communicator has slots, few are in use. */
 void hp_node_use_slots(hp_node_memory_t *memory, size_t bytes, uint64_t end_step);
 /* The member whose counter or flag it is. */
 uint32_t hp_node_owner(const hp_node_memory_t *memory, const hp_counter_t *counter);

@@ -64,19 +64,19 @@ static bool is_reproducible(const hp_knobs_t *knobs, hp_collective_t collective)
 
 /* ---- before a communicator is set up ---- */
 
-/* Does some rule take calls of the collective, of `bytes` or (NULL) of any size, on one node or on any? */
-static bool may_take(const hp_rule_t *rules, size_t count, hp_collective_t collective, const uint64_t *bytes,
+/* Does some rule take calls of the collective, of `bytes`, on one node or on any? */
+static bool may_take(const hp_rule_t *rules, size_t count, hp_collective_t collective, uint64_t bytes,
                      bool one_node)
 {
     for (size_t i = 0; i < count; i++)
         if (rules[i].collective == collective && rules[i].algorithm != HP_ALGORITHM_NATIVE &&
-            (!bytes || (*bytes >= rules[i].bytes.from && *bytes <= rules[i].bytes.to)) &&
+            bytes >= rules[i].bytes.from && bytes <= rules[i].bytes.to &&
             (!one_node || rules[i].nodes.from <= 1))
             return true;
     return false;
 }
 
-static bool some_rule_takes(hp_collective_t collective, const uint64_t *bytes, bool one_node)
+static bool some_rule_takes(hp_collective_t collective, uint64_t bytes, bool one_node)
 {
     size_t count;
     const hp_rule_t *rules = hp_rules_default(&count);
@@ -92,7 +92,7 @@ hp_outcome_t hp_select_possible(const hp_knobs_t *knobs, hp_collective_t collect
     if (!knobs->enable || word == HP_WORD_NATIVE)
         return HP_OUTCOME_HINT;
     if (word != HP_WORD_AUTO || is_reproducible(knobs, collective) ||
-        some_rule_takes(collective, &bytes, one_node))
+        some_rule_takes(collective, bytes, one_node))
         return HP_OUTCOME_TAKEN;
     return one_node ? HP_OUTCOME_ONE_NODE : HP_OUTCOME_RULE;
 }

@@ -105,7 +105,7 @@ static int map_memory(hp_comm_t *comm, const hp_route_t *route, const hp_process
     return MPI_SUCCESS;
 }
 
-static void say_once(const hp_comm_t *comm, int abilities)
+static void warn_once(const hp_comm_t *comm, int abilities)
 {
     static bool said;
 
@@ -141,6 +141,6 @@ int hp_node_setup(hp_comm_t *comm, MPI_Comm users, const hp_route_t *route, cons
     comm->shares_memory = common & SHARES;
     comm->reads_peers = common & READS;
     if (common != (SHARES | READS))
-        say_once(comm, common);
+        warn_once(comm, common);
     return MPI_SUCCESS;
 }

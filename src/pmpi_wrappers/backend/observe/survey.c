@@ -34,7 +34,7 @@ static int waited_for(const hp_comm_state_t *state, const hp_pending_t *pending)
     return state->world_ranks[rank];
 }
 
-static void tell(void *context, const hp_pending_t *pending)
+static void add_wait(void *context, const hp_pending_t *pending)
 {
     const telling_t *telling = context;
     hp_survey_item_t *item = telling->item;
@@ -59,7 +59,7 @@ static void tell(void *context, const hp_pending_t *pending)
             .what = pending->what, .rank = rank, .first = pending->segment, .last = pending->segment};
 }
 
-static void look_at(const hp_comm_state_t *state, const hp_execution_t *execution, bool queued)
+static void add_item(const hp_comm_state_t *state, const hp_execution_t *execution, bool queued)
 {
     if (survey.count == HP_SURVEY_ITEMS) {
         survey.left_out++;
@@ -78,48 +78,48 @@ static void look_at(const hp_comm_state_t *state, const hp_execution_t *executio
                                .blocking = execution->owner == NULL,
                                .queued = queued};
     if (!queued)
-        hp_request_pending(execution->request, tell, &(telling_t){state, item});
+        hp_request_pending(execution->request, add_wait, &(telling_t){state, item});
 }
 
 /* The caller has both locks. */
-static void look(const hp_comm_state_t *state)
+static void add_items(const hp_comm_state_t *state)
 {
     const hp_executions_t *all = state->comm->executions;
 
     for (const hp_execution_t *execution = all->running; execution; execution = execution->next)
-        look_at(state, execution, false);
+        add_item(state, execution, false);
     for (const hp_execution_t *execution = all->queued; execution; execution = execution->next)
-        look_at(state, execution, true);
+        add_item(state, execution, true);
 }
 
-static bool look_if_free(hp_comm_state_t *state)
+static bool survey_if_free(hp_comm_state_t *state)
 {
     if (!hp_comm_state_try_lock(state))
         return false;
-    look(state);
+    add_items(state);
     hp_comm_state_unlock(state);
     return true;
 }
 
-static void look_or_ask(hp_comm_state_t *state, void *unused)
+static void survey_or_ask(hp_comm_state_t *state, void *unused)
 {
     (void)unused;
-    if (look_if_free(state))
+    if (survey_if_free(state))
         return;
     atomic_store_explicit(&state->is_asked, true, memory_order_relaxed);
     outstanding++;
 }
 
-static void look_again(hp_comm_state_t *state, void *unused)
+static void survey_again(hp_comm_state_t *state, void *unused)
 {
     (void)unused;
-    if (!atomic_load_explicit(&state->is_asked, memory_order_relaxed) || !look_if_free(state))
+    if (!atomic_load_explicit(&state->is_asked, memory_order_relaxed) || !survey_if_free(state))
         return;
     atomic_store_explicit(&state->is_asked, false, memory_order_relaxed);
     outstanding--;
 }
 
-static void ask_no_more(hp_comm_state_t *state, void *unused)
+static void withdraw_question(hp_comm_state_t *state, void *unused)
 {
     (void)unused;
     atomic_store_explicit(&state->is_asked, false, memory_order_relaxed);
@@ -131,7 +131,7 @@ void hp_survey_begin(void)
     survey.count = survey.left_out = survey.held = 0;
     outstanding = 0;
     is_open = true;
-    hp_comm_state_each(look_or_ask, NULL);
+    hp_comm_state_each(survey_or_ask, NULL);
     pthread_mutex_unlock(&lock);
 }
 
@@ -139,7 +139,7 @@ bool hp_survey_is_complete(void)
 {
     pthread_mutex_lock(&lock);
     if (outstanding > 0)
-        hp_comm_state_each(look_again, NULL);
+        hp_comm_state_each(survey_again, NULL);
     const bool complete = outstanding == 0;
     pthread_mutex_unlock(&lock);
     return complete;
@@ -150,7 +150,7 @@ const hp_survey_t *hp_survey_end(void)
     pthread_mutex_lock(&lock);
     is_open = false;
     if (outstanding > 0)
-        hp_comm_state_each(ask_no_more, NULL);
+        hp_comm_state_each(withdraw_question, NULL);
     survey.held = outstanding;
     pthread_mutex_unlock(&lock);
     return &survey;
@@ -162,7 +162,7 @@ static void answer(hp_comm_state_t *state)
     if (pthread_mutex_trylock(&lock) != 0)
         return;
     if (is_open && atomic_exchange_explicit(&state->is_asked, false, memory_order_relaxed)) {
-        look(state);
+        add_items(state);
         outstanding--;
     }
     pthread_mutex_unlock(&lock);

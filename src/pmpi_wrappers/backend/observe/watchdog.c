@@ -73,7 +73,7 @@ static hp_talk_what_t what_of(const hp_survey_item_t *item)
 /* ---- answering ---- */
 
 /* The collective asked about, if it is in execution here; else what holds this rank up: the oldest blocking one. */
-static const hp_survey_item_t *item_to_tell(const hp_survey_t *survey, const hp_talk_what_t *what)
+static const hp_survey_item_t *item_to_describe(const hp_survey_t *survey, const hp_talk_what_t *what)
 {
     const hp_survey_item_t *blocking = NULL;
 
@@ -88,7 +88,7 @@ static const hp_survey_item_t *item_to_tell(const hp_survey_t *survey, const hp_
     return blocking;
 }
 
-static void tell_item(const hp_survey_item_t *item, hp_talk_answer_t *out)
+static void describe_item(const hp_survey_item_t *item, hp_talk_answer_t *out)
 {
     const uint64_t now = hp_clock_ns();
 
@@ -109,13 +109,13 @@ static void tell_item(const hp_survey_item_t *item, hp_talk_answer_t *out)
 
 static void answer_from(const hp_survey_t *survey, const hp_talk_what_t *what, hp_talk_answer_t *out)
 {
-    const hp_survey_item_t *item = item_to_tell(survey, what);
+    const hp_survey_item_t *item = item_to_describe(survey, what);
     const hp_entered_t entered = hp_survey_has_entered(what->comm_id, what->number);
 
     *out = (hp_talk_answer_t){.collective = -1};
     if (item) {
         const hp_talk_what_t in = what_of(item);
-        tell_item(item, out);
+        describe_item(item, out);
         if (is_same(&in, what)) {
             out->stand = HP_STAND_IN;
             return;
@@ -240,7 +240,7 @@ static bool is_due(const hp_survey_item_t *item, uint64_t now)
     return true;
 }
 
-static void forget_the_done(const hp_survey_t *survey)
+static void forget_finished(const hp_survey_t *survey)
 {
     for (uint32_t i = 0; i < reported_count;) {
         bool is_there = survey->held || survey->left_out;
@@ -255,13 +255,13 @@ static void forget_the_done(const hp_survey_t *survey)
     }
 }
 
-static void look_for_stalled(const hp_survey_t *survey, uint64_t now)
+static void find_stalled(const hp_survey_t *survey, uint64_t now)
 {
     bool any = false;
 
     if (!hp_job.knobs.stall_seconds || inquires)
         return;
-    forget_the_done(survey);
+    forget_finished(survey);
     for (uint32_t i = 0; i < survey->count; i++)
         any |= stalled[i] = is_due(&survey->items[i], now);
     if (!any)
@@ -310,10 +310,10 @@ static void use_survey(uint64_t now)
     answer_questions(survey);
     if (wants_stats)
         print_stats(survey);
-    look_for_stalled(survey, now);
+    find_stalled(survey, now);
 }
 
-static void note_progress(uint64_t now)
+static void observe_progress(uint64_t now)
 {
     const uint64_t polls = hp_progress_polls();
 
@@ -330,7 +330,7 @@ static void on_tick(struct ev_loop *loop, ev_timer *timer, int events)
     const uint64_t now = hp_clock_ns();
     (void)events;
 
-    note_progress(now);
+    observe_progress(now);
     if (hp_talk_is_open()) {
         while (!survey_began_ns && question_count < QUESTIONS &&
                hp_talk_take_question(&questions[question_count]))

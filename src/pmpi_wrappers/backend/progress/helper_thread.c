@@ -49,7 +49,7 @@ static void arm(uint64_t ns)
 }
 
 /* Returns whether anything moved. */
-static bool look(void)
+static bool move_on(void)
 {
     bool any = false;
     for (int looks = 0, empty = 0; looks < LOOKS && empty < EMPTY_LOOKS && hp_progress_is_due(); looks++) {
@@ -73,7 +73,7 @@ static void on_time(struct ev_loop *unused, ev_io *watcher, int events)
     if (!hp_progress_is_due())
         return;
     const bool others = hp_progress_polls() != polls_seen;
-    const bool moved = !others && look();
+    const bool moved = !others && move_on();
     polls_seen = hp_progress_polls();
     if (moved)
         interval_ns = least_ns;

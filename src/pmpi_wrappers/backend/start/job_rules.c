@@ -15,7 +15,7 @@ typedef struct {
     hp_probes_t probes;
 } header_t;
 
-static void say(void *context, hp_rules_kind_t kind, const char *line)
+static void print_line(void *context, hp_rules_kind_t kind, const char *line)
 {
     (void)context;
     if (kind == HP_RULES_PROBLEM)
@@ -33,7 +33,8 @@ static const char *machine_name(void)
 
 static void read_rules(hp_rule_t **rules, size_t *count)
 {
-    const hp_rules_source_t source = {.file = hp_job.knobs.rules, .machine = machine_name(), .line = say};
+    const hp_rules_source_t source = {
+        .file = hp_job.knobs.rules, .machine = machine_name(), .line = print_line};
 
     if (hp_rules_read(&source, rules, count) == HP_OK)
         hp_info("HANPMPI_RULES=%s: %zu rules", hp_job.knobs.rules, *count);

@@ -36,20 +36,28 @@ static int execute(hp_comm_state_t *state, const hp_algorithm_t *algorithm, cons
     return status == HP_OK ? MPI_SUCCESS : hp_comm_state_report(state, comm, status);
 }
 
+/* What the host MPI has to do with all ranks before the collective. Returns its code; an error has been reported. */
+static int prepare(const hp_ticket_t *ticket, MPI_Comm comm)
+{
+    int code = MPI_SUCCESS;
+
+    if (__builtin_expect(!ticket->state->takes_nonblocking, 0))
+        code = hp_nonblocking_ask(ticket->state, comm, false);
+    /* The module native makes communicators, which blocks in the host MPI. */
+    if (code == MPI_SUCCESS && hp_host_collectives_enter &&
+        hp_setting_uses(ticket->choice.setting, HP_MODULE_NATIVE))
+        code = hp_host_collective_enter(comm, NULL);
+    return code;
+}
+
 static int run(hp_ticket_t *ticket, const hp_call_t *call, MPI_Comm comm)
 {
     const hp_choice_t *choice = &ticket->choice;
 
-    if (__builtin_expect(!ticket->state->takes_nonblocking, 0)) {
-        const int code = hp_nonblocking_ask(ticket->state, comm, false);
-        if (code != MPI_SUCCESS)
-            return code;
-    }
-    /* The module native makes communicators, which blocks in the host MPI. */
-    if (hp_host_collectives_enter && hp_setting_uses(choice->setting, HP_MODULE_NATIVE)) {
-        const int code = hp_host_collective_enter(comm, NULL);
-        if (code != MPI_SUCCESS)
-            return code;
+    const int code = prepare(ticket, comm);
+    if (code != MPI_SUCCESS) {
+        hp_flight_count_missed(ticket->state);
+        return code;
     }
     return execute(ticket->state, choice->algorithm, call, choice->setting, true, comm);
 }
@@ -68,10 +76,8 @@ static int run_bcast(hp_ticket_t *ticket, void *buffer, int64_t count, MPI_Datat
     hp_packed_t packed;
 
     int code = hp_packed_init(&packed, ticket, buffer, count, datatype, root);
-    if (code != MPI_SUCCESS) {
-        P(Comm_call_errhandler)(comm, code);
-        return code;
-    }
+    if (code != MPI_SUCCESS)
+        return hp_flight_miss(ticket->state, comm, code);
     const hp_call_t call = hp_call_bcast(ticket, hp_packed_data(&packed), root);
     code = run(ticket, &call, comm);
     return report_end(comm, code, hp_packed_fini(&packed, ticket->state, code));

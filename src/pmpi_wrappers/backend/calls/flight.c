@@ -39,11 +39,16 @@ static void on_done(hp_comm_t *comm, hp_execution_t *execution)
         hp_defer(&flight->failed, on_failed);
 }
 
-int hp_flight_miss(hp_comm_state_t *state, MPI_Comm comm, int code)
+void hp_flight_count_missed(hp_comm_state_t *state)
 {
     hp_comm_state_lock(state);
     hp_execution_missed(state->comm);
     hp_comm_state_unlock(state);
+}
+
+int hp_flight_miss(hp_comm_state_t *state, MPI_Comm comm, int code)
+{
+    hp_flight_count_missed(state);
     P(Comm_call_errhandler)(comm, code);
     return code;
 }

@@ -26,7 +26,9 @@ typedef struct hp_flight {
 int hp_flight_start(hp_flight_t *flight, const hp_algorithm_t *algorithm, const hp_setting_t *setting,
                     const hp_call_t *call, int (*open)(hp_flight_t *flight));
 
-/* The other ranks start a collective that does not come to its start here. Returns code; its error handler has run. */
+/* The other ranks start a collective that does not come to its start here: every later one of the state fails. */
+void hp_flight_count_missed(hp_comm_state_t *state);
+/* The same, and code goes to the error handler. Returns it. */
 int hp_flight_miss(hp_comm_state_t *state, MPI_Comm comm, int code);
 
 #endif

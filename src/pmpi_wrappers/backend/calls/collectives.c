@@ -171,13 +171,19 @@ static int accelerate_allreduce(hp_ticket_t *ticket, const void *send, void *rec
     return run_reduction(ticket, &call, comm);
 }
 
+/* An invalid call may be this rank's alone: it waits for nobody. */
+static int begin_passed(const hp_ticket_t *ticket, MPI_Comm comm)
+{
+    return ticket->outcome == HP_OUTCOME_INVALID ? MPI_SUCCESS : hp_host_collective_begin(comm);
+}
+
 #define DEFINE(function, host, accelerate, parameters, arguments)                                            \
     int function parameters                                                                                  \
     {                                                                                                        \
         hp_ticket_t ticket = {0};                                                                            \
         int code = accelerate(&ticket, HP_LIST arguments);                                                   \
         if (hp_ticket_passes(&ticket)) {                                                                     \
-            code = hp_host_collective_begin(comm);                                                           \
+            code = begin_passed(&ticket, comm);                                                              \
             if (code == MPI_SUCCESS)                                                                         \
                 code = P(host) arguments;                                                                    \
         }                                                                                                    \

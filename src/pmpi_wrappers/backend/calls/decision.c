@@ -68,21 +68,27 @@ static hp_outcome_t decide_persistent(hp_ticket_t *ticket, MPI_Comm comm)
                                         : why_not;
 }
 
-/* The size is known: may the call be taken? Sets the communicator up when it is time. */
-static hp_outcome_t decide_size(hp_ticket_t *ticket, MPI_Comm comm)
+/* The size is known: may the call be taken? Sets the communicator up when it is time. arguments: HP_OUTCOME_TAKEN, or why
+ * they make the call pass. Such a one may be this rank's alone, which will call again: it is not counted, nor agreed on. */
+static hp_outcome_t decide_size(hp_ticket_t *ticket, MPI_Comm comm, hp_outcome_t arguments)
 {
     hp_comm_state_t *state = ticket->state;
     const hp_knobs_t *knobs = hp_comm_state_knobs(state);
     if (ticket->persistent && hp_shared_comm_exists())
         return HP_OUTCOME_NO_DUPLICATE; /* it would make a communicator */
     if (state->is_set_up) {
+        if (arguments != HP_OUTCOME_TAKEN)
+            return arguments;
         if (__builtin_expect(!ticket->nonblocking || state->takes_nonblocking, 1))
             return HP_OUTCOME_TAKEN;
         return ticket->persistent ? decide_persistent(ticket, comm) : hp_nonblocking_want();
     }
-    hp_outcome_t outcome = hp_select_possible(knobs, ticket->collective, ticket->bytes, hp_job.one_node);
+    const hp_outcome_t outcome =
+        hp_select_possible(knobs, ticket->collective, ticket->bytes, hp_job.one_node);
     if (outcome != HP_OUTCOME_TAKEN)
         return outcome;
+    if (arguments != HP_OUTCOME_TAKEN)
+        return arguments;
     const bool is_time = ++state->eligible_calls >= (uint64_t)knobs->setup_calls ||
                          ticket->bytes >= (uint64_t)knobs->setup_bytes || knobs->reproducible;
     if (ticket->persistent)
@@ -111,31 +117,35 @@ static hp_outcome_t choose(hp_ticket_t *ticket, MPI_Comm comm)
     return outcome;
 }
 
-/* Everything but the buffers and the reduction: takes the communicator's side of the decision. */
-static hp_outcome_t decide(hp_ticket_t *ticket, int64_t count, MPI_Datatype datatype, int root, MPI_Comm comm)
+/* What a call says of its data: as far as that the size is known. */
+static hp_outcome_t decide_data(hp_ticket_t *ticket, int64_t count, MPI_Datatype datatype, int root,
+                                MPI_Comm comm)
 {
     MPI_Count type_bytes = 0;
 
-    hp_outcome_t outcome = decide_comm(ticket, comm);
+    const hp_outcome_t outcome = decide_comm(ticket, comm);
     if (outcome != HP_OUTCOME_TAKEN)
         return outcome;
-    hp_comm_state_t *state = ticket->state;
     ticket->named = hp_datatype_named(datatype);
     if (ticket->named)
         type_bytes = (MPI_Count)ticket->named->type.bytes;
-    if (count < 0 || datatype == MPI_DATATYPE_NULL || root < 0 || root >= state->size ||
+    if (count < 0 || datatype == MPI_DATATYPE_NULL || root < 0 || root >= ticket->state->size ||
         (!ticket->named && P(Type_size_x)(datatype, &type_bytes) != MPI_SUCCESS) || type_bytes < 0 ||
         __builtin_mul_overflow((uint64_t)count, (uint64_t)type_bytes, &ticket->bytes))
         return HP_OUTCOME_INVALID;
     ticket->bin = hp_stats_bin(ticket->bytes);
-    if (ticket->bytes == 0)
-        return HP_OUTCOME_EMPTY;
-    outcome = decide_size(ticket, comm);
+    return ticket->bytes == 0 ? HP_OUTCOME_EMPTY : HP_OUTCOME_TAKEN;
+}
+
+/* What follows from the data, once the other arguments are known to be right, or why the call passes. */
+static hp_outcome_t decide(hp_ticket_t *ticket, MPI_Datatype datatype, hp_outcome_t arguments, MPI_Comm comm)
+{
+    const hp_outcome_t outcome = decide_size(ticket, comm, arguments);
     if (outcome != HP_OUTCOME_TAKEN)
         return outcome;
-    if (!ticket->named && !hp_datatype_is_committed(datatype, state->transport.route.comm))
+    if (!ticket->named && !hp_datatype_is_committed(datatype, ticket->state->transport.route.comm))
         return HP_OUTCOME_INVALID;
-    return HP_OUTCOME_TAKEN;
+    return choose(ticket, comm);
 }
 
 void hp_ticket_count(const hp_ticket_t *ticket, uint64_t ns)
@@ -159,9 +169,9 @@ hp_outcome_t hp_decide_bcast(hp_ticket_t *ticket, int64_t count, MPI_Datatype da
                    (hp_check_t){
                        .count = count, .datatype = datatype, .op = MPI_OP_NULL, .root = root, .comm = comm}))
         return ticket->outcome = HP_OUTCOME_FAILED;
-    hp_outcome_t outcome = decide(ticket, count, datatype, root, comm);
+    hp_outcome_t outcome = decide_data(ticket, count, datatype, root, comm);
     if (outcome == HP_OUTCOME_TAKEN)
-        outcome = choose(ticket, comm);
+        outcome = decide(ticket, datatype, HP_OUTCOME_TAKEN, comm);
     return ticket->outcome = outcome;
 }
 
@@ -263,6 +273,26 @@ static bool describe_type(const hp_ticket_t *ticket, MPI_Datatype datatype, hp_t
     return true;
 }
 
+/* HP_OUTCOME_TAKEN, or why the arguments make a reduction pass. A program may free its own operation or datatype while the
+ * call is in execution, and an operation cannot be duplicated. The same buffer twice is an error that most MPIs report; in
+ * place on a rank without result is another. */
+static hp_outcome_t check_reduction(const hp_ticket_t *ticket, hp_call_t *call, const void *send,
+                                    const void *recv, MPI_Datatype datatype, MPI_Op op, int root)
+{
+    const bool has_result = call->collective == HP_ALLREDUCE || root == ticket->state->rank;
+
+    if (op == MPI_OP_NULL)
+        return HP_OUTCOME_INVALID;
+    if ((ticket->nonblocking && (!ticket->named || !hp_op_is_predefined(op))) ||
+        !describe_type(ticket, datatype, &call->type) ||
+        !hp_reduction_describe(op, datatype, &call->type, &call->commutative, &call->kernel))
+        return HP_OUTCOME_DATATYPE;
+    if ((has_result && recv == MPI_IN_PLACE) || (!has_result && send == MPI_IN_PLACE) ||
+        (has_result && send == recv && send != MPI_BOTTOM))
+        return HP_OUTCOME_INVALID;
+    return HP_OUTCOME_TAKEN;
+}
+
 hp_outcome_t hp_decide_reduction(hp_ticket_t *ticket, hp_call_t *call, const void *send, void *recv,
                                  int64_t count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm)
 {
@@ -275,26 +305,15 @@ hp_outcome_t hp_decide_reduction(hp_ticket_t *ticket, hp_call_t *call, const voi
                                         .root = root,
                                         .comm = comm}))
         return ticket->outcome = HP_OUTCOME_FAILED;
-    hp_outcome_t outcome = decide(ticket, count, datatype, root, comm);
+    hp_outcome_t outcome = decide_data(ticket, count, datatype, root, comm);
     if (outcome == HP_OUTCOME_TAKEN) {
-        const bool has_result = call->collective == HP_ALLREDUCE || root == ticket->state->rank;
-        /* The same buffer twice is an error that most MPIs report; in place on a rank without result is
-         * another. A program may free its own operation or datatype while the call is in execution, and an
-         * operation cannot be duplicated. */
-        if ((ticket->nonblocking && (!ticket->named || !hp_op_is_predefined(op))) ||
-            !describe_type(ticket, datatype, &call->type) ||
-            !hp_reduction_describe(op, datatype, &call->type, &call->commutative, &call->kernel))
-            outcome = HP_OUTCOME_DATATYPE;
-        else if ((has_result && recv == MPI_IN_PLACE) || (!has_result && send == MPI_IN_PLACE) ||
-                 (has_result && send == recv && send != MPI_BOTTOM))
-            outcome = HP_OUTCOME_INVALID;
+        const hp_outcome_t arguments = check_reduction(ticket, call, send, recv, datatype, op, root);
         call->send = send == MPI_IN_PLACE ? recv : send;
         call->recv = recv;
         call->count = (size_t)count;
         call->op = HP_HANDLE(op);
         call->root = (uint32_t)root;
-        if (outcome == HP_OUTCOME_TAKEN)
-            outcome = choose(ticket, comm);
+        outcome = decide(ticket, datatype, arguments, comm);
     }
     return ticket->outcome = outcome;
 }
@@ -309,7 +328,7 @@ hp_outcome_t hp_decide_barrier(hp_ticket_t *ticket, MPI_Comm comm)
     hp_outcome_t outcome = decide_comm(ticket, comm);
     if (outcome == HP_OUTCOME_TAKEN) {
         ticket->bin = hp_stats_bin(0);
-        outcome = decide_size(ticket, comm);
+        outcome = decide_size(ticket, comm, HP_OUTCOME_TAKEN);
     }
     if (outcome == HP_OUTCOME_TAKEN)
         outcome = choose(ticket, comm);

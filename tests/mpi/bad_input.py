@@ -280,6 +280,16 @@ def statistics(host):
 
 
 @case
+def other_devices(host):
+    """A runtime of devices that are not recognized, on one rank: all ranks pass all calls through."""
+    both = [host.library], [host.library, host.options.other_device]
+    result = host.run_unlike(FORCED, FORCED, preload=both)
+    result.check_ran(2)
+    for rank in result.ranks:
+        result.check(rank["bcast"] == rank["reduce"] == rank["allreduce"] == f"0/{PROBE_CALLS}", "calls were taken")
+
+
+@case
 def switched_off(host):
     """HANPMPI_ENABLE=0: nothing is intercepted, nothing is said, not even about other variables."""
     result = host.run({**FORCED, "HANPMPI_ENABLE": "0"})
@@ -443,7 +453,7 @@ def main():
     parser.add_argument("--run", help="the launcher with its options, without -np")
     parser.add_argument("--helper", default="", help="an object that the host's ranks preload in any case")
     parser.add_argument("--timeout", type=float, default=60, help="seconds for one run")
-    for program in ("probe", "linked", "linked-late", "hints", "lifecycle", "profiler"):
+    for program in ("probe", "linked", "linked-late", "hints", "lifecycle", "profiler", "other-device"):
         parser.add_argument(f"--{program}", help=f"path of {program}")
     parser.add_argument("names", nargs="*", help="cases to run")
     options = parser.parse_args()

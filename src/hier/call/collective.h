@@ -56,6 +56,7 @@ typedef struct {
     X(RULE, "rule", "no rule for this size and number of nodes, or one that names the host MPI")             \
     X(GUARD, "guard", "the host MPI was measured to be faster here, or is being measured")                   \
     X(DATATYPE, "datatype", "a datatype or operation that is left to the host MPI")                          \
+    X(GPU, "gpu", "a HIP or Level Zero runtime is loaded on some rank: its memory is not recognized")         \
     X(NOT_AGREED, "not-agreed", "a non-blocking call before the ranks have agreed that the program uses them")
 
 typedef enum {

@@ -6,6 +6,7 @@
 #include "pmpi_wrappers/backend/comms/node_setup.h"
 #include "pmpi_wrappers/backend/comms/private_comm.h"
 #include "pmpi_wrappers/backend/comms/shared_comm.h"
+#include "pmpi_wrappers/backend/glue/device.h"
 #include "pmpi_wrappers/backend/glue/machine.h"
 #include "pmpi_wrappers/backend/start/job.h"
 #include "pmpi_wrappers/backend/start/probe.h"
@@ -15,7 +16,7 @@ typedef struct {
     hp_locality_t locality;
     uint64_t may_duplicate; /* one more way for messages */
     int32_t first_tag;      /* of what is sent to it, where communicators share one for that */
-    int32_t unused;
+    int32_t other_devices;  /* it has loaded a runtime whose memory is not recognized */
     uint64_t
         id; /* of the communicator, if this is its first rank; the upper half: its rank in MPI_COMM_WORLD */
     hp_process_t process;
@@ -85,6 +86,7 @@ static int exchange(MPI_Comm comm, const needs_t *needs, int *first_tag)
     mine.id = (uint64_t)hp_job.rank << 32 | (atomic_fetch_add(&count, 1) + 1);
     mine.may_duplicate = may_duplicate(first_tag);
     mine.first_tag = *first_tag;
+    mine.other_devices = hp_device_has_other_runtime();
     return P(Allgather)(&mine, sizeof mine, MPI_BYTE, needs->all, sizeof mine, MPI_BYTE, comm);
 }
 
@@ -117,21 +119,22 @@ static void keep_world_ranks(hp_comm_state_t *state, const introduction_t *all)
         state->world_ranks[i] = (int)(all[i].id >> 32);
 }
 
-/* Learns from the table what the ranks said of themselves. Returns whether all have what messages need. */
-static bool read_introductions(hp_comm_state_t *state, const needs_t *needs)
+/* Learns from the table what the ranks said of themselves. Returns what it means for all calls to come. */
+static hp_outcome_t read_introductions(hp_comm_state_t *state, const needs_t *needs)
 {
-    bool may_duplicate = true;
+    bool may_duplicate = true, other_devices = false;
 
     for (int i = 0; i < state->size; i++) {
         const introduction_t *one = &needs->all[i];
         needs->table[i] = one->locality;
+        other_devices |= one->other_devices != 0;
         may_duplicate &= one->may_duplicate != 0;
         if (needs->ends)
             needs->ends[i] = (hp_route_end_t){.rank = (int)(one->id >> 32), .first_tag = one->first_tag};
     }
     state->id = needs->all[0].id;
     keep_world_ranks(state, needs->all);
-    return may_duplicate;
+    return other_devices ? HP_OUTCOME_GPU : may_duplicate ? HP_OUTCOME_TAKEN : HP_OUTCOME_NO_DUPLICATE;
 }
 
 /* The way for messages, over a communicator of its own where it may be made now. */
@@ -172,9 +175,10 @@ static int set_up_together(hp_comm_state_t *state, MPI_Comm comm, bool *ready)
     int code = agree(comm, mine, ready);
     if (*ready)
         code = exchange(comm, &needs, &first_tag);
-    if (*ready && code == MPI_SUCCESS && !read_introductions(state, &needs)) {
-        *ready = false; /* and nobody has sent anything */
-        if (first_tag >= 0)
+    if (*ready && code == MPI_SUCCESS) {
+        state->always = read_introductions(state, &needs);
+        *ready = state->always == HP_OUTCOME_TAKEN;
+        if (!*ready && first_tag >= 0) /* nobody has sent anything */
             hp_shared_comm_return_tags(first_tag);
     }
     if (*ready && code == MPI_SUCCESS) {
@@ -196,10 +200,11 @@ int hp_comm_state_set_up(hp_comm_state_t *state, MPI_Comm comm)
 
     const int code = set_up_together(state, comm, &ready);
     state->is_set_up = ready && code == MPI_SUCCESS;
-    state->always = state->is_set_up ? HP_OUTCOME_TAKEN : HP_OUTCOME_NO_DUPLICATE;
+    if (!state->is_set_up && state->always == HP_OUTCOME_TAKEN)
+        state->always = HP_OUTCOME_NO_DUPLICATE;
     atomic_store_explicit(&state->is_watched, state->is_set_up && state->world_ranks, memory_order_release);
     if (!state->is_set_up && state->rank == 0)
         hp_info("a communicator of %d ranks stays with the host MPI: %s", state->size,
-                hp_outcome_text(HP_OUTCOME_NO_DUPLICATE));
+                hp_outcome_text(state->always));
     return code;
 }

@@ -154,6 +154,21 @@ void hp_device_fini(void)
     driver.library = last_library = NULL;
 }
 
+bool hp_device_has_other_runtime(void)
+{
+    static const char *const runtimes[] = {"libamdhip64.so", "libamdhip64.so.5", "libamdhip64.so.6",
+                                           "libamdhip64.so.7", "libze_loader.so.1"};
+
+    for (size_t i = 0; i < sizeof runtimes / sizeof *runtimes; i++) {
+        void *runtime = dlopen(runtimes[i], RTLD_LAZY | RTLD_NOLOAD);
+        if (runtime) {
+            dlclose(runtime);
+            return true;
+        }
+    }
+    return false;
+}
+
 /* ---- addresses and copies ---- */
 
 typedef struct {

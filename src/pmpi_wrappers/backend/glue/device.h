@@ -28,6 +28,9 @@ static inline bool hp_device_is_possible(void)
     return __builtin_expect(*news != NULL, 0) && hp_device_find_driver();
 }
 
+/* Is the runtime of another vendor's devices loaded? Their memory is not recognized. */
+bool hp_device_has_other_runtime(void);
+
 /* Is the address in device memory? Memory that the driver moves between device and host (managed) counts: the processor may
  * touch it, but process_vm_readv by another process may not. */
 bool hp_device_holds(const void *address);

@@ -154,15 +154,15 @@ static hp_status_t allocate(hp_hierarchy_t *h)
 }
 
 typedef struct {
-    uint32_t lead_count;
+    uint32_t level_count;
     uint32_t *const *leader;
 } order_context_t;
 
-static int compare_leads(const void *left, const void *right, void *context)
+static int compare_leaders(const void *left, const void *right, void *context)
 {
     const order_context_t *order = context;
     uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-    for (uint32_t i = 0; i < order->lead_count; i++) {
+    for (uint32_t i = 0; i < order->level_count; i++) {
         if (order->leader[i][a] != order->leader[i][b])
             return compare_numbers(order->leader[i][a], order->leader[i][b]);
     }
@@ -174,8 +174,8 @@ static void fill_groups(hp_hierarchy_t *h, uint32_t *const kept_leader[])
     for (uint32_t rank = 0; rank < h->rank_count; rank++)
         h->order[rank] = rank;
     order_context_t context = {h->level_count - 1, kept_leader};
-    if (context.lead_count != 0)
-        qsort_r(h->order, h->rank_count, sizeof *h->order, compare_leads, &context);
+    if (context.level_count != 0)
+        qsort_r(h->order, h->rank_count, sizeof *h->order, compare_leaders, &context);
 
     for (uint32_t i = 0; i + 1 < h->level_count; i++) {
         uint32_t group = 0;
@@ -197,16 +197,16 @@ static void fill_groups(hp_hierarchy_t *h, uint32_t *const kept_leader[])
 }
 
 /* sizes: scratch of node_count entries. */
-static void fill_nodes(hp_hierarchy_t *h, const uint32_t *node_lead, uint32_t *sizes)
+static void fill_nodes(hp_hierarchy_t *h, const uint32_t *node_leader, uint32_t *sizes)
 {
     uint32_t node = 0;
     for (uint32_t rank = 0; rank < h->rank_count; rank++) {
-        if (node_lead[rank] == rank) {
+        if (node_leader[rank] == rank) {
             sizes[node] = 0;
             h->node_leader[node] = rank;
             h->node_of[rank] = node++;
         } else {
-            h->node_of[rank] = h->node_of[node_lead[rank]];
+            h->node_of[rank] = h->node_of[node_leader[rank]];
         }
         sizes[h->node_of[rank]]++;
     }
@@ -237,14 +237,14 @@ hp_status_t hp_hierarchy_create(uint32_t count, const hp_locality_t *table, uint
     choose_levels(h, &leaders, flat ? 0 : level_mask, kept_leader);
     status = allocate(h);
     if (status != HP_OK)
-        goto free_leads;
+        goto free_leaders;
     fill_groups(h, kept_leader);
     fill_nodes(h, leaders.leader[HP_LEVEL_NODE], leaders.sorted);
     leaders_fini(&leaders);
     *out = h;
     return HP_OK;
 
-free_leads:
+free_leaders:
     leaders_fini(&leaders);
 destroy_hierarchy:
     hp_hierarchy_destroy(h);

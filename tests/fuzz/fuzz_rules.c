@@ -19,12 +19,12 @@
 
 static void hear(void *context, hp_rules_kind_t kind, const char *line)
 {
-    unsigned *told = context;
+    unsigned *reported = context;
 
     for (const char *c = line; *c; c++)
         MUST((unsigned char)*c >= ' ');
-    told[kind]++;
-    MUST(told[kind] <= HP_RULES_LINES_MAX + 1);
+    reported[kind]++;
+    MUST(reported[kind] <= HP_RULES_LINES_MAX + 1);
 }
 
 /* They can be followed, and their lines are in the text, in order. */
@@ -73,9 +73,9 @@ static void check_round_trip(const hp_rules_source_t *source, const hp_rule_t *r
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t length)
 {
     static const char *const machines[] = {"", "cluster-a", NULL};
-    unsigned told[HP_RULES_NOTE + 1] = {0};
+    unsigned reported[HP_RULES_NOTE + 1] = {0};
     const hp_rules_source_t source = {
-        .file = "fuzz", .machine = machines[length % 3], .line = hear, .context = told};
+        .file = "fuzz", .machine = machines[length % 3], .line = hear, .context = reported};
     uint32_t last_line = 1;
     hp_rule_t *rules;
     size_t count;
@@ -83,7 +83,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t length)
     for (size_t i = 0; i < length; i++)
         last_line += data[i] == '\n';
     const hp_status_t status = hp_rules_parse(&source, (const char *)data, length, &rules, &count);
-    MUST(status == HP_OK || (count == 0 && told[HP_RULES_PROBLEM] > 0));
+    MUST(status == HP_OK || (count == 0 && reported[HP_RULES_PROBLEM] > 0));
     MUST((count == 0) == (rules == NULL));
     check_rules(rules, count, last_line);
     check_round_trip(&source, rules, count);

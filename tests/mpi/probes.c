@@ -24,7 +24,7 @@ static int rank, size;
 static hp_route_t route;
 static const hp_transport_ops_t no_operations;
 static hp_transport_t idle = {.ops = &no_operations}; /* the probes' messages are the host MPI's */
-static bool no_memory; /* on this rank, for large buffers */
+static bool no_memory;                                /* on this rank, for large buffers */
 
 void *__real_malloc(size_t bytes);
 void *__wrap_malloc(size_t bytes);
@@ -121,7 +121,7 @@ static void measured(hp_comm_t *comm)
     /* Then the node's memory is as good as new for collectives: no counter has moved. */
     for (uint32_t member = 0; comm->has_node_memory && member < comm->node_memory.shape.members; member++) {
         CHECK(*hp_node_done(&comm->node_memory, member) == 0);
-        CHECK(*hp_node_counter(&comm->node_memory, member, 0, HP_WAY_UP) == 0);
+        CHECK(*hp_node_counter(&comm->node_memory, member, 0, HP_FAN_IN) == 0);
     }
 }
 

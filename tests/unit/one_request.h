@@ -192,8 +192,8 @@ static inline int set_up(void **state)
     memset(memory, 0, hp_node_memory_bytes(&shape));
     if (hp_node_memory_init(&f->node, &shape, 0, pids, -1, memory) != HP_OK)
         return -1;
-    f->mine = hp_node_counter(&f->node, 0, 0, HP_WAY_UP);
-    f->theirs = hp_node_counter(&f->node, 1, 0, HP_WAY_DOWN);
+    f->mine = hp_node_counter(&f->node, 0, 0, HP_FAN_IN);
+    f->theirs = hp_node_counter(&f->node, 1, 0, HP_FAN_OUT);
     f->hand.transport.ops = &hand_ops;
     hp_pool_init(&f->pool);
     *state = f;

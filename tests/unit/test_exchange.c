@@ -78,7 +78,7 @@ static bool receive(run_t *run, uint32_t position, const hp_exchange_step_t *ste
         value_t *mine = &run->data[position].blocks[b], *theirs = &came->blocks[b];
         if (step->take == HP_TAKE_STORE)
             *mine = *theirs;
-        else if (step->take == HP_TAKE_FOLD_LEFT)
+        else if (step->take == HP_TAKE_REDUCE_LEFT)
             fold(theirs, mine, mine);
         else
             fold(mine, theirs, mine);

@@ -281,7 +281,7 @@ static void looks_become_rare(void **state)
     job_t *job = job_start(THREE, 10, 15, 20);
     run(job, CALLS_MAX);
     assert_in_range(job->agreements, 8, 2 + 10);
-    assert_in_range(job->timed, 8, SETTLED_AFTER + 10 * HP_GUARD_LOOKS);
+    assert_in_range(job->timed, 8, SETTLED_AFTER + 10 * HP_GUARD_CHECK_CALLS);
     assert_true(job->calls[HP_SLOT_RULE] > CALLS_MAX - SETTLED_AFTER);
 }
 

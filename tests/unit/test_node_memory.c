@@ -43,21 +43,21 @@ static size_t list_member(const hp_node_memory_t *memory, uint32_t member, range
     const char *at = (const char *)hp_node_done(memory, member);
 
     ranges[count++] = (range_t){at, at + LINE_BYTES};
-    at = (const char *)hp_node_address(memory, member, HP_WAY_UP);
+    at = (const char *)hp_node_address(memory, member, HP_FAN_IN);
     ranges[count++] = (range_t){at, at + sizeof(void *)};
-    at = (const char *)hp_node_address(memory, member, HP_WAY_DOWN);
+    at = (const char *)hp_node_address(memory, member, HP_FAN_OUT);
     ranges[count++] = (range_t){at, at + sizeof(void *)};
-    for (unsigned way = 0; way < HP_WAY_COUNT; way++) {
+    for (unsigned fan = 0; fan < HP_FAN_COUNT; fan++) {
         for (uint32_t level = 0; level < shape->levels; level++) {
-            at = (const char *)hp_node_counter(memory, member, level, (hp_way_t)way);
+            at = (const char *)hp_node_counter(memory, member, level, (hp_fan_t)fan);
             ranges[count++] = (range_t){at, at + LINE_BYTES};
             for (uint32_t slot = 0; slot < shape->slots; slot++) {
-                at = hp_node_slot(memory, member, level, (hp_way_t)way, slot);
+                at = hp_node_slot(memory, member, level, (hp_fan_t)fan, slot);
                 ranges[count++] = (range_t){at, at + shape->slot_bytes};
             }
         }
         for (uint64_t cell = 0; cell < HP_CELLS; cell++) {
-            at = (const char *)hp_node_cell(memory, member, (hp_way_t)way, cell);
+            at = (const char *)hp_node_cell(memory, member, (hp_fan_t)fan, cell);
             ranges[count++] = (range_t){at, at + sizeof(hp_cell_t)};
         }
     }
@@ -67,7 +67,7 @@ static size_t list_member(const hp_node_memory_t *memory, uint32_t member, range
 static void nothing_overlaps(void **state)
 {
     (void)state;
-    enum { A_MEMBER = 3 + HP_WAY_COUNT * (LEVELS_MAX * (1 + SLOTS_MAX) + HP_CELLS) };
+    enum { A_MEMBER = 3 + HP_FAN_COUNT * (LEVELS_MAX * (1 + SLOTS_MAX) + HP_CELLS) };
     check_random_t random = check_random_start("nothing_overlaps");
     const pid_t pids[MEMBERS_MAX] = {0};
     range_t ranges[A_MEMBER * MEMBERS_MAX];
@@ -109,14 +109,14 @@ static void counters_tell_their_owner(void **state)
                          HP_OK);
         for (uint32_t member = 0; member < shape.members; member++) {
             assert_int_equal(hp_node_owner(&memory, hp_node_done(&memory, member)), member);
-            for (unsigned way = 0; way < HP_WAY_COUNT; way++) {
+            for (unsigned fan = 0; fan < HP_FAN_COUNT; fan++) {
                 for (uint32_t level = 0; level < shape.levels; level++)
                     assert_int_equal(
-                        hp_node_owner(&memory, hp_node_counter(&memory, member, level, (hp_way_t)way)),
+                        hp_node_owner(&memory, hp_node_counter(&memory, member, level, (hp_fan_t)fan)),
                         member);
                 for (uint64_t cell = 0; cell < HP_CELLS; cell++)
                     assert_int_equal(
-                        hp_node_owner(&memory, &hp_node_cell(&memory, member, (hp_way_t)way, cell)->flag),
+                        hp_node_owner(&memory, &hp_node_cell(&memory, member, (hp_fan_t)fan, cell)->flag),
                         member);
             }
         }
@@ -133,12 +133,12 @@ static void rings_come_around(void **state)
 
     assert_int_equal(hp_node_memory_init(&memory, &shape, 1, pids, -1, (void *)(uintptr_t)0x10000), HP_OK);
     for (uint64_t step = 0; step < 20; step++) {
-        assert_ptr_equal(hp_node_slot(&memory, 1, 1, HP_WAY_UP, step),
-                         hp_node_slot(&memory, 1, 1, HP_WAY_UP, step + shape.slots));
-        assert_ptr_equal(hp_node_cell(&memory, 1, HP_WAY_DOWN, step),
-                         hp_node_cell(&memory, 1, HP_WAY_DOWN, step + HP_CELLS));
-        assert_ptr_not_equal(hp_node_slot(&memory, 1, 1, HP_WAY_UP, step),
-                             hp_node_slot(&memory, 1, 1, HP_WAY_UP, step + 1));
+        assert_ptr_equal(hp_node_slot(&memory, 1, 1, HP_FAN_IN, step),
+                         hp_node_slot(&memory, 1, 1, HP_FAN_IN, step + shape.slots));
+        assert_ptr_equal(hp_node_cell(&memory, 1, HP_FAN_OUT, step),
+                         hp_node_cell(&memory, 1, HP_FAN_OUT, step + HP_CELLS));
+        assert_ptr_not_equal(hp_node_slot(&memory, 1, 1, HP_FAN_IN, step),
+                             hp_node_slot(&memory, 1, 1, HP_FAN_IN, step + 1));
     }
     hp_node_memory_fini(&memory);
 }
@@ -164,11 +164,11 @@ static int be_member(pid_t parent, int fd)
         hp_node_memory_init(&memory, &shape, 1, pids, own_fd, NULL) != HP_OK)
         return 1;
     close(own_fd);
-    while (atomic_load_explicit(hp_node_counter(&memory, 0, 0, HP_WAY_DOWN), memory_order_acquire) == 0)
+    while (atomic_load_explicit(hp_node_counter(&memory, 0, 0, HP_FAN_OUT), memory_order_acquire) == 0)
         usleep(100);
-    const bool right = strcmp(hp_node_slot(&memory, 0, 0, HP_WAY_DOWN, 0), "from the parent") == 0;
-    strcpy(hp_node_slot(&memory, 1, 0, HP_WAY_UP, 0), "from the child");
-    atomic_store_explicit(hp_node_counter(&memory, 1, 0, HP_WAY_UP), 1, memory_order_release);
+    const bool right = strcmp(hp_node_slot(&memory, 0, 0, HP_FAN_OUT, 0), "from the parent") == 0;
+    strcpy(hp_node_slot(&memory, 1, 0, HP_FAN_IN, 0), "from the child");
+    atomic_store_explicit(hp_node_counter(&memory, 1, 0, HP_FAN_IN), 1, memory_order_release);
     hp_node_memory_fini(&memory);
     return right ? CHILD_SAW_IT : 2;
 }
@@ -193,14 +193,14 @@ static void two_processes_share(void **state)
     assert_true(child > 0);
     assert_int_equal(hp_node_memory_init(&memory, &shape, 0, pids, fd, NULL), HP_OK);
     for (size_t i = 0; i < memory.bytes; i += 64) /* a new file is zeroed */
-        if (memory.base[i] && memory.base + i != hp_node_slot(&memory, 1, 0, HP_WAY_UP, 0))
+        if (memory.base[i] && memory.base + i != hp_node_slot(&memory, 1, 0, HP_FAN_IN, 0))
             fail_msg("byte %zu is not 0", i);
-    strcpy(hp_node_slot(&memory, 0, 0, HP_WAY_DOWN, 0), "from the parent");
-    atomic_store_explicit(hp_node_counter(&memory, 0, 0, HP_WAY_DOWN), 1, memory_order_release);
+    strcpy(hp_node_slot(&memory, 0, 0, HP_FAN_OUT, 0), "from the parent");
+    atomic_store_explicit(hp_node_counter(&memory, 0, 0, HP_FAN_OUT), 1, memory_order_release);
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == CHILD_SAW_IT);
-    assert_int_equal(atomic_load(hp_node_counter(&memory, 1, 0, HP_WAY_UP)), 1);
-    assert_string_equal(hp_node_slot(&memory, 1, 0, HP_WAY_UP, 0), "from the child");
+    assert_int_equal(atomic_load(hp_node_counter(&memory, 1, 0, HP_FAN_IN)), 1);
+    assert_string_equal(hp_node_slot(&memory, 1, 0, HP_FAN_IN, 0), "from the child");
     close(fd);
     hp_node_memory_fini(&memory);
 }
@@ -422,9 +422,9 @@ static void use_all_slots(hp_node_memory_t *memory, char value)
     const hp_node_shape_t *shape = &memory->shape;
 
     hp_node_use_slots(memory, shape->slot_bytes, ++memory->step);
-    for (unsigned way = 0; way < HP_WAY_COUNT; way++)
+    for (unsigned fan = 0; fan < HP_FAN_COUNT; fan++)
         for (uint32_t slot = 0; slot < shape->slots; slot++)
-            memset(hp_node_slot(memory, 0, 0, (hp_way_t)way, slot), value, shape->slot_bytes);
+            memset(hp_node_slot(memory, 0, 0, (hp_fan_t)fan, slot), value, shape->slot_bytes);
 }
 
 /* Each has 16 MiB of own slots, more than all may keep together. */
@@ -432,7 +432,7 @@ static void idle_slots_give_their_pages_back(void **state)
 {
     (void)state;
     const hp_node_shape_t shape = {.members = 2, .levels = 1, .slots = 8, .slot_bytes = BIG_SLOT_BYTES};
-    const size_t slot_pages = (size_t)HP_WAY_COUNT * shape.slots * BIG_SLOT_BYTES / 4096;
+    const size_t slot_pages = (size_t)HP_FAN_COUNT * shape.slots * BIG_SLOT_BYTES / 4096;
     hp_node_memory_t memories[IDLE_MEMORIES];
     int fds[IDLE_MEMORIES];
 
@@ -442,7 +442,7 @@ static void idle_slots_give_their_pages_back(void **state)
     }
     assert_int_equal(hp_node_usage().memories, IDLE_MEMORIES);
     assert_int_equal(hp_node_usage().bytes, IDLE_MEMORIES * hp_node_member_bytes(&shape));
-    strcpy(hp_node_slot(&memories[0], 1, 0, HP_WAY_UP, 0), "the other member's");
+    strcpy(hp_node_slot(&memories[0], 1, 0, HP_FAN_IN, 0), "the other member's");
 
     use_all_slots(&memories[0], 1);
     hp_node_set(&memories[0], hp_node_done(&memories[0], 0), 1);
@@ -453,15 +453,15 @@ static void idle_slots_give_their_pages_back(void **state)
     assert_true(pages_of(fds[0]) < 16);
     assert_true(pages_of(fds[1]) >= slot_pages && pages_of(fds[2]) >= slot_pages); /* in use */
     assert_int_equal(hp_node_usage().slot_bytes, 2 * slot_pages * 4096);
-    assert_string_equal(hp_node_slot(&memories[0], 1, 0, HP_WAY_UP, 0), "the other member's");
+    assert_string_equal(hp_node_slot(&memories[0], 1, 0, HP_FAN_IN, 0), "the other member's");
     assert_int_equal(atomic_load(hp_node_done(&memories[0], 0)), 1);
-    assert_int_equal(*hp_node_slot(&memories[1], 0, 0, HP_WAY_DOWN, 7), 2);
+    assert_int_equal(*hp_node_slot(&memories[1], 0, 0, HP_FAN_OUT, 7), 2);
 
     for (unsigned i = 1; i < IDLE_MEMORIES; i++)
         for (uint32_t member = 0; member < 2; member++)
             hp_node_set(&memories[i], hp_node_done(&memories[i], member), 1);
     use_all_slots(&memories[0], 4);
-    assert_int_equal(*hp_node_slot(&memories[0], 0, 0, HP_WAY_DOWN, 7), 4);
+    assert_int_equal(*hp_node_slot(&memories[0], 0, 0, HP_FAN_OUT, 7), 4);
     assert_true(pages_of(fds[1]) < 16 && pages_of(fds[2]) < 16);
     for (unsigned i = 0; i < IDLE_MEMORIES; i++) {
         close(fds[i]);
@@ -527,8 +527,8 @@ static void who_sets_a_counter_wakes_who_sleeps_for_it(void **state)
         assert_int_equal(hp_node_memory_file(hp_node_memory_bytes(&shape), &fd), HP_OK);
         assert_int_equal(hp_node_memory_init(&memory, &shape, 0, pids, fd, NULL), HP_OK);
         memory.wakes = true;
-        hp_counter_t *counter = hp_node_counter(&memory, 0, 0, HP_WAY_DOWN);
-        hp_counter_t *other = hp_node_counter(&memory, 0, 0, HP_WAY_UP);
+        hp_counter_t *counter = hp_node_counter(&memory, 0, 0, HP_FAN_OUT);
+        hp_counter_t *other = hp_node_counter(&memory, 0, 0, HP_FAN_IN);
         const pid_t child = fork();
         if (child == 0) {
             memory.own = SLEEPER;

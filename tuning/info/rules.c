@@ -59,7 +59,7 @@ int info_check_rules(const char *file)
 {
     bool faulty = false;
     const hp_rules_source_t source = {
-        .file = file, .tells_all = true, .line = print_line, .context = &faulty};
+        .file = file, .reports_all = true, .line = print_line, .context = &faulty};
     hp_rule_t *rules;
     size_t count;
 

@@ -34,12 +34,12 @@ static size_t head_bytes(const hp_node_shape_t *shape)
 
 static size_t counters_bytes(const hp_node_shape_t *shape)
 {
-    return COUNTER_BYTES * (3 + (size_t)shape->levels * HP_WAY_COUNT); /* done, addresses, bell, ways */
+    return COUNTER_BYTES * (3 + (size_t)shape->levels * HP_FAN_COUNT); /* done, addresses, bell, ways */
 }
 
 static size_t cells_bytes(void)
 {
-    return sizeof(hp_cell_t) * HP_CELLS * HP_WAY_COUNT;
+    return sizeof(hp_cell_t) * HP_CELLS * HP_FAN_COUNT;
 }
 
 /* A member's part begins on a page of its own, so that the pages lie in its memory when it touches them
@@ -47,7 +47,7 @@ static size_t cells_bytes(void)
 size_t hp_node_member_bytes(const hp_node_shape_t *shape)
 {
     const size_t bytes = counters_bytes(shape) + cells_bytes() +
-                         (size_t)shape->levels * HP_WAY_COUNT * shape->slots * shape->slot_bytes;
+                         (size_t)shape->levels * HP_FAN_COUNT * shape->slots * shape->slot_bytes;
     return (bytes + PAGE - 1) / PAGE * PAGE;
 }
 
@@ -103,14 +103,14 @@ uint32_t hp_node_owner(const hp_node_memory_t *memory, const hp_counter_t *count
                       memory->member_bytes);
 }
 
-void **hp_node_address(const hp_node_memory_t *memory, uint32_t member, hp_way_t way)
+void **hp_node_address(const hp_node_memory_t *memory, uint32_t member, hp_fan_t fan)
 {
-    return (void **)(part_of(memory, member) + COUNTER_BYTES) + way;
+    return (void **)(part_of(memory, member) + COUNTER_BYTES) + fan;
 }
 
-hp_counter_t *hp_node_counter(const hp_node_memory_t *memory, uint32_t member, uint32_t level, hp_way_t way)
+hp_counter_t *hp_node_counter(const hp_node_memory_t *memory, uint32_t member, uint32_t level, hp_fan_t fan)
 {
-    return (hp_counter_t *)(part_of(memory, member) + COUNTER_BYTES * (3 + level * HP_WAY_COUNT + way));
+    return (hp_counter_t *)(part_of(memory, member) + COUNTER_BYTES * (3 + level * HP_FAN_COUNT + fan));
 }
 
 static hp_bell_t *bell_of(const hp_node_memory_t *memory, uint32_t member)
@@ -189,17 +189,17 @@ void hp_node_sleep_wait(const hp_node_memory_t *memory, uint32_t rings, uint64_t
     hp_node_sleep_cancel(memory);
 }
 
-hp_cell_t *hp_node_cell(const hp_node_memory_t *memory, uint32_t member, hp_way_t way, uint64_t step)
+hp_cell_t *hp_node_cell(const hp_node_memory_t *memory, uint32_t member, hp_fan_t fan, uint64_t step)
 {
     hp_cell_t *cells = (hp_cell_t *)(part_of(memory, member) + counters_bytes(&memory->shape));
-    return &cells[(uint64_t)way * HP_CELLS + step % HP_CELLS];
+    return &cells[(uint64_t)fan * HP_CELLS + step % HP_CELLS];
 }
 
-char *hp_node_slot(const hp_node_memory_t *memory, uint32_t member, uint32_t level, hp_way_t way,
+char *hp_node_slot(const hp_node_memory_t *memory, uint32_t member, uint32_t level, hp_fan_t fan,
                    uint64_t step)
 {
     const hp_node_shape_t *shape = &memory->shape;
-    const size_t ring = (size_t)level * HP_WAY_COUNT + way;
+    const size_t ring = (size_t)level * HP_FAN_COUNT + fan;
     return part_of(memory, member) + counters_bytes(shape) + cells_bytes() +
            (ring * shape->slots + step % shape->slots) * shape->slot_bytes;
 }
@@ -221,7 +221,7 @@ static hp_node_usage_t usage;
 
 static uint32_t own_slots(const hp_node_memory_t *memory)
 {
-    return memory->shape.levels * HP_WAY_COUNT * memory->shape.slots;
+    return memory->shape.levels * HP_FAN_COUNT * memory->shape.slots;
 }
 
 static void add_slot_bytes(hp_node_memory_t *memory, size_t bytes)
@@ -257,7 +257,7 @@ static bool slots_are_idle(const hp_node_memory_t *memory)
 
 static void give_pages_back(const hp_node_memory_t *memory)
 {
-    const uintptr_t first = (uintptr_t)hp_node_slot(memory, memory->own, 0, (hp_way_t)0, 0);
+    const uintptr_t first = (uintptr_t)hp_node_slot(memory, memory->own, 0, (hp_fan_t)0, 0);
     const uintptr_t from = (first + PAGE - 1) / PAGE * PAGE;
     const uintptr_t to = (uintptr_t)part_of(memory, memory->own) + memory->member_bytes;
 
@@ -284,9 +284,9 @@ static void populate(const hp_node_memory_t *memory, size_t bytes)
     const hp_node_shape_t *shape = &memory->shape;
 
     for (uint32_t level = 0; level < shape->levels; level++)
-        for (unsigned way = 0; way < HP_WAY_COUNT; way++)
+        for (unsigned fan = 0; fan < HP_FAN_COUNT; fan++)
             for (uint32_t slot = 0; slot < shape->slots; slot++) {
-                char *from = hp_node_slot(memory, memory->own, level, (hp_way_t)way, slot);
+                char *from = hp_node_slot(memory, memory->own, level, (hp_fan_t)fan, slot);
                 const size_t ahead = (uintptr_t)from % PAGE;
                 if (madvise(from - ahead, bytes + ahead, MADV_POPULATE_WRITE) != 0)
                     return;

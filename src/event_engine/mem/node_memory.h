@@ -1,11 +1,11 @@
 /* node_memory: memory that the ranks of one communicator on one node share, and each other's own memory (peer.h).
  *
  * What is in it, for every member (a rank of the node, numbered 0 .. members - 1):
- *   counters   one for each level and way, UP (what I contribute is there) and DOWN (what I hand on is there),
- *              and one for DONE (I have read everything of the steps before). Each has one writer, its owner,
+ *   counters   two for each level, FAN_IN (what I contribute is there) and FAN_OUT (what I hand on is there), and one
+ *              for DONE (I have read everything of the steps before). Each has one writer, its owner,
  *              and only grows. They count in steps: every segment of every collective that uses this memory
  *              is one step, on all ranks of the communicator alike.
- *   slots      bounce buffers: a ring of `slots` for each counter UP and DOWN; step s uses slot s mod `slots`
+ *   slots      bounce buffers: a ring of `slots` for each counter FAN_IN and FAN_OUT; step s uses slot s mod `slots`
  *   addresses  where my buffers of the collective in execution are, for peers that read them (single copy)
  *   bell       what wakes the member when it sleeps
  *   cells      a ring of small slots with their flag inside, for messages that fit: collectives/flags.h
@@ -33,7 +33,8 @@
 
 typedef _Atomic uint64_t hp_counter_t;
 
-typedef enum { HP_WAY_UP, HP_WAY_DOWN, HP_WAY_COUNT } hp_way_t;
+/* Of a level's counters, slots and addresses: what goes towards the leader, and what comes from it. */
+typedef enum { HP_FAN_IN, HP_FAN_OUT, HP_FAN_COUNT } hp_fan_t;
 
 /* Shape of the memory: the same on all members. */
 typedef struct {
@@ -121,11 +122,11 @@ void hp_node_sleep_cancel(const hp_node_memory_t *memory);
 void hp_node_sleep_wait(const hp_node_memory_t *memory, uint32_t rings, uint64_t timeout_ns);
 
 /* level: 0 is the outermost inside the node. */
-hp_counter_t *hp_node_counter(const hp_node_memory_t *memory, uint32_t member, uint32_t level, hp_way_t way);
+hp_counter_t *hp_node_counter(const hp_node_memory_t *memory, uint32_t member, uint32_t level, hp_fan_t fan);
 hp_counter_t *hp_node_done(const hp_node_memory_t *memory, uint32_t member);
-char *hp_node_slot(const hp_node_memory_t *memory, uint32_t member, uint32_t level, hp_way_t way,
+char *hp_node_slot(const hp_node_memory_t *memory, uint32_t member, uint32_t level, hp_fan_t fan,
                    uint64_t step);
-hp_cell_t *hp_node_cell(const hp_node_memory_t *memory, uint32_t member, hp_way_t way, uint64_t step);
+hp_cell_t *hp_node_cell(const hp_node_memory_t *memory, uint32_t member, hp_fan_t fan, uint64_t step);
 /* A collective begins that takes steps before end_step and will use the first `bytes` of own slots. Also with 0 bytes:
  * until all members have finished those steps, the slots keep their pages. *memory must stay where it is from now on.
  *
@@ -135,8 +136,8 @@ hp_cell_t *hp_node_cell(const hp_node_memory_t *memory, uint32_t member, hp_way_
 void hp_node_use_slots(hp_node_memory_t *memory, size_t bytes, uint64_t end_step);
 /* The member whose counter or flag it is. */
 uint32_t hp_node_owner(const hp_node_memory_t *memory, const hp_counter_t *counter);
-/* Where the member's buffer for that way is; read it after one of its counters has said so. */
-void **hp_node_address(const hp_node_memory_t *memory, uint32_t member, hp_way_t way);
+/* Where the member's buffer for fan-in or fan-out is; read it after one of its counters has said so. */
+void **hp_node_address(const hp_node_memory_t *memory, uint32_t member, hp_fan_t fan);
 
 /* Copies bytes from the memory of a member at its address `from`. HP_OK, HP_ERR_PEER. */
 hp_status_t hp_node_pull(const hp_node_memory_t *memory, uint32_t member, const void *from, void *to,

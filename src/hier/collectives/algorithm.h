@@ -3,7 +3,7 @@
  * An algorithm is a function that lays a collective out on a request: it makes its plan and its lanes and starts
  * the pipeline. It does not wait, so that the same function serves blocking and non-blocking calls. The table
  * algorithms.def gives the dispatch, the words of HANPMPI_BCAST and its siblings, the hints, the listing of
- * hanpmpi_info and the tests. CONTRIBUTING.md tells how to add one.
+ * hanpmpi_info and the tests. CONTRIBUTING.md says how to add one.
  * Threads: as comm.h. Ownership: plans live in the request. */
 #ifndef HP_HIER_COLLECTIVES_ALGORITHM_H
 #define HP_HIER_COLLECTIVES_ALGORITHM_H

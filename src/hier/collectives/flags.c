@@ -11,7 +11,16 @@ bool hp_flags_exchange(uint32_t ranks, size_t bytes)
     return ranks <= EXCHANGE_RANKS && bytes * ranks <= EXCHANGE_BYTES;
 }
 
-typedef enum { CLEAR, UP, UP_DONE, DOWN, DOWN_WRITE, EXCHANGE_WRITE, EXCHANGE_READ, FINISH } phase_t;
+typedef enum {
+    CLEAR,
+    FAN_IN,
+    FAN_IN_DONE,
+    FAN_OUT,
+    FAN_OUT_WRITE,
+    EXCHANGE_WRITE,
+    EXCHANGE_READ,
+    FINISH
+} phase_t;
 
 typedef struct {
     hp_direct_t direct;
@@ -30,14 +39,14 @@ static bool is_reduction(const plan_t *p)
     return p->call.collective == HP_REDUCE || p->call.collective == HP_ALLREDUCE;
 }
 
-static hp_cell_t *cell_of(const plan_t *p, uint32_t member, hp_way_t way)
+static hp_cell_t *cell_of(const plan_t *p, uint32_t member, hp_fan_t fan)
 {
-    return hp_node_cell(p->node, member, way, p->step);
+    return hp_node_cell(p->node, member, fan, p->step);
 }
 
-static hp_cell_t *cell_of_rank(const plan_t *p, uint32_t rank, hp_way_t way)
+static hp_cell_t *cell_of_rank(const plan_t *p, uint32_t rank, hp_fan_t fan)
 {
-    return cell_of(p, hp_comm_node_member(p->comm, rank), way);
+    return cell_of(p, hp_comm_node_member(p->comm, rank), fan);
 }
 
 /* Has the cell's flag come? Else that is what the step waits for. */
@@ -72,39 +81,39 @@ static bool writes_nothing(const plan_t *p)
     return p->call.collective == HP_BCAST && p->tree->child_count == 0;
 }
 
-static void publish(const plan_t *p, hp_way_t way, const void *payload)
+static void publish(const plan_t *p, hp_fan_t fan, const void *payload)
 {
-    hp_cell_t *cell = cell_of(p, p->node->own, way);
+    hp_cell_t *cell = cell_of(p, p->node->own, fan);
     if (payload && p->bytes)
         memcpy(cell->payload, payload, p->bytes);
     hp_node_set(p->node, &cell->flag, p->step + 1);
 }
 
-/* Everybody's value in the order of members: the same bits everywhere. false: some are not there yet. */
-static bool fold_all(plan_t *p, hp_request_t *request)
+/* Reduces everybody's value in the order of members: the same bits everywhere. false: some are not there yet. */
+static bool reduce_all(plan_t *p, hp_request_t *request)
 {
     const uint32_t members = p->node->shape.members;
 
     for (; p->next < members; p->next++) {
-        hp_cell_t *cell = cell_of(p, p->next, HP_WAY_UP);
+        hp_cell_t *cell = cell_of(p, p->next, HP_FAN_IN);
         if (!there(p, cell))
             return false;
         if (!is_reduction(p) || p->next == 0)
             continue;
-        const void *left = p->next == 1 ? cell_of(p, 0, HP_WAY_UP)->payload : p->call.recv;
+        const void *left = p->next == 1 ? cell_of(p, 0, HP_FAN_IN)->payload : p->call.recv;
         hp_request_reduce(request, left, cell->payload, p->call.recv, p->call.count);
     }
     return true;
 }
 
-/* The children's values onto the own one, in rank order where the tree is (tree.h). */
-static bool fold_children(plan_t *p, hp_request_t *request)
+/* Reduces the children's values into the own one, in rank order where the tree is (tree.h). */
+static bool reduce_children(plan_t *p, hp_request_t *request)
 {
     const bool root = p->tree->parent < 0;
-    char *into = root ? p->call.recv : cell_of(p, p->node->own, HP_WAY_UP)->payload;
+    char *into = root ? p->call.recv : cell_of(p, p->node->own, HP_FAN_IN)->payload;
 
     for (; p->next < p->tree->child_count; p->next++) {
-        hp_cell_t *cell = cell_of_rank(p, p->tree->children[p->tree->child_count - 1 - p->next], HP_WAY_UP);
+        hp_cell_t *cell = cell_of_rank(p, p->tree->children[p->tree->child_count - 1 - p->next], HP_FAN_IN);
         if (!there(p, cell))
             return false;
         if (is_reduction(p))
@@ -123,39 +132,39 @@ static bool step(hp_request_t *request, hp_direct_t *direct)
         case CLEAR:
             if (!writes_nothing(p) && !clear(p))
                 return false;
-            p->phase = !p->tree ? EXCHANGE_WRITE : p->call.collective == HP_BCAST ? DOWN : UP;
+            p->phase = !p->tree ? EXCHANGE_WRITE : p->call.collective == HP_BCAST ? FAN_OUT : FAN_IN;
             break;
-        case UP:
-            if (!fold_children(p, request))
+        case FAN_IN:
+            if (!reduce_children(p, request))
                 return false;
-            p->phase = UP_DONE;
+            p->phase = FAN_IN_DONE;
             break;
-        case UP_DONE:
-            if (p->tree->parent >= 0) /* what children sent is folded in the cell already */
-                publish(p, HP_WAY_UP, p->tree->child_count || !is_reduction(p) ? NULL : p->call.send);
-            p->phase = p->call.collective == HP_REDUCE ? FINISH : DOWN;
+        case FAN_IN_DONE:
+            if (p->tree->parent >= 0) /* what the children sent has been reduced into the cell already */
+                publish(p, HP_FAN_IN, p->tree->child_count || !is_reduction(p) ? NULL : p->call.send);
+            p->phase = p->call.collective == HP_REDUCE ? FINISH : FAN_OUT;
             break;
-        case DOWN:
+        case FAN_OUT:
             if (p->tree->parent >= 0) {
-                const hp_cell_t *cell = cell_of_rank(p, (uint32_t)p->tree->parent, HP_WAY_DOWN);
+                const hp_cell_t *cell = cell_of_rank(p, (uint32_t)p->tree->parent, HP_FAN_OUT);
                 if (!there(p, cell))
                     return false;
                 if (p->bytes)
                     memcpy(p->call.recv, cell->payload, p->bytes);
             }
-            p->phase = DOWN_WRITE;
+            p->phase = FAN_OUT_WRITE;
             break;
-        case DOWN_WRITE:
+        case FAN_OUT_WRITE:
             if (p->tree->child_count)
-                publish(p, HP_WAY_DOWN, p->call.recv);
+                publish(p, HP_FAN_OUT, p->call.recv);
             p->phase = FINISH;
             break;
         case EXCHANGE_WRITE:
-            publish(p, HP_WAY_UP, is_reduction(p) ? p->call.send : NULL);
+            publish(p, HP_FAN_IN, is_reduction(p) ? p->call.send : NULL);
             p->phase = EXCHANGE_READ;
             break;
         case EXCHANGE_READ:
-            if (!fold_all(p, request))
+            if (!reduce_all(p, request))
                 return false;
             p->phase = FINISH;
             break;

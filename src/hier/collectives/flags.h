@@ -2,11 +2,11 @@
  * shared memory: a flag and the payload behind it, written by one rank and read by the others.
  *
  *      bcast      parent: payload, flag                      others: wait, copy out, and on to the children
- *      reduce     child: payload, flag -> parent             parent: fold in the order of the tree
- *      allreduce  few ranks: everybody writes, everybody folds all in the same order; else reduce, bcast
+ *      reduce     child: payload, flag -> parent             parent: reduce in the order of the tree
+ *      allreduce  few ranks: everybody writes, everybody reduces all in the same order; else reduce, bcast
  *      barrier    likewise, without payload
  *
- * The tree is that of the levels inside the node: on each, the leads of the level below talk to the lead of
+ * The tree is that of the levels inside the node: on each, the leaders of the level below talk to the leader of
  * the group (XHC's hierarchy: G. Katevenis, M. Ploumidis, M. Marazakis, 2022). One step of the node's memory;
  * a cell is used again HP_CELLS steps later, when everybody has finished that step (DONE). Rounds: levels
  * inside the node, times 2 for allreduce and barrier of many ranks. Bytes: the message once a rank and

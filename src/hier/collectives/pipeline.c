@@ -7,8 +7,8 @@ typedef struct {
     hp_leaders_t leaders;
     hp_stage_t stages[HP_LEVEL_COUNT]; /* innermost first */
     uint32_t stage_count;
-    hp_stage_t in_order; /* reproducible reductions: the way up instead of the stages' */
-} turn_t;
+    hp_stage_t in_order; /* reproducible reductions: their fan-in instead of the stages' */
+} rotation_t;
 
 typedef struct hp_pipeline_plan {
     hp_start_t start;
@@ -25,8 +25,8 @@ typedef struct hp_pipeline_plan {
     bool result_here;    /* this rank gets a result from the reduction itself */
     int32_t forward;     /* lane from rank 0 to the root, or its other end; -1: not needed, or not here */
     hp_node_use_t *node; /* NULL: no memory of the node is used, or not here */
-    turn_t *turns;
-    uint32_t turn_count;
+    rotation_t *rotations;
+    uint32_t rotation_count;
 } plan_t;
 
 static bool is_up(const plan_t *p)
@@ -52,18 +52,18 @@ static bool has(const hp_part_t *part, hp_label_t task)
 }
 
 /* What this rank hands to the first of its tasks: where sr has run before, what that has made. */
-static hp_operand_t value_of(const plan_t *p, const turn_t *turn, const hp_part_t *part,
+static hp_operand_t value_of(const plan_t *p, const rotation_t *rotation, const hp_part_t *part,
                              const hp_flow_t *flow)
 {
-    const bool made = turn->stage_count > 0 && !turn->stages[0].inter_node && !has(part, HP_LABEL_SR);
+    const bool made = rotation->stage_count > 0 && !rotation->stages[0].inter_node && !has(part, HP_LABEL_SR);
     return hp_at(is_up(p) && !made ? flow->own : flow->result);
 }
 
-/* Where a stage's lead is to put the team's value. */
-static hp_place_t place_of(const plan_t *p, const turn_t *turn, uint32_t k, const hp_part_t *part,
+/* Where a stage's leader is to put the team's value. */
+static hp_place_t place_of(const plan_t *p, const rotation_t *rotation, uint32_t k, const hp_part_t *part,
                            hp_segment_t *segment, const hp_flow_t *flow)
 {
-    const hp_stage_t *stage = &turn->stages[k];
+    const hp_stage_t *stage = &rotation->stages[k];
     const hp_place_t anywhere = {.given = false};
 
     if (stage->team.position > 0)
@@ -73,7 +73,7 @@ static hp_place_t place_of(const plan_t *p, const turn_t *turn, uint32_t k, cons
         hp_task_t *free = p->in_place ? flow->own_read : NULL;
         return p->result_here ? (hp_place_t){.given = true, .address = flow->result, .free = free} : anywhere;
     }
-    const hp_stage_t *outer = &turn->stages[k + 1];
+    const hp_stage_t *outer = &rotation->stages[k + 1];
     if (!has(part, label_of(outer, true))) /* it must outlast this part */
         return (hp_place_t){.given = true, .address = flow->result};
     return outer->module->place ? outer->module->place(outer, segment, flow) : anywhere;
@@ -85,32 +85,32 @@ static bool is_fused(const plan_t *p, const hp_stage_t *stage)
            stage->module->fuses(stage);
 }
 
-static void emit_up(const plan_t *p, const turn_t *turn, const hp_part_t *part, hp_segment_t *segment,
+static void emit_up(const plan_t *p, const rotation_t *rotation, const hp_part_t *part, hp_segment_t *segment,
                     hp_flow_t *flow)
 {
     if (p->in_order) {
         const hp_place_t into = {.given = p->result_here && p->comm->rank == 0, .address = flow->result};
-        hp_segment_label(segment, label_of(&turn->in_order, true));
-        turn->in_order.module->reduce(&turn->in_order, segment, flow, into);
+        hp_segment_label(segment, label_of(&rotation->in_order, true));
+        rotation->in_order.module->reduce(&rotation->in_order, segment, flow, into);
         return;
     }
-    for (uint32_t k = 0; k < turn->stage_count; k++) {
-        const hp_stage_t *stage = &turn->stages[k];
+    for (uint32_t k = 0; k < rotation->stage_count; k++) {
+        const hp_stage_t *stage = &rotation->stages[k];
         if (!has(part, label_of(stage, true)))
             continue;
         hp_segment_label(segment, label_of(stage, true));
         if (is_fused(p, stage))
             stage->module->allreduce(stage, segment, flow);
         else
-            stage->module->reduce(stage, segment, flow, place_of(p, turn, k, part, segment, flow));
+            stage->module->reduce(stage, segment, flow, place_of(p, rotation, k, part, segment, flow));
     }
 }
 
-static void emit_down(const plan_t *p, const turn_t *turn, const hp_part_t *part, hp_segment_t *segment,
-                      hp_flow_t *flow)
+static void emit_down(const plan_t *p, const rotation_t *rotation, const hp_part_t *part,
+                      hp_segment_t *segment, hp_flow_t *flow)
 {
-    for (uint32_t k = turn->stage_count; k-- > 0;) {
-        const hp_stage_t *stage = &turn->stages[k];
+    for (uint32_t k = rotation->stage_count; k-- > 0;) {
+        const hp_stage_t *stage = &rotation->stages[k];
         if (is_fused(p, stage) || !has(part, label_of(stage, false)))
             continue;
         hp_segment_label(segment, label_of(stage, false));
@@ -139,10 +139,10 @@ static void emit_step_end(const plan_t *p, hp_segment_t *segment, const hp_flow_
         hp_emit_after(done, flow->node_reads[k]);
     if (flow->step + 1 < p->node->end_step)
         return;
-    for (uint32_t t = 0; t < p->turn_count; t++)
-        for (uint32_t k = 0; k < p->turns[t].stage_count; k++)
-            if (p->turns[t].stages[k].module->finish)
-                p->turns[t].stages[k].module->finish(&p->turns[t].stages[k], segment);
+    for (uint32_t t = 0; t < p->rotation_count; t++)
+        for (uint32_t k = 0; k < p->rotations[t].stage_count; k++)
+            if (p->rotations[t].stages[k].module->finish)
+                p->rotations[t].stages[k].module->finish(&p->rotations[t].stages[k], segment);
 }
 
 static void emit(const void *plan, hp_segment_t *segment, uint64_t index)
@@ -150,7 +150,7 @@ static void emit(const void *plan, hp_segment_t *segment, uint64_t index)
     const plan_t *p = *(plan_t *const *)plan;
     const hp_part_t whole = {.segment = index, .tasks = HP_TASKS_ALL, .step = index};
     const hp_part_t *part = p->parts ? &p->parts[index] : &whole;
-    const turn_t *turn = &p->turns[part->segment % p->turn_count];
+    const rotation_t *rotation = &p->rotations[part->segment % p->rotation_count];
     const bool empty = p->call.count == 0;
     hp_flow_t flow = {.index = part->segment,
                       .step = p->node ? p->node->first_step + part->step : 0,
@@ -159,17 +159,17 @@ static void emit(const void *plan, hp_segment_t *segment, uint64_t index)
 
     flow.own = (char *)p->call.send + flow.offset;
     flow.result = (char *)p->call.recv + flow.offset;
-    flow.value = value_of(p, turn, part, &flow);
+    flow.value = value_of(p, rotation, part, &flow);
     if (is_up(p))
-        emit_up(p, turn, part, segment, &flow);
-    if (turn->stage_count == 0 && !p->in_order && p->result_here && !p->in_place) /* alone */
+        emit_up(p, rotation, part, segment, &flow);
+    if (rotation->stage_count == 0 && !p->in_order && p->result_here && !p->in_place) /* alone */
         flow.ready = hp_emit_copy(segment, flow.result, flow.value, flow.count);
     if (p->forward >= 0)
         emit_forward(p, segment, &flow);
     if (is_down(p)) {
         if (!p->in_place)
             flow.own_read = NULL;
-        emit_down(p, turn, part, segment, &flow);
+        emit_down(p, rotation, part, segment, &flow);
     }
     hp_segment_label(segment, HP_LABEL_OTHER);
     if (p->node && part->tasks & HP_TASKS_INTRA_NODE)
@@ -203,8 +203,8 @@ static void choose_modules(plan_t *p)
     }
 }
 
-/* What was chosen is in the trace. */
-static void tell(const plan_t *p)
+/* What was chosen goes into the trace. */
+static void record_modules(const plan_t *p)
 {
     hp_trace_call_t *call = hp_request_recorded(p->start.request);
     const hp_hierarchy_t *h = hierarchy_of(p);
@@ -239,41 +239,41 @@ static bool uses_slots(const plan_t *p)
     return uses(p, HP_MODULE_SHM) || (uses_node(p) && hp_comm_node_shape(p->comm).levels > 1 && is_up(p));
 }
 
-/* Roots on different nodes that take turns in an allreduce. */
+/* Roots on different nodes among which an allreduce rotates. */
 static uint32_t trees_of(const plan_t *p)
 {
     const uint32_t nodes = hp_hierarchy_node_count(p->comm->hierarchy), trees = p->setting.trees;
     return trees > nodes ? nodes : trees ? trees : 1;
 }
 
-/* How many turns, and who leads in which. */
-static uint32_t count_turns(const plan_t *p)
+/* How many rotations, and who leads in which. */
+static uint32_t count_rotations(const plan_t *p)
 {
     const hp_hierarchy_t *h = p->comm->hierarchy;
-    uint32_t most_ranks, least_ranks, turns = 1;
+    uint32_t most_ranks, least_ranks, rotations = 1;
 
     if ((!p->call.commutative && is_up(p)) || p->call.count == 0)
         return 1;
     hp_hierarchy_node_sizes(h, &least_ranks, &most_ranks);
     if (p->modules.module[HP_LEVEL_NODE] != HP_MODULE_NATIVE || hp_hierarchy_node_count(h) == 1)
-        turns = p->setting.leaders < most_ranks ? p->setting.leaders : most_ranks;
+        rotations = p->setting.leaders < most_ranks ? p->setting.leaders : most_ranks;
     if (p->call.collective == HP_ALLREDUCE)
-        turns *= trees_of(p);
-    if (turns > HP_ROTATIONS_MAX)
-        turns = HP_ROTATIONS_MAX;
-    return turns < p->segment_count ? (turns ? turns : 1) : (uint32_t)p->segment_count;
+        rotations *= trees_of(p);
+    if (rotations > HP_ROTATIONS_MAX)
+        rotations = HP_ROTATIONS_MAX;
+    return rotations < p->segment_count ? (rotations ? rotations : 1) : (uint32_t)p->segment_count;
 }
 
-static hp_leaders_t leaders_of(const plan_t *p, uint32_t turn)
+static hp_leaders_t leaders_of(const plan_t *p, uint32_t rotation)
 {
     const hp_hierarchy_t *h = p->comm->hierarchy;
 
     if (!p->call.commutative && is_up(p))
         return (hp_leaders_t){.root = 0};
     if (p->call.collective != HP_ALLREDUCE)
-        return (hp_leaders_t){.root = p->call.root, .leader = turn};
-    const uint32_t trees = trees_of(p), leader = turn / trees;
-    const uint32_t first = hp_hierarchy_node_leader(h, turn % trees);
+        return (hp_leaders_t){.root = p->call.root, .leader = rotation};
+    const uint32_t trees = trees_of(p), leader = rotation / trees;
+    const uint32_t first = hp_hierarchy_node_leader(h, rotation % trees);
     if (hp_hierarchy_node_depth(h) == 0 && hp_hierarchy_node_count(h) > 1)
         return (hp_leaders_t){.root = first};
     uint32_t count;
@@ -285,9 +285,9 @@ static hp_leaders_t leaders_of(const plan_t *p, uint32_t turn)
  * by the size alone, because the order of operations follows from it. */
 enum { IN_ORDER_BINOMIAL_BYTES = 65536 };
 
-/* The way up of a reproducible reduction: a tree over the ranks in their order. Ranks of a node that follow
+/* The fan-in of a reproducible reduction: a tree over the ranks in their order. Ranks of a node that follow
  * each other keep their messages inside it; of a chain only one leaves each node. */
-static hp_status_t prepare_in_order(const plan_t *p, turn_t *turn)
+static hp_status_t prepare_in_order(const plan_t *p, rotation_t *rotation)
 {
     const bool small = p->call.count * p->call.type.bytes <= IN_ORDER_BINOMIAL_BYTES;
     const hp_leaders_t leaders = {.root = 0};
@@ -296,29 +296,30 @@ static hp_status_t prepare_in_order(const plan_t *p, turn_t *turn)
     in_order.inter_node = HP_INTER_NODE_TREE;
     for (unsigned level = 0; level < HP_LEVEL_COUNT; level++)
         in_order.shapes.shape[level] = small ? HP_SHAPE_BINOMIAL : HP_SHAPE_CHAIN;
-    turn->in_order = (hp_stage_t){.module = &hp_module_p2p,
-                                  .start = &p->start,
-                                  .collective = HP_REDUCE,
-                                  .commutative = false,
-                                  .team = hp_team_of(p->comm->flat, &leaders, 0, p->comm->rank),
-                                  .inter_node = true,
-                                  .outermost = true,
-                                  .turn_count = 1};
-    return turn->in_order.module->prepare(&turn->in_order, &p->call, &in_order);
+    rotation->in_order = (hp_stage_t){.module = &hp_module_p2p,
+                                      .start = &p->start,
+                                      .collective = HP_REDUCE,
+                                      .commutative = false,
+                                      .team = hp_team_of(p->comm->flat, &leaders, 0, p->comm->rank),
+                                      .inter_node = true,
+                                      .outermost = true,
+                                      .rotation_count = 1};
+    return rotation->in_order.module->prepare(&rotation->in_order, &p->call, &in_order);
 }
 
-/* The stages of this rank in one turn, innermost first. */
-static hp_status_t prepare_turn(const plan_t *p, turn_t *turn)
+/* The stages of this rank in one rotation, innermost first. */
+static hp_status_t prepare_rotation(const plan_t *p, rotation_t *rotation)
 {
     hp_comm_t *comm = p->comm;
     const hp_hierarchy_t *h = hierarchy_of(p);
-    const uint32_t levels = hp_hierarchy_level_count(h), top = hp_leader_top(h, &turn->leaders, comm->rank);
+    const uint32_t levels = hp_hierarchy_level_count(h),
+                   top = hp_leader_top(h, &rotation->leaders, comm->rank);
 
     for (uint32_t depth = levels; depth-- > (top > 0 ? top - 1 : 0);) {
-        const hp_team_t team = hp_team_of(h, &turn->leaders, depth, comm->rank);
+        const hp_team_t team = hp_team_of(h, &rotation->leaders, depth, comm->rank);
         if (team.count == 1)
             continue;
-        hp_stage_t *stage = &turn->stages[turn->stage_count++];
+        hp_stage_t *stage = &rotation->stages[rotation->stage_count++];
         const bool inter_node = is_inter_node(h, &team);
         *stage = (hp_stage_t){.module = hp_module((hp_module_id_t)p->modules.module[team.level]),
                               .start = &p->start,
@@ -328,7 +329,7 @@ static hp_status_t prepare_turn(const plan_t *p, turn_t *turn)
                               .inter_node = inter_node,
                               .innermost = depth + 1 == levels,
                               .outermost = depth == 0,
-                              .turn_count = p->turn_count,
+                              .rotation_count = p->rotation_count,
                               .result_at_root = p->call.commutative || p->call.root == 0,
                               .node = inter_node ? NULL : p->node,
                               .node_level = levels > 1 ? depth - hp_hierarchy_node_depth(h) : depth};
@@ -345,12 +346,12 @@ static void add_up(plan_t *p)
     hp_pipeline_t *pipeline = &p->pipeline;
     uint32_t finish = 0;
 
-    for (uint32_t t = 0; t < p->turn_count; t++) {
-        const hp_stage_t *in_order = &p->turns[t].in_order; /* or all zero */
-        uint32_t tasks = 3 + in_order->tasks;               /* forward, done */
+    for (uint32_t t = 0; t < p->rotation_count; t++) {
+        const hp_stage_t *in_order = &p->rotations[t].in_order; /* or all zero */
+        uint32_t tasks = 3 + in_order->tasks;                   /* forward, done */
         uint32_t edges = 3 + 2 * HP_LEVEL_COUNT + in_order->edges, scratch = in_order->scratch;
-        for (uint32_t k = 0; k < p->turns[t].stage_count; k++) {
-            const hp_stage_t *stage = &p->turns[t].stages[k];
+        for (uint32_t k = 0; k < p->rotations[t].stage_count; k++) {
+            const hp_stage_t *stage = &p->rotations[t].stages[k];
             tasks += stage->tasks;
             edges += stage->edges;
             scratch += stage->scratch;
@@ -384,7 +385,7 @@ static hp_status_t make_lanes(plan_t *p)
     return HP_OK;
 }
 
-/* Takes steps of the node's memory, and makes the lanes for all turns. */
+/* Takes steps of the node's memory, and makes the lanes for all rotations. */
 static hp_status_t use_node(plan_t *p)
 {
     hp_comm_t *comm = p->comm;
@@ -404,9 +405,9 @@ static hp_status_t use_node(plan_t *p)
     use->set_done = hp_request_set_lane(p->start.request, hp_node_done(memory, memory->own));
     bool made = use->set_done >= 0;
     for (uint32_t level = 0; level < memory->shape.levels; level++)
-        for (unsigned way = 0; way < HP_WAY_COUNT; way++)
-            made &= (use->set[level][way] = hp_request_set_lane(
-                         p->start.request, hp_node_counter(memory, memory->own, level, (hp_way_t)way))) >= 0;
+        for (unsigned fan = 0; fan < HP_FAN_COUNT; fan++)
+            made &= (use->set[level][fan] = hp_request_set_lane(
+                         p->start.request, hp_node_counter(memory, memory->own, level, (hp_fan_t)fan))) >= 0;
     for (uint32_t member = 0; member < members && made; member++)
         made =
             (use->done[member] = hp_request_wait_lane(p->start.request, hp_node_done(memory, member))) >= 0;
@@ -418,7 +419,7 @@ static void cut(plan_t *p)
 {
     const hp_call_t *call = &p->call;
 
-    tell(p);
+    record_modules(p);
     if (uses_slots(p) && p->setting.segment_bytes > (size_t)p->comm->knobs.slot_bytes)
         p->setting.segment_bytes = (size_t)p->comm->knobs.slot_bytes;
     if (call->count > 0) {
@@ -487,17 +488,17 @@ bool hp_pipeline_divides(const hp_pipeline_plan_t *plan)
 hp_status_t hp_pipeline_prepare(hp_pipeline_plan_t *p, uint32_t steps_per_segment)
 {
     p->step_count = p->segment_count * steps_per_segment;
-    p->turn_count = count_turns(p);
-    p->turns = hp_arena_get(p->start.arena, p->turn_count * sizeof *p->turns);
-    hp_status_t status = p->turns ? make_lanes(p) : HP_ERR_NO_MEM;
+    p->rotation_count = count_rotations(p);
+    p->rotations = hp_arena_get(p->start.arena, p->rotation_count * sizeof *p->rotations);
+    hp_status_t status = p->rotations ? make_lanes(p) : HP_ERR_NO_MEM;
     if (status == HP_OK && uses_node(p))
         status = use_node(p);
-    for (uint32_t t = 0; t < p->turn_count && status == HP_OK; t++) {
-        p->turns[t].leaders = leaders_of(p, t);
+    for (uint32_t t = 0; t < p->rotation_count && status == HP_OK; t++) {
+        p->rotations[t].leaders = leaders_of(p, t);
         if (p->in_order)
-            status = prepare_in_order(p, &p->turns[t]);
+            status = prepare_in_order(p, &p->rotations[t]);
         if (status == HP_OK && !(p->in_order && p->call.collective == HP_REDUCE))
-            status = prepare_turn(p, &p->turns[t]);
+            status = prepare_rotation(p, &p->rotations[t]);
     }
     if (status != HP_OK)
         return status;

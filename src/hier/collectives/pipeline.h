@@ -21,9 +21,9 @@
  * same tree and root, so that they load opposite directions of the links. There may be any number of levels
  * inside the node (package, NUMA, L3, core): s is then a chain of stages itself.
  *
- * Turns: segment i is led by turn i mod T. In an allreduce the turns have different roots (trees: nodes;
- * leaders: ranks of each node), in the other collectives other leaders of the nodes that do not hold the
- * root. Operations that do not commute have one turn, in rank order, rooted at rank 0, which forwards the
+ * Rotations: segment i is led by rotation i mod T. In an allreduce the rotations have different roots (trees:
+ * nodes; leaders: ranks of each node), in the other collectives other leaders of the nodes that do not hold the
+ * root. Operations that do not commute have one rotation, in rank order, rooted at rank 0, which forwards the
  * result to the root.
  *
  * Threads: as comm.h. Ownership: everything lies in start->arena until the collective is done. */
@@ -57,7 +57,7 @@ typedef struct hp_pipeline_plan hp_pipeline_plan_t;
 hp_pipeline_plan_t *hp_pipeline_plan(const hp_start_t *start, const hp_call_t *call,
                                      const hp_setting_t *setting);
 uint64_t hp_pipeline_segments(const hp_pipeline_plan_t *plan);
-/* Can it be done in parts? Between them a lead's value lies in the buffer for the result: all ranks have one,
+/* Can it be done in parts? Between them a leader's value lies in the buffer for the result: all ranks have one,
  * and it is not the one with the contribution. Not for operations in rank order. The same on all ranks. */
 bool hp_pipeline_divides(const hp_pipeline_plan_t *plan);
 /* Takes steps of the node's memory and makes stages and lanes: now all parts must run. */

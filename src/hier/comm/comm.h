@@ -51,8 +51,8 @@ typedef struct {
     hp_node_memory_t node_memory;
     uint32_t first_place; /* of the node's ranks in the order of the hierarchy */
     /* Communicators of the host MPI for the levels' teams, made when first used. */
-    bool native_made[HP_LEVEL_COUNT][HP_WAY_COUNT];
-    hp_handle_t native_comms[HP_LEVEL_COUNT][HP_WAY_COUNT];
+    bool native_made[HP_LEVEL_COUNT][HP_FAN_COUNT];
+    hp_handle_t native_comms[HP_LEVEL_COUNT][HP_FAN_COUNT];
     bool crowded;   /* more ranks on this node than cores that they may use; the same on all of them */
     uint32_t cores; /* that the ranks of the first node with most ranks may use; 0: not known. The same
                                  * on all ranks */

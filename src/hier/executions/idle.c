@@ -16,14 +16,14 @@ static void nudge(hp_idle_t *idle, const hp_comm_t *comm, uint64_t now_ns)
     idle->nudged_ns = now_ns;
 }
 
-/* Waiting for flags of the node alone. A look costs a few ns, so more of them fit before the core is given
+/* Waiting for flags of the node alone. A poll costs a few ns, so more of them fit before the core is given
  * up. Whoever sets a flag wakes who sleeps for it, so a sleep costs a wake-up and no more; with more ranks
  * than cores it keeps this rank out of the way of those that others wait for. */
 static void idle_for_flags(hp_idle_t *idle, const hp_comm_t *comm, const hp_request_t *request)
 {
     /* About a millisecond: then the nudges begin, whatever HANPMPI_SPIN_POLLS says. */
-    const uint64_t looks_max = 100000, looks = (comm->crowded ? 1 : 20) * (uint64_t)comm->knobs.spin_polls;
-    const hp_wait_policy_t policy = {.spin_polls = looks < looks_max ? looks : looks_max,
+    const uint64_t polls_max = 100000, polls = (comm->crowded ? 1 : 20) * (uint64_t)comm->knobs.spin_polls;
+    const hp_wait_policy_t policy = {.spin_polls = polls < polls_max ? polls : polls_max,
                                      .sleep_after_ns = comm->crowded ? 10000 : comm->sleep_after_ns,
                                      .sleep_ns = 200000};
     uint64_t now_ns;

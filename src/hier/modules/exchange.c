@@ -1,39 +1,40 @@
 #include "hier/modules/exchange.h"
 
-hp_fold_in_t hp_fold_in(uint32_t count, uint32_t position)
+hp_pairing_t hp_pairing_of(uint32_t count, uint32_t position)
 {
-    hp_fold_in_t in = {.power = 1};
+    hp_pairing_t pairing = {.power = 1};
 
-    while (in.power <= count / 2) {
-        in.power *= 2;
-        in.rounds++;
+    while (pairing.power <= count / 2) {
+        pairing.power *= 2;
+        pairing.rounds++;
     }
-    in.paired = 2 * (count - in.power);
-    in.paired_here = position < in.paired;
-    in.takes_part = !in.paired_here || position % 2 == 1;
-    in.number = in.paired_here ? position / 2 : position - in.paired / 2;
-    return in;
+    pairing.paired = 2 * (count - pairing.power);
+    pairing.paired_here = position < pairing.paired;
+    pairing.takes_part = !pairing.paired_here || position % 2 == 1;
+    pairing.number = pairing.paired_here ? position / 2 : position - pairing.paired / 2;
+    return pairing;
 }
 
-uint32_t hp_fold_in_position(const hp_fold_in_t *in, uint32_t number)
+uint32_t hp_pairing_position(const hp_pairing_t *pairing, uint32_t number)
 {
-    return number < in->paired / 2 ? 2 * number + 1 : number + in->paired / 2;
+    return number < pairing->paired / 2 ? 2 * number + 1 : number + pairing->paired / 2;
 }
 
-hp_exchange_step_t hp_fold_in_before(const hp_fold_in_t *in, uint32_t position, uint32_t blocks)
-{
-    const hp_blocks_t all = {0, blocks};
-    return in->takes_part ? (hp_exchange_step_t){.to = HP_NOBODY,
-                                                 .from = (int32_t)position - 1,
-                                                 .recv = all,
-                                                 .take = HP_TAKE_FOLD_LEFT}
-                          : (hp_exchange_step_t){.to = (int32_t)position + 1, .from = HP_NOBODY, .send = all};
-}
-
-hp_exchange_step_t hp_fold_in_after(const hp_fold_in_t *in, uint32_t position, uint32_t blocks)
+hp_exchange_step_t hp_pairing_before(const hp_pairing_t *pairing, uint32_t position, uint32_t blocks)
 {
     const hp_blocks_t all = {0, blocks};
-    return in->takes_part
+    return pairing->takes_part
+               ? (hp_exchange_step_t){.to = HP_NOBODY,
+                                      .from = (int32_t)position - 1,
+                                      .recv = all,
+                                      .take = HP_TAKE_REDUCE_LEFT}
+               : (hp_exchange_step_t){.to = (int32_t)position + 1, .from = HP_NOBODY, .send = all};
+}
+
+hp_exchange_step_t hp_pairing_after(const hp_pairing_t *pairing, uint32_t position, uint32_t blocks)
+{
+    const hp_blocks_t all = {0, blocks};
+    return pairing->takes_part
                ? (hp_exchange_step_t){.to = (int32_t)position - 1,
                                       .from = HP_NOBODY,
                                       .send = all,

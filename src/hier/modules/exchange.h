@@ -1,7 +1,7 @@
 /* exchange: an allreduce among positions 0 .. count - 1 as a list of steps: who sends which blocks to whom.
  *
  * The segment is cut into blocks. A step sends a range of blocks to one position and receives one from
- * another; what comes is folded onto the own blocks, or replaces them. Steps of a position are in order as
+ * another; what comes is reduced into the own blocks, or replaces them. Steps of a position are in order as
  * far as they touch the same blocks; nothing else orders them. Here is the arithmetic, one file an algorithm;
  * exchange_steps.c makes tasks of it. Threads: pure. Ownership: plain data. */
 #ifndef HP_HIER_MODULES_EXCHANGE_H
@@ -13,9 +13,9 @@
 enum { HP_NOBODY = -1 };
 
 typedef enum {
-    HP_TAKE_STORE,      /* what comes replaces the blocks */
-    HP_TAKE_FOLD_LEFT,  /* theirs (op) mine */
-    HP_TAKE_FOLD_RIGHT, /* mine (op) theirs */
+    HP_TAKE_STORE,        /* what comes replaces the blocks */
+    HP_TAKE_REDUCE_LEFT,  /* theirs (op) mine */
+    HP_TAKE_REDUCE_RIGHT, /* mine (op) theirs */
 } hp_take_t;
 
 typedef struct {
@@ -51,14 +51,14 @@ typedef struct {
     uint32_t paired; /* 2 x (count - power) */
     bool paired_here, takes_part;
     uint32_t number; /* of this position among those that take part */
-} hp_fold_in_t;
+} hp_pairing_t;
 
-hp_fold_in_t hp_fold_in(uint32_t count, uint32_t position);
-/* The position that has a number. */
-uint32_t hp_fold_in_position(const hp_fold_in_t *in, uint32_t number);
+hp_pairing_t hp_pairing_of(uint32_t count, uint32_t position);
+/* The position that has this number. */
+uint32_t hp_pairing_position(const hp_pairing_t *pairing, uint32_t number);
 /* The steps before and after the exchange proper, for a segment of that many blocks. before: step 0 of a
  * position of a pair; after: the last. */
-hp_exchange_step_t hp_fold_in_before(const hp_fold_in_t *in, uint32_t position, uint32_t blocks);
-hp_exchange_step_t hp_fold_in_after(const hp_fold_in_t *in, uint32_t position, uint32_t blocks);
+hp_exchange_step_t hp_pairing_before(const hp_pairing_t *pairing, uint32_t position, uint32_t blocks);
+hp_exchange_step_t hp_pairing_after(const hp_pairing_t *pairing, uint32_t position, uint32_t blocks);
 
 #endif

@@ -1,10 +1,10 @@
 /* exchange_ring: reduce-scatter, then allgather, around a ring (P. Patarasuk, X. Yuan, Bandwidth Optimal
  * All-reduce Algorithms for Clusters of Workstations, 2009).
  *
- * n blocks. In step s each position sends block (position - s) to the next one, which folds its own onto it;
+ * n blocks. In step s each position sends block (position - s) to the next one, which reduces its own into it;
  * after n - 1 steps position r holds the finished block r + 1, and n - 1 more steps hand the finished blocks
  * around. Rounds: 2 (n - 1).  Bytes: 2 (n - 1)/n of the segment in each direction of a link: the least there
- * is. Every message goes to the neighbour.  Constraints: block b is folded from position b on around the
+ * is. Every message goes to the neighbour.  Constraints: block b is reduced from position b on around the
  * ring, so the operation must commute. A segment's steps follow each other: only other leaders' segments
  * overlap with them. */
 #include "hier/modules/exchange.h"
@@ -33,7 +33,7 @@ static bool step(uint32_t count, uint32_t position, uint32_t i, hp_exchange_step
                                 .from = (int32_t)((position + count - 1) % count),
                                 .send = {sent, 1},
                                 .recv = {(sent + count - 1) % count, 1},
-                                .take = finished ? HP_TAKE_STORE : HP_TAKE_FOLD_LEFT,
+                                .take = finished ? HP_TAKE_STORE : HP_TAKE_REDUCE_LEFT,
                                 .finished = finished};
     return true;
 }

@@ -1,6 +1,6 @@
 /* exchange_steps: see there. The running value is in flow->result. A task may not read a block before it was
  * last written, nor write it before it was last read and written; nothing else is waited for. What comes to
- * be folded arrives in scratch buffers that are filled one after the other: in the exchanges that halve or
+ * be reduced arrives in scratch buffers that are filled one after the other: in the exchanges that halve or
  * scatter all of it fits into one. */
 #include "hier/modules/exchange_steps.h"
 
@@ -95,22 +95,22 @@ static size_t start_of(const hp_exchange_use_t *use, size_t count, uint32_t bloc
     return (size_t)((uint64_t)count * block / use->block_count);
 }
 
-/* task waits for what is noted of the blocks; the same task in a row counts once. */
-static void after_blocks(hp_task_t *task, hp_task_t *const *noted, const hp_blocks_t *blocks)
+/* task waits for the tasks recorded for the blocks; the same task in a row counts once. */
+static void after_blocks(hp_task_t *task, hp_task_t *const *recorded, const hp_blocks_t *blocks)
 {
     for (uint32_t k = 0; k < blocks->count; k++)
-        if (k == 0 || noted[blocks->first + k] != noted[blocks->first + k - 1])
-            hp_emit_after(task, noted[blocks->first + k]);
+        if (k == 0 || recorded[blocks->first + k] != recorded[blocks->first + k - 1])
+            hp_emit_after(task, recorded[blocks->first + k]);
 }
 
-static void note(hp_task_t *task, hp_task_t **noted, const hp_blocks_t *blocks)
+static void record_task(hp_task_t *task, hp_task_t **recorded, const hp_blocks_t *blocks)
 {
     for (uint32_t k = 0; k < blocks->count; k++)
-        noted[blocks->first + k] = task;
+        recorded[blocks->first + k] = task;
 }
 
-/* The own value to where the exchange works. An inner stage has put it there (place in p2p.c). */
-static hp_task_t *bring(hp_segment_t *segment, const hp_flow_t *flow)
+/* Copies the own value to where the exchange works, unless an inner stage has put it there (place in p2p.c). */
+static hp_task_t *emit_own_copy(hp_segment_t *segment, const hp_flow_t *flow)
 {
     const bool untouched = !flow->value.task && flow->value.address == flow->own;
 
@@ -128,8 +128,8 @@ void hp_exchange_emit(const hp_stage_t *stage, hp_exchange_use_t *use, hp_segmen
     size_t used = 0;          /* elements of it */
     (void)stage;
 
-    note(bring(segment, flow), use->writer, &all);
-    note(flow->own == flow->result ? flow->own_read : NULL, use->reader, &all);
+    record_task(emit_own_copy(segment, flow), use->writer, &all);
+    record_task(flow->own == flow->result ? flow->own_read : NULL, use->reader, &all);
     for (uint32_t i = 0; i < use->step_count; i++) {
         const step_t *step = &use->steps[i];
         const hp_blocks_t *out = &step->what.send, *in = &step->what.recv;
@@ -143,7 +143,7 @@ void hp_exchange_emit(const hp_stage_t *stage, hp_exchange_use_t *use, hp_segmen
             hp_task_t *send =
                 hp_emit_send(segment, step->send, hp_at(flow->result + out_start * use->extent), out_count);
             after_blocks(send, use->writer, out);
-            note(send, use->reader, out);
+            record_task(send, use->reader, out);
         }
         if (step->what.from == HP_NOBODY || in_count == 0)
             continue;
@@ -160,14 +160,14 @@ void hp_exchange_emit(const hp_stage_t *stage, hp_exchange_use_t *use, hp_segmen
             else
                 holder = recv;
             used = (fits ? used : 0) + in_count;
-            taken = step->what.take == HP_TAKE_FOLD_LEFT
+            taken = step->what.take == HP_TAKE_REDUCE_LEFT
                         ? hp_emit_reduce(segment, hp_of(recv), hp_at(own), in_count)
                         : hp_emit_reduce_to(segment, hp_at(own), hp_of(recv), hp_at(own), in_count);
             hp_emit_after(taken, recv);
         }
         after_blocks(taken, use->writer, in);
         after_blocks(taken, use->reader, in);
-        note(taken, use->writer, in);
+        record_task(taken, use->writer, in);
     }
     hp_task_t *done = hp_emit_join(segment);
     after_blocks(done, use->writer, &all);

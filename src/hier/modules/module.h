@@ -4,8 +4,8 @@
  * of ranks, and the module that moves data among them. The pipeline (collectives/pipeline.h) calls the
  * modules of the stages segment by segment:
  *
- *      reduce   from the innermost stage outward: members' values -> the lead (position 0 of the team)
- *      bcast    from the outermost stage inward:  the lead's value -> members
+ *      reduce   from the innermost stage outward: members' values -> the leader (position 0 of the team)
+ *      bcast    from the outermost stage inward:  the leader's value -> members
  *
  * A module answers by emitting tasks; it never waits. What it needs (lanes, addresses) it makes once a
  * collective, in prepare. The table modules.def gives the knob's words, the listing of hanpmpi_info and the
@@ -21,17 +21,17 @@
 
 typedef struct hp_module hp_module_t;
 
-/* A collective's use of the memory that the ranks of this node share. Lanes: see request.h; of all turns
+/* A collective's use of the memory that the ranks of this node share. Lanes: see request.h; of all rotations
  * together, because a counter may be set by one lane only. */
 typedef struct {
     hp_node_memory_t *memory;
     uint64_t first_step, end_step;
-    int32_t set[HP_LEVEL_COUNT][HP_WAY_COUNT]; /* own counters */
+    int32_t set[HP_LEVEL_COUNT][HP_FAN_COUNT]; /* own counters */
     int32_t set_done;
     int32_t *done; /* [member] waits */
 } hp_node_use_t;
 
-/* One level of one turn of a collective, on one rank. */
+/* One level of one rotation of a collective, on one rank. */
 typedef struct {
     const hp_module_t *module;
     const hp_start_t *start; /* of the collective */
@@ -40,12 +40,11 @@ typedef struct {
     hp_team_t team;
     bool inter_node;
     bool innermost; /* members are single ranks: each contributes what the program handed in, where it lies */
-    bool outermost; /* the lead is the root */
-    /* Turns of the collective: this one has every turn_count-th segment. With several of them another turn's
-     * lead may be another rank. */
-    uint32_t turn_count;
-    bool result_at_root; /* the lead of the outermost team gets the result of a reduce: it has a buffer for it
-                          */
+    bool outermost; /* the leader is the root */
+    /* Rotations of the collective: this one has every rotation_count-th segment. With several of them another
+     * rotation's leader may be another rank. */
+    uint32_t rotation_count;
+    bool result_at_root; /* the outermost team's leader gets the result of a reduce: it has a buffer for it */
     hp_node_use_t *node; /* inside a node whose ranks share memory, else NULL */
     uint32_t node_level; /* of the team in that memory; 0 is the outermost */
     void *own;           /* the module's */
@@ -89,9 +88,9 @@ struct hp_module {
     hp_status_t (*prepare)(hp_stage_t *stage, const hp_call_t *call, const hp_setting_t *setting);
     /* Where the stage wants this rank's value to be when an inner stage makes it. NULL: anywhere. */
     hp_place_t (*place)(const hp_stage_t *stage, hp_segment_t *segment, const hp_flow_t *flow);
-    /* Members hand flow->value over; the lead's flow->value becomes the team's. */
+    /* Members hand flow->value over; the leader's flow->value becomes the team's. */
     void (*reduce)(const hp_stage_t *stage, hp_segment_t *segment, hp_flow_t *flow, hp_place_t into);
-    /* The lead's flow->result goes to the members' flow->result. */
+    /* The leader's flow->result goes to the members' flow->result. */
     void (*bcast)(const hp_stage_t *stage, hp_segment_t *segment, hp_flow_t *flow);
     /* Outermost stage of an allreduce or a barrier: both in one. NULL, or fuses says no: the two above are
      * called. */

@@ -2,7 +2,7 @@
 
 #include <assert.h>
 
-/* The lead does; so does everybody where all ranks fold. */
+/* The leader does; so does everybody where all ranks reduce. */
 static bool talks_to_all(const hp_stage_t *stage)
 {
     return stage->team.position == 0 || (stage->outermost && stage->innermost);
@@ -23,9 +23,9 @@ hp_status_t hp_node_lanes_make(hp_stage_t *stage)
     for (uint32_t position = 0; position < count; position++)
         lanes->members[position] =
             hp_comm_node_member(stage->start->comm, hp_team_rank(&stage->team, position));
-    lanes->lead = lanes->members[0];
-    lanes->set_up = node->set[level][HP_WAY_UP];
-    lanes->set_down = node->set[level][HP_WAY_DOWN];
+    lanes->leader = lanes->members[0];
+    lanes->set_up = node->set[level][HP_FAN_IN];
+    lanes->set_down = node->set[level][HP_FAN_OUT];
     lanes->member_up = hp_arena_get(arena, count * sizeof *lanes->member_up);
     lanes->member_down = hp_arena_get(arena, count * sizeof *lanes->member_down);
     made = lanes->member_up && lanes->member_down;
@@ -34,19 +34,19 @@ hp_status_t hp_node_lanes_make(hp_stage_t *stage)
             continue;
         const uint32_t member = lanes->members[position];
         lanes->member_up[position] =
-            hp_request_wait_lane(request, hp_node_counter(node->memory, member, level, HP_WAY_UP));
+            hp_request_wait_lane(request, hp_node_counter(node->memory, member, level, HP_FAN_IN));
         lanes->member_down[position] =
-            hp_request_wait_lane(request, hp_node_counter(node->memory, member, level, HP_WAY_DOWN));
+            hp_request_wait_lane(request, hp_node_counter(node->memory, member, level, HP_FAN_OUT));
         made = lanes->member_up[position] >= 0 && lanes->member_down[position] >= 0;
     }
     if (stage->team.position > 0) {
-        lanes->lead_down = lanes->member_down[0];
+        lanes->leader_down = lanes->member_down[0];
         stage->tasks = 6 + slot_waits;
         stage->edges = 10 + slot_waits;
         stage->finish_tasks = 1;
     } else {
-        /* Wait, read and fold, push; copy and set; a slot for what an inner stage makes, and one for the way
-         * down. */
+        /* Wait, read and reduce, push; copy and set; a slot for what an inner stage makes, and one for
+         * fan-out. */
         stage->tasks = 4 * count + 4 + 2 * slot_waits;
         stage->edges = 8 * count + 8 + 2 * slot_waits;
         stage->scratch = 2;
@@ -56,23 +56,23 @@ hp_status_t hp_node_lanes_make(hp_stage_t *stage)
 }
 
 hp_place_t hp_node_emit_place(const hp_stage_t *stage, hp_segment_t *segment, const hp_flow_t *flow,
-                              hp_way_t way)
+                              hp_fan_t fan)
 {
     const hp_node_use_t *use = stage->node;
     hp_node_memory_t *node = use->memory;
     const hp_node_lanes_t *lanes = stage->own;
     const uint64_t step = flow->step, slots = node->shape.slots;
     hp_place_t place = {
-        .given = true, .address = hp_node_slot(node, node->own, stage->node_level, way, step), .free = NULL};
+        .given = true, .address = hp_node_slot(node, node->own, stage->node_level, fan, step), .free = NULL};
 
     assert(!node->bytes || node->slots.end_step >= use->end_step); /* else they may be given back meanwhile */
     if (step < slots || hp_node_is_clear(node, step - slots + 1))
         return place;
     const uint64_t value = step - slots + 1;
     /* What this collective put into a slot is read by whom it is for; before it there may have been other
-     * leads. */
-    if (way == HP_WAY_UP && value > use->first_step && stage->turn_count == 1) {
-        place.free = hp_emit_wait(segment, use->done[lanes->lead], value);
+     * leaders. */
+    if (fan == HP_FAN_IN && value > use->first_step && stage->rotation_count == 1) {
+        place.free = hp_emit_wait(segment, use->done[lanes->leader], value);
         return place;
     }
     for (uint32_t member = 0; member < node->shape.members; member++) {
@@ -92,7 +92,7 @@ void hp_node_emit_contribute(const hp_stage_t *stage, hp_segment_t *segment, hp_
     hp_task_t *there = flow->ready;
 
     if (!flow->value.task && flow->count > 0) { /* else it was made there, see place */
-        const hp_place_t slot = hp_node_emit_place(stage, segment, flow, HP_WAY_UP);
+        const hp_place_t slot = hp_node_emit_place(stage, segment, flow, HP_FAN_IN);
         there = hp_emit_copy(segment, slot.address, flow->value, flow->count);
         hp_emit_after(there, flow->ready);
         hp_emit_after(there, slot.free);
@@ -101,39 +101,40 @@ void hp_node_emit_contribute(const hp_stage_t *stage, hp_segment_t *segment, hp_
     hp_emit_after(hp_emit_set(segment, lanes->set_up, flow->step + 1), there);
 }
 
-hp_task_t *hp_node_emit_fold(hp_segment_t *segment, hp_flow_t *flow, const hp_place_t *into,
-                             hp_operand_t operand, hp_task_t *after, bool first)
+hp_task_t *hp_node_emit_reduce(hp_segment_t *segment, hp_flow_t *flow, const hp_place_t *into,
+                               hp_operand_t operand, hp_task_t *after, bool first)
 {
     const hp_operand_t to = !first ? flow->value : into->given ? hp_at(into->address) : hp_scratch();
-    hp_task_t *fold = hp_emit_reduce_to(segment, flow->value, operand, to, flow->count);
+    hp_task_t *reduce = hp_emit_reduce_to(segment, flow->value, operand, to, flow->count);
 
-    hp_emit_after(fold, after);
-    hp_emit_after(fold, flow->ready);
+    hp_emit_after(reduce, after);
+    hp_emit_after(reduce, flow->ready);
     if (first) {
-        hp_emit_after(fold, into->free);
+        hp_emit_after(reduce, into->free);
         if (!flow->value.task)
-            flow->own_read = fold;
+            flow->own_read = reduce;
     }
-    flow->value = hp_of(fold);
-    flow->ready = fold;
-    return fold;
+    flow->value = hp_of(reduce);
+    flow->ready = reduce;
+    return reduce;
 }
 
-void hp_node_emit_fold_slots(const hp_stage_t *stage, hp_segment_t *segment, hp_flow_t *flow, hp_place_t into)
+void hp_node_emit_reduce_slots(const hp_stage_t *stage, hp_segment_t *segment, hp_flow_t *flow,
+                               hp_place_t into)
 {
     const hp_node_lanes_t *lanes = stage->own;
     const uint64_t step = flow->step;
 
     for (uint32_t position = 1; position < stage->team.count; position++) {
         hp_task_t *there = hp_emit_wait(segment, lanes->member_up[position], step + 1);
-        if (flow->count == 0) { /* a barrier: nothing to fold */
+        if (flow->count == 0) { /* a barrier: nothing to reduce */
             hp_emit_after(there, flow->ready);
             flow->ready = there;
             continue;
         }
         const char *slot =
-            hp_node_slot(stage->node->memory, lanes->members[position], stage->node_level, HP_WAY_UP, step);
-        hp_node_emit_fold(segment, flow, &into, hp_at(slot), there, position == 1);
+            hp_node_slot(stage->node->memory, lanes->members[position], stage->node_level, HP_FAN_IN, step);
+        hp_node_emit_reduce(segment, flow, &into, hp_at(slot), there, position == 1);
     }
     if (flow->count > 0)
         hp_flow_reads_node(flow, flow->ready);

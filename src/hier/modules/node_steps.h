@@ -9,10 +9,10 @@
 #include "hier/modules/module.h"
 
 typedef struct {
-    uint32_t lead;     /* number of the lead in the node's memory */
+    uint32_t leader;   /* number of the leader in the node's memory */
     uint32_t *members; /* of the team's positions */
     int32_t set_up, set_down;
-    int32_t lead_down;                /* of a member */
+    int32_t leader_down;              /* of a member */
     int32_t *member_up, *member_down; /* by position; the own one is not used */
 } hp_node_lanes_t;
 
@@ -21,19 +21,19 @@ hp_status_t hp_node_lanes_make(hp_stage_t *stage);
 
 /* This rank's slot for the step, and the task before which it may not be written. */
 hp_place_t hp_node_emit_place(const hp_stage_t *stage, hp_segment_t *segment, const hp_flow_t *flow,
-                              hp_way_t way);
+                              hp_fan_t fan);
 
-/* A member's value goes to its slot, unless it was made there, and the lead is told. */
+/* A member's value goes to its slot, unless it was made there, and its counter says so to the leader. */
 void hp_node_emit_contribute(const hp_stage_t *stage, hp_segment_t *segment, hp_flow_t *flow);
 
-/* The lead folds its own value and the members' slots, in the order of positions. */
-void hp_node_emit_fold_slots(const hp_stage_t *stage, hp_segment_t *segment, hp_flow_t *flow,
-                             hp_place_t into);
+/* The leader reduces its own value and the members' slots, in the order of positions. */
+void hp_node_emit_reduce_slots(const hp_stage_t *stage, hp_segment_t *segment, hp_flow_t *flow,
+                               hp_place_t into);
 
 /* After `after`: value = value (op) operand, first into the place that is wanted. Returns the task. The first
  * one is to wait for flow->ready and into.free, which this does. */
-hp_task_t *hp_node_emit_fold(hp_segment_t *segment, hp_flow_t *flow, const hp_place_t *into,
-                             hp_operand_t operand, hp_task_t *after, bool first);
+hp_task_t *hp_node_emit_reduce(hp_segment_t *segment, hp_flow_t *flow, const hp_place_t *into,
+                               hp_operand_t operand, hp_task_t *after, bool first);
 
 /* Waits until member has read everything of the collective. */
 void hp_node_emit_leave(const hp_stage_t *stage, hp_segment_t *segment, uint32_t member);

@@ -1,6 +1,6 @@
 /* p2p: the event-driven module (ADAPT; X. Luo 2020, chapter 3): messages along a tree among the team.
  *
- *      reduce   recv <- children, fold, send -> parent
+ *      reduce   recv <- children, reduce, send -> parent
  *      bcast    recv <- parent, send -> children
  *
  * The tree has the shape of the level; positions are numbered in preorder, so rank order is kept where the
@@ -135,7 +135,7 @@ static hp_status_t make_lanes(hp_stage_t *stage, const hp_setting_t *setting, hp
     int32_t *lanes = hp_arena_get(stage->start->arena, (n->child_count + 1) * sizeof *lanes);
 
     return lanes ? hp_tree_lanes_make(out, lanes, stage->start, setting, n, channel,
-                                      stage->turn_count > 1 || own->tree_count > 1)
+                                      stage->rotation_count > 1 || own->tree_count > 1)
                  : HP_ERR_NO_MEM;
 }
 
@@ -184,8 +184,8 @@ static hp_status_t prepare_tree(hp_stage_t *stage, const hp_setting_t *setting, 
     if (stage->collective != HP_BCAST) {
         const uint32_t pieces = piece_count(&own->up_pieces);
         status = make_lanes(stage, setting, &tree->up, n, HP_CHANNEL_UP);
-        tasks += pieces * (hp_tree_fold_tasks(n) + 1) + (pieces > 1 ? 2 : 0);
-        edges += pieces * (hp_tree_fold_edges(n) + 2) + (pieces > 1 ? 2 * pieces : 0);
+        tasks += pieces * (hp_tree_reduce_tasks(n) + 1) + (pieces > 1 ? 2 : 0);
+        edges += pieces * (hp_tree_reduce_edges(n) + 2) + (pieces > 1 ? 2 * pieces : 0);
         stage->scratch = most(stage->scratch, n->child_count);
     }
     if (stage->collective != HP_REDUCE && status == HP_OK) {
@@ -229,11 +229,11 @@ static hp_status_t prepare(hp_stage_t *stage, const hp_call_t *call, const hp_se
     return status;
 }
 
-/* The trees take turns among the segments of the stage's own turn. */
+/* The trees alternate among the segments of the stage's own rotation. */
 static const tree_t *tree_of(const hp_stage_t *stage, const hp_flow_t *flow)
 {
     const p2p_t *own = stage->own;
-    return &own->trees[flow->index / stage->turn_count % own->tree_count];
+    return &own->trees[flow->index / stage->rotation_count % own->tree_count];
 }
 
 /* An exchange works where the result goes. */
@@ -264,12 +264,12 @@ static hp_operand_t piece_of(hp_operand_t whole, size_t offset)
     return whole.task ? hp_within(whole, offset) : hp_at(whole.address + offset);
 }
 
-/* *ready: the piece is folded. *read: of the own contribution it is not needed any more. */
+/* *ready: the piece is reduced. *read: its part of the own contribution is not needed any more. */
 static hp_operand_t reduce_piece(const hp_stage_t *stage, hp_segment_t *segment, const hp_flow_t *flow,
                                  const hp_contribution_t *piece, hp_task_t **ready, hp_task_t **read)
 {
     const tree_t *tree = tree_of(stage, flow);
-    const hp_operand_t value = hp_tree_emit_fold(segment, &tree->up, piece, ready, read);
+    const hp_operand_t value = hp_tree_emit_reduce(segment, &tree->up, piece, ready, read);
 
     if (!*ready)
         *ready = flow->ready;
@@ -304,9 +304,9 @@ static void reduce(const hp_stage_t *stage, hp_segment_t *segment, hp_flow_t *fl
                                          .piece_offset = offset,
                                          .holders = tree->holders};
         hp_task_t *ready, *read;
-        const hp_operand_t folded = reduce_piece(stage, segment, flow, &piece, &ready, &read);
+        const hp_operand_t reduced = reduce_piece(stage, segment, flow, &piece, &ready, &read);
         if (i == 0)
-            value = folded; /* the others lie behind it */
+            value = reduced; /* the others lie behind it */
         all_ready = gather(segment, pieces, all_ready, ready);
         all_read = gather(segment, pieces, all_read, read);
     }

@@ -2,13 +2,13 @@
  * 2020, section 5.2; flags with one writer after G. Katevenis, M. Ploumidis, M. Marazakis, A Framework for
  * Hierarchical Single-Copy MPI Collectives (XHC), 2022).
  *
- *      reduce   member: copy -> own slot, set UP
- *               lead:   wait UP of every member in order, fold out of its slot
- *      bcast    lead:   copy -> own slot, set DOWN
- *               member: wait DOWN, copy out of the lead's slot
+ *      reduce   member: copy -> own slot, set FAN_IN
+ *               leader: wait FAN_IN of every member in order, reduce out of its slot
+ *      bcast    leader: copy -> own slot, set FAN_OUT
+ *               member: wait FAN_OUT, copy out of the leader's slot
  *
  * Rounds: 1.  Bytes: every member's value is copied once and read once. Values of inner levels are made in
- * the slot at once, where the lead of this level reads them. A slot is used again `slots` steps later, when
+ * the slot at once, where the leader of this level reads them. A slot is used again `slots` steps later, when
  * everybody who may read it has finished that step (DONE).
  * Constraints: ranks that share memory; a dense type; a segment fits a slot (the pipeline cuts so). */
 #include "hier/modules/node_steps.h"
@@ -28,7 +28,7 @@ static hp_status_t prepare(hp_stage_t *stage, const hp_call_t *call, const hp_se
 
 static hp_place_t place(const hp_stage_t *stage, hp_segment_t *segment, const hp_flow_t *flow)
 {
-    return hp_node_emit_place(stage, segment, flow, HP_WAY_UP);
+    return hp_node_emit_place(stage, segment, flow, HP_FAN_IN);
 }
 
 static void reduce(const hp_stage_t *stage, hp_segment_t *segment, hp_flow_t *flow, hp_place_t into)
@@ -36,7 +36,7 @@ static void reduce(const hp_stage_t *stage, hp_segment_t *segment, hp_flow_t *fl
     if (stage->team.position > 0)
         hp_node_emit_contribute(stage, segment, flow);
     else
-        hp_node_emit_fold_slots(stage, segment, flow, into);
+        hp_node_emit_reduce_slots(stage, segment, flow, into);
 }
 
 static void bcast(const hp_stage_t *stage, hp_segment_t *segment, hp_flow_t *flow)
@@ -45,7 +45,7 @@ static void bcast(const hp_stage_t *stage, hp_segment_t *segment, hp_flow_t *flo
     const uint64_t step = flow->step;
 
     if (stage->team.position == 0) {
-        const hp_place_t slot = hp_node_emit_place(stage, segment, flow, HP_WAY_DOWN);
+        const hp_place_t slot = hp_node_emit_place(stage, segment, flow, HP_FAN_OUT);
         hp_task_t *filled = flow->ready;
         if (flow->count > 0) {
             filled = hp_emit_copy(segment, slot.address, hp_at(flow->result), flow->count);
@@ -55,11 +55,11 @@ static void bcast(const hp_stage_t *stage, hp_segment_t *segment, hp_flow_t *flo
         hp_emit_after(hp_emit_set(segment, lanes->set_down, step + 1), filled);
         return;
     }
-    hp_task_t *there = hp_emit_wait(segment, lanes->lead_down, step + 1);
+    hp_task_t *there = hp_emit_wait(segment, lanes->leader_down, step + 1);
     flow->ready = there;
     if (flow->count > 0) {
         const char *slot =
-            hp_node_slot(stage->node->memory, lanes->lead, stage->node_level, HP_WAY_DOWN, step);
+            hp_node_slot(stage->node->memory, lanes->leader, stage->node_level, HP_FAN_OUT, step);
         flow->ready = hp_emit_copy(segment, flow->result, hp_at(slot), flow->count);
         hp_emit_after(flow->ready, there);
         hp_emit_after(flow->ready, flow->own_read);

@@ -1,20 +1,20 @@
 /* single_copy: each rank copies straight from or to the memory of another process, by process_vm_readv and
  * process_vm_writev (the SOLO module's job; X. Luo 2020, section 5.3).
  *
- *      reduce   member: set UP once, for all segments
- *               worker: pull the segment of every other rank in order, fold
- *      bcast    lead:   set DOWN when the segment is there
- *               member: wait DOWN, pull
+ *      reduce   member: set FAN_IN once, for all segments
+ *               worker: pull the segment of every other rank in order, reduce
+ *      bcast    leader: set FAN_OUT when the segment is there
+ *               member: wait FAN_OUT, pull
  *
  * All ranks work, on disjoint parts of the message (SOLO's reduction phase over slices, and its
  * distribution); a part is a segment. Where the team is all there is, one level on one node:
  *
- *      reduce      segment i is folded by the member at position i mod n, which pushes the result to the lead
- *      bcast       of every n segments the lead pushes one to all members, which pull the others meanwhile
- *      allreduce   with several leaders (the pipeline's turns) each segment's lead pushes its result at once,
+ *      reduce      segment i is reduced by the member at position i mod n, which pushes the result to the leader
+ *      bcast       of every n segments the leader pushes one to all members, which pull the others meanwhile
+ *      allreduce   with several leaders (the pipeline's rotations) each segment's leader pushes its result at once,
  *                  while it is in the cache: 16 MiB between two ranks 0.9 of the time of pulling it
  *
- * Elsewhere the lead has messages to look after: it folds, and members pull.
+ * Elsewhere the leader has messages to handle: it reduces, and members pull.
  * Rounds: 1.  Bytes: each value is read once, nothing is copied twice. A rank leaves when nobody needs its
  * buffers any more. On levels above the innermost one values lie in slots of the shared memory: they are read
  * there, as by shm.
@@ -32,10 +32,10 @@ static bool is_everybody(const hp_stage_t *stage)
     return stage->outermost && stage->innermost;
 }
 
-/* Each lead hands its segments out at once. */
+/* Each leader hands its segments out at once. */
 static bool pushes_all(const hp_stage_t *stage)
 {
-    return is_everybody(stage) && stage->collective == HP_ALLREDUCE && stage->turn_count > 1;
+    return is_everybody(stage) && stage->collective == HP_ALLREDUCE && stage->rotation_count > 1;
 }
 
 static bool pushes(const hp_stage_t *stage, const hp_flow_t *flow)
@@ -44,13 +44,13 @@ static bool pushes(const hp_stage_t *stage, const hp_flow_t *flow)
                                  flow->index % stage->team.count == stage->team.count - 1);
 }
 
-/* In a reduce all ranks fold, and push what they made to the lead. */
+/* In a reduce all ranks do the operation, and push what they made to the leader. */
 static bool all_work(const hp_stage_t *stage)
 {
     return is_everybody(stage) && stage->collective == HP_REDUCE && stage->result_at_root;
 }
 
-/* The position that folds a segment. */
+/* The position that reduces a segment. */
 static uint32_t worker_of(const hp_stage_t *stage, const hp_flow_t *flow)
 {
     return all_work(stage) ? (uint32_t)(flow->index % stage->team.count) : 0;
@@ -62,8 +62,8 @@ static hp_status_t prepare(hp_stage_t *stage, const hp_call_t *call, const hp_se
     (void)setting;
 
     /* Nobody reads what stood there before: this rank waited for that before it left. */
-    *hp_node_address(node, node->own, HP_WAY_UP) = (void *)call->send;
-    *hp_node_address(node, node->own, HP_WAY_DOWN) = call->recv;
+    *hp_node_address(node, node->own, HP_FAN_IN) = (void *)call->send;
+    *hp_node_address(node, node->own, HP_FAN_OUT) = call->recv;
     const hp_status_t status = hp_node_lanes_make(stage);
     if (is_everybody(stage)) {
         stage->tasks += 3 * stage->team.count + 4; /* every rank is a worker */
@@ -76,60 +76,60 @@ static hp_status_t prepare(hp_stage_t *stage, const hp_call_t *call, const hp_se
 
 static hp_place_t place(const hp_stage_t *stage, hp_segment_t *segment, const hp_flow_t *flow)
 {
-    return hp_node_emit_place(stage, segment, flow, HP_WAY_UP);
+    return hp_node_emit_place(stage, segment, flow, HP_FAN_IN);
 }
 
 /* All members' contributions in the order of positions, this rank's own among them. */
-static void fold_members(const hp_stage_t *stage, hp_segment_t *segment, hp_flow_t *flow, hp_place_t into)
+static void reduce_members(const hp_stage_t *stage, hp_segment_t *segment, hp_flow_t *flow, hp_place_t into)
 {
     const hp_node_lanes_t *lanes = stage->own;
     const uint64_t step = flow->step;
     const hp_operand_t mine = flow->value;
     hp_operand_t pulled = hp_scratch(); /* one buffer for all but the value of position 0 */
-    hp_task_t *folded = NULL;           /* what it held */
+    hp_task_t *reduced = NULL;          /* what it held */
 
     for (uint32_t position = 0; position < stage->team.count; position++) {
         const uint32_t member = lanes->members[position];
         if (position == stage->team.position) {
             if (position > 0)
-                hp_node_emit_fold(segment, flow, &into, mine, NULL, position == 1);
+                hp_node_emit_reduce(segment, flow, &into, mine, NULL, position == 1);
             continue;
         }
         hp_task_t *there = hp_emit_wait(segment, lanes->member_up[position], step + 1);
         hp_task_t *pull =
-            hp_emit_pull(segment, member, hp_node_address(stage->node->memory, member, HP_WAY_UP),
+            hp_emit_pull(segment, member, hp_node_address(stage->node->memory, member, HP_FAN_IN),
                          flow->offset, position ? pulled : hp_scratch(), flow->count);
         hp_emit_after(pull, there);
-        hp_emit_after(pull, folded);
+        hp_emit_after(pull, reduced);
         if (position == 0) {
             flow->value = hp_of(pull);
             flow->ready = pull;
         } else {
             pulled = hp_of(pull);
-            folded = hp_node_emit_fold(segment, flow, &into, pulled, pull, position == 1);
+            reduced = hp_node_emit_reduce(segment, flow, &into, pulled, pull, position == 1);
         }
     }
     hp_flow_reads_node(flow, flow->ready);
 }
 
-/* A worker that is not the lead: folds, and hands the result over. */
+/* A worker that is not the leader: reduces, and hands the result over. */
 static void work(const hp_stage_t *stage, hp_segment_t *segment, hp_flow_t *flow)
 {
     const hp_node_lanes_t *lanes = stage->own;
 
-    fold_members(stage, segment, flow, (hp_place_t){.given = false});
+    reduce_members(stage, segment, flow, (hp_place_t){.given = false});
     hp_task_t *push =
-        hp_emit_push(segment, lanes->lead, hp_node_address(stage->node->memory, lanes->lead, HP_WAY_DOWN),
+        hp_emit_push(segment, lanes->leader, hp_node_address(stage->node->memory, lanes->leader, HP_FAN_OUT),
                      flow->offset, flow->value, flow->count);
     hp_emit_after(push, flow->ready);
     hp_emit_after(hp_emit_set(segment, lanes->set_down, flow->step + 1), push);
 }
 
-/* Tells the others that this rank has come, and where its buffers are: once. */
+/* Announces to the others that this rank has come, and where its buffers are: once. */
 static void enter(const hp_stage_t *stage, hp_segment_t *segment, const hp_flow_t *flow)
 {
     const hp_node_lanes_t *lanes = stage->own;
-    if (flow->index == 0 || stage->turn_count > 1)
+    if (flow->index == 0 || stage->rotation_count > 1)
         hp_emit_set(segment, lanes->set_up, stage->node->end_step);
 }
 
@@ -145,15 +145,15 @@ static void reduce(const hp_stage_t *stage, hp_segment_t *segment, hp_flow_t *fl
     if (position > 0 || is_everybody(stage))
         enter(stage, segment, flow);
     if (position == worker && worker == 0) {
-        fold_members(stage, segment, flow, into);
+        reduce_members(stage, segment, flow, into);
     } else if (position == worker) {
         work(stage, segment, flow);
     } else if (position == 0) {
         flow->ready = hp_emit_wait(segment, lanes->member_down[worker], flow->step + 1);
         flow->value = into.given ? hp_at(into.address) : flow->value;
     } else if (stage->collective == HP_REDUCE && flow->own == flow->result) {
-        /* In place, and the result is made elsewhere and sent here: to where the lead still reads. */
-        flow->own_read = hp_emit_wait(segment, stage->node->done[lanes->lead], flow->step + 1);
+        /* In place, and the result is made elsewhere and sent here: to where the leader still reads. */
+        flow->own_read = hp_emit_wait(segment, stage->node->done[lanes->leader], flow->step + 1);
     }
 }
 
@@ -166,7 +166,7 @@ static void push_to_members(const hp_stage_t *stage, hp_segment_t *segment, hp_f
     for (uint32_t position = 1; position < stage->team.count; position++) {
         const uint32_t member = lanes->members[position];
         hp_task_t *push =
-            hp_emit_push(segment, member, hp_node_address(stage->node->memory, member, HP_WAY_DOWN),
+            hp_emit_push(segment, member, hp_node_address(stage->node->memory, member, HP_FAN_OUT),
                          flow->offset, hp_at(flow->result), flow->count);
         if (stage->collective == HP_BCAST) { /* in an allreduce the members' contributions have been read */
             hp_task_t *entered = hp_emit_wait(segment, lanes->member_up[position], step + 1);
@@ -196,11 +196,11 @@ static void bcast(const hp_stage_t *stage, hp_segment_t *segment, hp_flow_t *flo
     }
     if (stage->collective == HP_BCAST && is_everybody(stage))
         enter(stage, segment, flow);
-    flow->ready = hp_emit_wait(segment, lanes->lead_down, step + 1);
+    flow->ready = hp_emit_wait(segment, lanes->leader_down, step + 1);
     if (pushed)
         return;
     hp_task_t *pull =
-        hp_emit_pull(segment, lanes->lead, hp_node_address(stage->node->memory, lanes->lead, HP_WAY_DOWN),
+        hp_emit_pull(segment, lanes->leader, hp_node_address(stage->node->memory, lanes->leader, HP_FAN_OUT),
                      flow->offset, hp_at(flow->result), flow->count);
     hp_emit_after(pull, flow->ready);
     hp_emit_after(pull, flow->own_read);

@@ -41,17 +41,17 @@ static hp_task_t *recv_aside(hp_segment_t *segment, const hp_tree_lanes_t *lanes
     return recv;
 }
 
-/* The fold runs through the buffers that the children's data arrives in: own (op) child 0 is made in child
+/* The reduction runs through the buffers that the children's data arrives in: own (op) child 0 is made in child
  * 0's buffer, that (op) child 1 in child 1's, and so on. So nothing is copied, the operands stay in tree
  * order, and the result does not depend on who comes first (docs/pitfalls.md 15). The last buffer is the result's
  * place itself where there is one. In place (own is result) that place is still being read:
- *      commutative:  every child is folded onto own
- *      otherwise:    the fold ends in scratch and is copied */
-hp_operand_t hp_tree_emit_fold(hp_segment_t *segment, const hp_tree_lanes_t *lanes,
-                               const hp_contribution_t *c, hp_task_t **done, hp_task_t **own_read)
+ *      commutative:  every child is reduced into own
+ *      otherwise:    the reduction ends in scratch and is copied */
+hp_operand_t hp_tree_emit_reduce(hp_segment_t *segment, const hp_tree_lanes_t *lanes,
+                                 const hp_contribution_t *c, hp_task_t **done, hp_task_t **own_read)
 {
     const bool in_place = c->has_result && !c->own.task && c->result == c->own.address;
-    hp_operand_t folded = c->own;
+    hp_operand_t reduced = c->own;
 
     *done = NULL;
     *own_read = NULL;
@@ -59,31 +59,31 @@ hp_operand_t hp_tree_emit_fold(hp_segment_t *segment, const hp_tree_lanes_t *lan
         const bool into_result = left == 0 && c->has_result && !in_place;
         hp_task_t *child = into_result ? hp_emit_recv(segment, lanes->children[left], c->result, c->count)
                                        : recv_aside(segment, lanes, left, c);
-        hp_task_t *fold = in_place && c->commutative
-                              ? hp_emit_reduce(segment, hp_of(child), c->own, c->count)
-                              : hp_emit_reduce(segment, folded, hp_of(child), c->count);
-        hp_emit_after(fold, child);
-        hp_emit_after(fold, *done ? *done : c->ready);
+        hp_task_t *reduce = in_place && c->commutative
+                                ? hp_emit_reduce(segment, hp_of(child), c->own, c->count)
+                                : hp_emit_reduce(segment, reduced, hp_of(child), c->count);
+        hp_emit_after(reduce, child);
+        hp_emit_after(reduce, *done ? *done : c->ready);
         if (into_result)
             hp_emit_after(child, c->result_free);
         if (!*own_read)
-            *own_read = fold;
-        folded = hp_of(fold);
-        *done = fold;
+            *own_read = reduce;
+        reduced = hp_of(reduce);
+        *done = reduce;
     }
     if (c->has_result && !*done && !in_place) { /* no children: the own contribution is the result */
         *done = hp_emit_copy(segment, c->result, c->own, c->count);
         hp_emit_after(*done, c->ready);
         hp_emit_after(*done, c->result_free);
-        folded = hp_of(*done);
+        reduced = hp_of(*done);
         *own_read = *done;
     } else if (*done && in_place && !c->commutative) {
-        hp_task_t *copy = hp_emit_copy(segment, c->result, folded, c->count);
+        hp_task_t *copy = hp_emit_copy(segment, c->result, reduced, c->count);
         hp_emit_after(copy, *done);
-        folded = hp_of(copy);
+        reduced = hp_of(copy);
         *done = copy;
     }
-    return folded;
+    return reduced;
 }
 
 hp_task_t *hp_tree_emit_down(hp_segment_t *segment, const hp_tree_lanes_t *lanes, char *address, size_t count,
@@ -101,12 +101,12 @@ hp_task_t *hp_tree_emit_down(hp_segment_t *segment, const hp_tree_lanes_t *lanes
     return recv;
 }
 
-uint32_t hp_tree_fold_tasks(const hp_neighbors_t *neighbors)
+uint32_t hp_tree_reduce_tasks(const hp_neighbors_t *neighbors)
 {
     return 2 * neighbors->child_count + 1;
 }
 
-uint32_t hp_tree_fold_edges(const hp_neighbors_t *neighbors)
+uint32_t hp_tree_reduce_edges(const hp_neighbors_t *neighbors)
 {
     return 3 * neighbors->child_count + 2;
 }

@@ -37,21 +37,22 @@ typedef struct {
     hp_task_t **holders;
 } hp_contribution_t;
 
-/* Emits one segment's way up: receives from all children, folds them onto the own contribution in tree order.
+/* Emits one segment's fan-in: receives from all children, reduces them and the own contribution in tree order.
  * *own_read: the task after which own may be overwritten (NULL: own is not read by any task emitted here).
  * Returns the operand that holds the subtree's result, and in *done the task that made it (NULL at a leaf:
  * the result is own, as it came). */
-hp_operand_t hp_tree_emit_fold(hp_segment_t *segment, const hp_tree_lanes_t *lanes,
-                               const hp_contribution_t *contribution, hp_task_t **done, hp_task_t **own_read);
+hp_operand_t hp_tree_emit_reduce(hp_segment_t *segment, const hp_tree_lanes_t *lanes,
+                                 const hp_contribution_t *contribution, hp_task_t **done,
+                                 hp_task_t **own_read);
 
-/* Emits one segment's way down: receives it from the parent into address (after the task `before`), sends it
+/* Emits one segment's fan-out: receives it from the parent into address (after the task `before`), sends it
  * to all children. At the root: sends after `before`. Returns the receive, NULL at the root. */
 hp_task_t *hp_tree_emit_down(hp_segment_t *segment, const hp_tree_lanes_t *lanes, char *address, size_t count,
                              hp_task_t *before);
 
 /* Tasks and edges that the two emit for one segment at most. */
-uint32_t hp_tree_fold_tasks(const hp_neighbors_t *neighbors);
-uint32_t hp_tree_fold_edges(const hp_neighbors_t *neighbors);
+uint32_t hp_tree_reduce_tasks(const hp_neighbors_t *neighbors);
+uint32_t hp_tree_reduce_edges(const hp_neighbors_t *neighbors);
 uint32_t hp_tree_down_tasks(const hp_neighbors_t *neighbors);
 uint32_t hp_tree_down_edges(const hp_neighbors_t *neighbors);
 

@@ -1,5 +1,5 @@
 /* explain: what ran and why, for people and for programs: what HANPMPI_EXPLAIN prints at MPI_Finalize,
- * HANPMPI_EXPLAIN_JSON writes there, and hanpmpi_info --explain tells before a run.
+ * HANPMPI_EXPLAIN_JSON writes there, and hanpmpi_info --explain shows before a run.
  *
  * A communicator's bins (select.h) are kept when it goes or gets other knobs; those of communicators of one kind
  * (nodes and ranks on them) are put together where the same was chosen.

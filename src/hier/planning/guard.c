@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-enum { EARLY_ROUNDS = 2, FIRST_LOOK = 128 };
+enum { EARLY_ROUNDS = 2, FIRST_CHECK = 128 };
 
 /* After two timed rounds a slot that at its fastest takes more than twice as long as the best at its slowest is out,
  * if its calls are long enough to matter: the rest of the trial would cost more than it could tell. */
@@ -15,7 +15,7 @@ static const double drift = 1.5;
 /* The slowest rank took so many times as long as the fastest, by the median: they did not arrive together. */
 static const double together = 3.0;
 
-/* Where the last rank's time tells, the slowest rank's may be so many times that of the host MPI at most: the last one
+/* Where the last rank's time counts, the slowest rank's may be so many times that of the host MPI at most: the last one
  * does not see how long the others, who have waited, take to notice that it has come. */
 static const double noticing = 1.15;
 
@@ -52,7 +52,7 @@ static void settle(hp_guard_t *guard, unsigned slot)
     guard->chosen = (uint8_t)slot;
     guard->settled_us = guard->expected_us[slot];
     guard->calls = 0;
-    guard->due = FIRST_LOOK;
+    guard->due = FIRST_CHECK;
     guard->timed = 0;
 }
 
@@ -77,7 +77,7 @@ static uint8_t slots_of_round(const hp_guard_t *guard)
 
 unsigned hp_guard_try(hp_guard_t *guard, bool *is_timed)
 {
-    if (!guard->open) { /* the last calls before a look at drift */
+    if (!guard->open) { /* the last calls before a check for drift */
         *is_timed = guard->offered & (guard->offered - 1);
         if (!*is_timed) /* nothing to choose: count on */
             guard->calls = 0;
@@ -157,8 +157,8 @@ static spread_t spread_of(const hp_guard_t *guard, unsigned slot, bool fastest)
     return (spread_t){values[0], middle, values[count - 1]};
 }
 
-/* Which rank's time tells: see the head of guard.h. One answer for all slots. */
-static bool last_one_tells(const hp_guard_t *guard)
+/* Does the last rank's time count, or the slowest one's? See the head of guard.h. One answer for all slots. */
+static bool last_rank_counts(const hp_guard_t *guard)
 {
     double ratios[HP_GUARD_TIMES];
 
@@ -171,9 +171,9 @@ static bool last_one_tells(const hp_guard_t *guard)
     return median(ratios, guard->timed) > together;
 }
 
-static void look_at_drift(hp_guard_t *guard)
+static void check_drift(hp_guard_t *guard)
 {
-    const double now = spread_of(guard, guard->chosen, last_one_tells(guard)).median;
+    const double now = spread_of(guard, guard->chosen, last_rank_counts(guard)).median;
 
     guard->timed = 0;
     if (now > guard->settled_us * drift || now * drift < guard->settled_us) {
@@ -189,7 +189,7 @@ static void look_at_drift(hp_guard_t *guard)
 /* Takes the slots out that are hopeless. Returns the best. */
 static unsigned judge(hp_guard_t *guard)
 {
-    const bool last = last_one_tells(guard);
+    const bool last = last_rank_counts(guard);
     spread_t spreads[HP_SLOTS];
     unsigned best = HP_SLOTS;
 
@@ -213,14 +213,14 @@ static bool is_worthwhile(const hp_guard_t *guard, unsigned slot)
 {
     if (guard->expected_us[slot] > worthwhile * guard->expected_us[HP_SLOT_NATIVE])
         return false;
-    return !last_one_tells(guard) ||
+    return !last_rank_counts(guard) ||
            spread_of(guard, slot, false).median <= noticing * spread_of(guard, HP_SLOT_NATIVE, false).median;
 }
 
 void hp_guard_agreed(hp_guard_t *guard)
 {
     if (!guard->open) {
-        look_at_drift(guard);
+        check_drift(guard);
         return;
     }
     unsigned best = judge(guard);

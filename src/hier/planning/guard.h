@@ -16,7 +16,7 @@
  *
  * What a call took. Ranks that arrive together: the slowest rank's time. Ranks that do not: an early rank's time is
  * mostly waiting for the late ones, whatever runs. In an allreduce or a barrier nobody leaves before the last one
- * has come, so there the last one's time, the shortest, tells what the collective took; but the slowest rank's must not
+ * has come, so there the last one's time, the shortest, is what the collective took; but the slowest rank's must not
  * be much longer than with the host MPI.
  *
  * Threads: as comm.h. Ownership: plain data in a cell of the selection. */
@@ -42,7 +42,7 @@ typedef struct {
     uint8_t round, turn;          /* of the trial */
     uint8_t timed;                /* times taken so far */
     uint8_t reopened;             /* how often drift did */
-    uint32_t calls, due;          /* since it was settled; the next look at drift */
+    uint32_t calls, due;          /* since it was settled; the next check for drift */
     double settled_us;            /* what the chosen slot took then */
     double expected_us[HP_SLOTS]; /* of the last trial; < 0: not tried */
     uint8_t slot_of[HP_GUARD_TIMES];
@@ -69,12 +69,12 @@ void hp_guard_agreed(hp_guard_t *guard);
 /* The slow part of hp_guard_next. */
 unsigned hp_guard_try(hp_guard_t *guard, bool *is_timed);
 
-enum { HP_GUARD_LOOKS = 8 }; /* calls timed before a look at drift */
+enum { HP_GUARD_CHECK_CALLS = 8 }; /* calls timed before a check for drift */
 
 static inline unsigned hp_guard_next(hp_guard_t *guard, bool *is_timed)
 {
     *is_timed = false;
-    if (__builtin_expect(!guard->open && ++guard->calls + HP_GUARD_LOOKS <= guard->due, 1))
+    if (__builtin_expect(!guard->open && ++guard->calls + HP_GUARD_CHECK_CALLS <= guard->due, 1))
         return guard->chosen;
     return hp_guard_try(guard, is_timed);
 }

@@ -331,12 +331,12 @@ hp_outcome_t hp_select_untimed(hp_comm_t *comm, hp_collective_t collective, uint
     return take_slot(choice, hp_guard_verdict(&choice->bin->guard));
 }
 
-void hp_select_each(const hp_comm_t *comm, hp_bin_fn_t tell, void *context)
+void hp_select_each(const hp_comm_t *comm, hp_bin_fn_t visit, void *context)
 {
     for (unsigned c = 0; c < HP_COLLECTIVE_COUNT && comm->choices; c++)
         for (unsigned number = 0; number < HP_SIZE_BINS; number++)
             if (comm->choices->bins[c][number])
-                tell(context, (hp_collective_t)c, number, comm->choices->bins[c][number]);
+                visit(context, (hp_collective_t)c, number, comm->choices->bins[c][number]);
 }
 
 void hp_select_forget(hp_comm_t *comm)

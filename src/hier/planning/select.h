@@ -115,7 +115,7 @@ hp_status_t hp_select_set_rules(const hp_rule_t *rules, size_t count);
 
 /* Each bin that the communicator has. */
 typedef void (*hp_bin_fn_t)(void *context, hp_collective_t collective, unsigned number, const hp_bin_t *bin);
-void hp_select_each(const hp_comm_t *comm, hp_bin_fn_t tell, void *context);
+void hp_select_each(const hp_comm_t *comm, hp_bin_fn_t visit, void *context);
 
 /* Gives back what hangs on comm->choices; comm NULL is allowed. */
 void hp_select_forget(hp_comm_t *comm);

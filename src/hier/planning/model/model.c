@@ -61,13 +61,13 @@ static hp_module_id_t module_of(const hp_layout_t *layout, const hp_setting_t *s
 
 /* One segment through all stages, and what the next ones find in their way. */
 typedef struct {
-    double fill_us, link_us, serial_us, lead_us, member_us, bus_us;
+    double fill_us, link_us, serial_us, leader_us, member_us, bus_us;
 } segment_t;
 
 static void add_inside(segment_t *segment, const hp_intra_node_cost_t *cost)
 {
     segment->fill_us += cost->fill_us + segment_us;
-    segment->lead_us += cost->lead_us;
+    segment->leader_us += cost->leader_us;
     segment->member_us += cost->member_us;
     segment->bus_us += cost->bus_us;
 }
@@ -78,7 +78,7 @@ static segment_t segment_of(const hp_probes_t *probes, const hp_layout_t *layout
     const hp_module_id_t module = module_of(layout, setting);
     const hp_shape_t shape = setting->shapes.shape[HP_LEVEL_CORE];
     const bool up = collective != HP_BCAST, down = collective != HP_REDUCE;
-    /* In an allreduce each leader folds its segments, and pushes the results. */
+    /* In an allreduce each leader reduces its segments, and pushes the results. */
     const bool everybody = layout->nodes == 1 && !(up && down);
     segment_t segment = {0};
 
@@ -93,7 +93,7 @@ static segment_t segment_of(const hp_probes_t *probes, const hp_layout_t *layout
         segment.fill_us += cost.fill_us + segment_us;
         segment.link_us = cost.link_us;
         segment.serial_us = cost.serial_us;
-        segment.lead_us += cost.cpu_us;
+        segment.leader_us += cost.cpu_us;
     }
     if (down && layout->most_ranks > 1) {
         const hp_intra_node_cost_t cost =
@@ -108,15 +108,16 @@ static double steady_us(const hp_probes_t *probes, const hp_layout_t *layout, co
                         const hp_setting_t *setting)
 {
     const double ranks = layout->most_ranks;
-    const double turns = least(least(setting->leaders, HP_ROTATIONS_MAX), ranks);
-    const double own = (segment->lead_us + (turns - 1) * segment->member_us) / turns; /* of one that leads */
-    const double all = segment->lead_us + (ranks - 1) * segment->member_us;
+    const double rotations = least(least(setting->leaders, HP_ROTATIONS_MAX), ranks);
+    const double own =
+        (segment->leader_us + (rotations - 1) * segment->member_us) / rotations; /* of a leader */
+    const double all = segment->leader_us + (ranks - 1) * segment->member_us;
     const double rank_us = most(own, segment->member_us) + segment_us;
     const double node_us = (all + ranks * segment_us) / probes->cores;
     const double work = most(most(rank_us, node_us), segment->bus_us);
     const double hidden = least(probes->overlap, 1);
 
-    return most(segment->serial_us / turns,
+    return most(segment->serial_us / rotations,
                 most(segment->link_us, work) + (1 - hidden) * least(segment->link_us, work));
 }
 

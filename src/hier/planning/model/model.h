@@ -4,7 +4,7 @@
  *
  *      time  =  fill  +  (segments - 1) x steady
  *
- *   fill     the way of the first segment, stage by stage: hops x (latency + message), copies, folds
+ *   fill     the way of the first segment, stage by stage: hops x (latency + message), copies, reductions
  *   steady   what the busiest resource needs for a segment: the link of the node that has most messages, the
  *            processor of the rank that has most work (of the node's cores where ranks outnumber them), the
  *            node's memory. Work hides behind the link as far as the probe `overlap` says

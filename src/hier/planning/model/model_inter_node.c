@@ -79,7 +79,7 @@ static double most(double a, double b)
 typedef struct {
     double us;      /* between two messages of a sender, or of a receiver */
     double link_us; /* of a message */
-    double fold_us;
+    double reduce_us;
 } message_t;
 
 static message_t message_of(const hp_probes_t *probes, double bytes)
@@ -87,19 +87,19 @@ static message_t message_of(const hp_probes_t *probes, double bytes)
     const double link_us = bytes / probes->between_rate;
     return (message_t){.us = most(link_us, probes->between_cpu_us),
                        .link_us = link_us,
-                       .fold_us = bytes / probes->reduce_rate};
+                       .reduce_us = bytes / probes->reduce_rate};
 }
 
-/* The way down, or the way up, in pieces (0: whole) that follow each other. */
-static double way_us(const hp_probes_t *probes, const hp_model_tree_t *tree, double bytes, size_t piece_bytes,
-                     bool folds)
+/* Fan-out, or fan-in, in pieces (0: whole) that follow each other. */
+static double fan_us(const hp_probes_t *probes, const hp_model_tree_t *tree, double bytes, size_t piece_bytes,
+                     bool reduces)
 {
     const double piece = piece_bytes && (double)piece_bytes < bytes ? (double)piece_bytes : bytes;
     const message_t message = message_of(probes, piece);
-    const double fold_us = folds ? message.fold_us : 0, step_us = most(message.us, fold_us);
+    const double reduce_us = reduces ? message.reduce_us : 0, step_us = most(message.us, reduce_us);
     const double busiest = tree->root > tree->inner ? tree->root : tree->inner;
 
-    return tree->hops * (probes->between_us + fold_us) + tree->gaps * step_us +
+    return tree->hops * (probes->between_us + reduce_us) + tree->gaps * step_us +
            (piece < bytes ? (bytes - piece) / piece * busiest * step_us : 0);
 }
 
@@ -108,25 +108,25 @@ static double pieces_of(double bytes, size_t piece_bytes)
     return piece_bytes && (double)piece_bytes < bytes ? bytes / (double)piece_bytes : 1;
 }
 
-/* Children of the busiest position, and with its parent; of the mean position where roots take turns. */
+/* Children of the busiest position, and with its parent; of the mean position where roots rotate. */
 typedef struct {
     double children, neighbors;
 } load_t;
 
-static load_t load_of(const hp_model_tree_t *tree, uint32_t nodes, uint32_t turns)
+static load_t load_of(const hp_model_tree_t *tree, uint32_t nodes, uint32_t rotations)
 {
     const double children = tree->root > tree->inner ? tree->root : tree->inner;
     const double neighbors = tree->root > tree->inner + 1 ? tree->root : tree->inner + 1;
     const double mean = (double)(nodes - 1) / nodes;
 
-    if (turns < nodes) /* the busiest position is there in one turn and an average one in the others */
-        return (load_t){(children + (turns - 1) * mean) / turns,
-                        (neighbors + (turns - 1) * 2 * mean) / turns};
+    if (rotations < nodes) /* the busiest position leads one rotation, an average one the others */
+        return (load_t){(children + (rotations - 1) * mean) / rotations,
+                        (neighbors + (rotations - 1) * 2 * mean) / rotations};
     return (load_t){mean, 2 * mean};
 }
 
 static hp_inter_node_cost_t tree_cost(const hp_probes_t *probes, uint32_t nodes, hp_collective_t collective,
-                                   double bytes, const hp_setting_t *setting)
+                                      double bytes, const hp_setting_t *setting)
 {
     const bool up = collective != HP_BCAST, down = collective != HP_REDUCE, twice = up && down;
     const bool two_trees = setting->inter_node == HP_INTER_NODE_DOUBLE_TREE;
@@ -137,63 +137,65 @@ static hp_inter_node_cost_t tree_cost(const hp_probes_t *probes, uint32_t nodes,
     const double messages = (up ? pieces_of(bytes, setting->ir_segment_bytes) : 0) +
                             (down ? pieces_of(bytes, setting->ib_segment_bytes) : 0);
     hp_inter_node_cost_t cost = {.link_us = (twice ? load.neighbors : load.children) * message.link_us,
-                              .cpu_us = load.neighbors * messages * probes->between_cpu_us +
-                                        (up ? load.children * message.fold_us : 0)};
+                                 .cpu_us = load.neighbors * messages * probes->between_cpu_us +
+                                           (up ? load.children * message.reduce_us : 0)};
 
     if (up)
-        cost.fill_us += way_us(probes, &tree, bytes, setting->ir_segment_bytes, true);
+        cost.fill_us += fan_us(probes, &tree, bytes, setting->ir_segment_bytes, true);
     if (down)
-        cost.fill_us += way_us(probes, &tree, bytes, setting->ib_segment_bytes, false);
+        cost.fill_us += fan_us(probes, &tree, bytes, setting->ib_segment_bytes, false);
     return cost;
 }
 
 /* Rounds of an exchange, the share of the segment that each node sends in all of them together, the share
- * that it folds. */
+ * that it reduces. */
 typedef struct {
-    double rounds, sent, folded;
+    double rounds, sent, reduced;
     bool serial;
 } exchange_t;
 
 static exchange_t exchange_of(hp_inter_node_t inter_node, uint32_t nodes)
 {
-    const hp_fold_in_t in = hp_fold_in(nodes, 0);
-    const double kept = (double)(in.power - 1) / in.power, all = (double)(nodes - 1) / nodes;
-    const double pairs = in.paired ? 1 : 0; /* the others wait for those that came in pairs */
+    const hp_pairing_t pairing = hp_pairing_of(nodes, 0);
+    const double kept = (double)(pairing.power - 1) / pairing.power, all = (double)(nodes - 1) / nodes;
+    const double pairs = pairing.paired ? 1 : 0; /* the others wait for those that came in pairs */
 
     switch (inter_node) {
     case HP_INTER_NODE_RING:
         return (exchange_t){2.0 * (nodes - 1), 2 * all, all, true};
     case HP_INTER_NODE_RABENSEIFNER:
-        return (exchange_t){2.0 * in.rounds + 2 * pairs, 2 * kept + 2 * pairs, kept + pairs, false};
+        return (exchange_t){2.0 * pairing.rounds + 2 * pairs, 2 * kept + 2 * pairs, kept + pairs, false};
     default:
-        return (exchange_t){in.rounds + 2 * pairs, in.rounds + 2 * pairs, in.rounds + pairs, false};
+        return (exchange_t){pairing.rounds + 2 * pairs, pairing.rounds + 2 * pairs, pairing.rounds + pairs,
+                            false};
     }
 }
 
 static hp_inter_node_cost_t exchange_cost(const hp_probes_t *probes, uint32_t nodes, double bytes,
-                                       hp_inter_node_t inter_node)
+                                          hp_inter_node_t inter_node)
 {
     const exchange_t exchange = exchange_of(inter_node, nodes);
     const message_t message = message_of(probes, bytes * exchange.sent / exchange.rounds);
-    const double fold_us = exchange.folded * bytes / probes->reduce_rate;
-    hp_inter_node_cost_t cost = {.fill_us = exchange.rounds * (probes->between_us + message.us) + fold_us,
-                              .link_us = exchange.rounds * message.link_us,
-                              .cpu_us = 2 * exchange.rounds * probes->between_cpu_us + fold_us};
+    const double reduce_us = exchange.reduced * bytes / probes->reduce_rate;
+    hp_inter_node_cost_t cost = {.fill_us = exchange.rounds * (probes->between_us + message.us) + reduce_us,
+                                 .link_us = exchange.rounds * message.link_us,
+                                 .cpu_us = 2 * exchange.rounds * probes->between_cpu_us + reduce_us};
     if (exchange.serial)
         cost.serial_us = cost.fill_us;
     return cost;
 }
 
-hp_inter_node_cost_t hp_model_inter_node(const hp_probes_t *probes, uint32_t nodes, hp_collective_t collective,
-                                   double bytes, const hp_setting_t *setting)
+hp_inter_node_cost_t hp_model_inter_node(const hp_probes_t *probes, uint32_t nodes,
+                                         hp_collective_t collective, double bytes,
+                                         const hp_setting_t *setting)
 {
     const bool exchanges = setting->inter_node == HP_INTER_NODE_RING ||
                            setting->inter_node == HP_INTER_NODE_RECURSIVE_DOUBLING ||
                            setting->inter_node == HP_INTER_NODE_RABENSEIFNER;
 
     if (collective == HP_BARRIER) /* a dissemination */
-        return (hp_inter_node_cost_t){.fill_us =
-                                       hp_model_log2(nodes) * (probes->between_us + probes->between_cpu_us)};
+        return (hp_inter_node_cost_t){.fill_us = hp_model_log2(nodes) *
+                                                 (probes->between_us + probes->between_cpu_us)};
     if (collective == HP_ALLREDUCE && exchanges)
         return exchange_cost(probes, nodes, bytes, setting->inter_node);
     return tree_cost(probes, nodes, collective, bytes, setting);

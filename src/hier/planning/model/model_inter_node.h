@@ -10,13 +10,14 @@
 typedef struct {
     double fill_us;   /* from the first node's value to the last node's */
     double link_us;   /* the busiest link is used for, in its busier direction */
-    double cpu_us;    /* work of the busiest lead: its messages, and folding what comes */
+    double cpu_us;    /* work of the busiest leader: its messages, and reducing what comes */
     double serial_us; /* before this is over the next segment of the same leader cannot begin */
 } hp_inter_node_cost_t;
 
 /* nodes >= 2. bytes: of the segment. */
-hp_inter_node_cost_t hp_model_inter_node(const hp_probes_t *probes, uint32_t nodes, hp_collective_t collective,
-                                   double bytes, const hp_setting_t *setting);
+hp_inter_node_cost_t hp_model_inter_node(const hp_probes_t *probes, uint32_t nodes,
+                                         hp_collective_t collective, double bytes,
+                                         const hp_setting_t *setting);
 
 /* ceil(log2(count)), count >= 1. */
 uint32_t hp_model_log2(uint32_t count);

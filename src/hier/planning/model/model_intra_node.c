@@ -35,7 +35,7 @@ static double pull_call_us(double bytes)
     return pull_us + bytes / page_bytes * pull_page_us;
 }
 
-/* One rank tells the others something: where they share cores they must be let run first. */
+/* One rank's flag reaches the others: where they share cores they must be let run first. */
 static double hand_over_us(const hp_probes_t *probes, uint32_t ranks)
 {
     return probes->flag_us * most(1, (ranks - 1) / probes->cores);
@@ -45,55 +45,55 @@ static hp_intra_node_cost_t by_shm(const hp_probes_t *probes, uint32_t ranks, bo
 {
     const double hand_over = hand_over_us(probes, ranks), others = ranks - 1;
     const double member = copy_us(probes, ranks - 1, bytes);
-    const double lead = up ? others * bytes / probes->reduce_rate : bytes / probes->copy_rate;
+    const double leader = up ? others * bytes / probes->reduce_rate : bytes / probes->copy_rate;
     const double copies = up ? 2 * others : ranks;
 
-    return (hp_intra_node_cost_t){.fill_us = lead + hand_over + member,
-                              .lead_us = lead,
-                              .member_us = member,
-                              .bus_us = copies * bytes / hp_model_node_rate(probes, ranks)};
+    return (hp_intra_node_cost_t){.fill_us = leader + hand_over + member,
+                                  .leader_us = leader,
+                                  .member_us = member,
+                                  .bus_us = copies * bytes / hp_model_node_rate(probes, ranks)};
 }
 
 static hp_intra_node_cost_t by_single_copy(const hp_probes_t *probes, uint32_t ranks, bool up, bool everybody,
-                                       double bytes)
+                                           double bytes)
 {
     const double hand_over = hand_over_us(probes, ranks), others = ranks - 1, call = pull_call_us(bytes);
     const double one = copy_us(probes, everybody ? ranks : 1, bytes) + call;
-    const double fold = others * (one + bytes / probes->reduce_rate);
+    const double reduce = others * (one + bytes / probes->reduce_rate);
     const double bus = (up ? 2 : 1) * others * bytes / hp_model_node_rate(probes, ranks);
     hp_intra_node_cost_t cost = {.bus_us = bus};
 
     if (!everybody && up) {
-        cost.lead_us = fold;
-        cost.fill_us = hand_over + fold;
+        cost.leader_us = reduce;
+        cost.fill_us = hand_over + reduce;
     } else if (!everybody) {
         cost.member_us = copy_us(probes, ranks - 1, bytes) + call;
         cost.fill_us = hand_over + cost.member_us;
     } else {
-        const double work = up ? fold + one : others * one; /* of one rank for its segment */
-        cost.lead_us = cost.member_us = work / ranks;
+        const double work = up ? reduce + one : others * one; /* of one rank for its segment */
+        cost.leader_us = cost.member_us = work / ranks;
         cost.fill_us = hand_over + (up ? work : one);
     }
     return cost;
 }
 
 /* Messages: the sender copies; all that are under way share the memory. */
-static hp_intra_node_cost_t by_messages(const hp_probes_t *probes, uint32_t ranks, const hp_model_tree_t *tree,
-                                    bool up, double bytes)
+static hp_intra_node_cost_t by_messages(const hp_probes_t *probes, uint32_t ranks,
+                                        const hp_model_tree_t *tree, bool up, double bytes)
 {
-    const double copy = bytes / probes->copy_rate, fold = up ? bytes / probes->reduce_rate : 0;
+    const double copy = bytes / probes->copy_rate, reduce = up ? bytes / probes->reduce_rate : 0;
     const double bus = (ranks - 1) * bytes / hp_model_node_rate(probes, ranks);
     const double stream = most(tree->hops * bytes / probes->inside_rate, tree->gaps * copy);
 
-    return (hp_intra_node_cost_t){.fill_us =
-                                  tree->hops * probes->inside_us + most(stream, bus) + tree->gaps * fold,
-                              .lead_us = tree->root * (copy + fold),
-                              .member_us = copy + tree->inner * (copy + fold),
-                              .bus_us = bus};
+    return (hp_intra_node_cost_t){.fill_us = tree->hops * probes->inside_us + most(stream, bus) +
+                                             tree->gaps * reduce,
+                                  .leader_us = tree->root * (copy + reduce),
+                                  .member_us = copy + tree->inner * (copy + reduce),
+                                  .bus_us = bus};
 }
 
 hp_intra_node_cost_t hp_model_intra_node(const hp_probes_t *probes, uint32_t ranks, hp_module_id_t module,
-                                 hp_shape_t shape, bool up, bool everybody, double bytes)
+                                         hp_shape_t shape, bool up, bool everybody, double bytes)
 {
     if (ranks < 2)
         return (hp_intra_node_cost_t){0};
@@ -109,10 +109,10 @@ hp_intra_node_cost_t hp_model_intra_node(const hp_probes_t *probes, uint32_t ran
 double hp_model_flags_us(const hp_probes_t *probes, uint32_t ranks, hp_collective_t collective, double bytes)
 {
     const bool up = collective != HP_BCAST, down = collective != HP_REDUCE;
-    const double write = copy_us(probes, ranks, bytes), fold = (ranks - 1) * bytes / probes->reduce_rate;
+    const double write = copy_us(probes, ranks, bytes), reduce = (ranks - 1) * bytes / probes->reduce_rate;
     const double hand_over = hand_over_us(probes, ranks);
 
     if (up && down && hp_flags_exchange(ranks, (size_t)bytes)) /* the others' flags do not come all at once */
-        return 2 * hand_over + write + fold;
-    return (up ? write + hand_over + fold : 0) + (down ? write + hand_over + write : 0);
+        return 2 * hand_over + write + reduce;
+    return (up ? write + hand_over + reduce : 0) + (down ? write + hand_over + write : 0);
 }

@@ -1,4 +1,4 @@
-/* model_inside: what one segment costs the ranks of a node, by the module that moves it.
+/* model_intra_node: what one segment costs the ranks of a node, by the module that moves it.
  *
  * Threads: pure. Ownership: plain data. */
 #ifndef HP_HIER_PLANNING_MODEL_MODEL_INTRA_NODE_H
@@ -8,15 +8,15 @@
 #include "hier/comm/probes.h"
 
 typedef struct {
-    double fill_us;            /* from the first rank's value to the last rank's */
-    double lead_us, member_us; /* work of the lead, and of each other rank */
-    double bus_us;             /* the node's memory is used for */
+    double fill_us;              /* from the first rank's value to the last rank's */
+    double leader_us, member_us; /* work of the leader, and of each other rank */
+    double bus_us;               /* the node's memory is used for */
 } hp_intra_node_cost_t;
 
-/* One way of a segment: up (a reduction) or down. ranks: of the node, the lead among them. everybody: all
- * ranks work on the message, see single_copy.c; they take turns in it, so lead_us is member_us. */
+/* One segment's fan-in (up: a reduction) or fan-out. ranks: of the node, the leader among them. everybody: all
+ * ranks work on the message, see single_copy.c; they rotate in it, so leader_us is member_us. */
 hp_intra_node_cost_t hp_model_intra_node(const hp_probes_t *probes, uint32_t ranks, hp_module_id_t module,
-                                 hp_shape_t shape, bool up, bool everybody, double bytes);
+                                         hp_shape_t shape, bool up, bool everybody, double bytes);
 
 /* The collective `flags` of the ranks of one node. */
 double hp_model_flags_us(const hp_probes_t *probes, uint32_t ranks, hp_collective_t collective, double bytes);

@@ -13,7 +13,7 @@
 static const char advice[] =
     "HANPMPI_RULES takes the name of a file of rules that rank 0 can read (man 5 hanpmpi-rules)";
 
-/* The descriptor of a file that can be one of rules, or -1 with the reason told. O_NONBLOCK: a pipe that
+/* The descriptor of a file that can be one of rules, or -1 with the reason reported. O_NONBLOCK: a pipe that
  * nobody writes to must not stop the job. */
 static int open_file(hp_rules_reading_t *reading, struct stat *found)
 {
@@ -24,8 +24,8 @@ static int open_file(hp_rules_reading_t *reading, struct stat *found)
     if (fd < 0) {
         const int reason = errno;
         const bool is_relative = path[0] != '/' && getcwd(directory, sizeof directory);
-        hp_rules_tell(reading, HP_RULES_PROBLEM, HP_RULES_FILE, "%s%s%.200s: no rule of it is used; %s",
-                      strerror(reason), is_relative ? " in " : "", is_relative ? directory : "", advice);
+        hp_rules_report(reading, HP_RULES_PROBLEM, HP_RULES_FILE, "%s%s%.200s: no rule of it is used; %s",
+                        strerror(reason), is_relative ? " in " : "", is_relative ? directory : "", advice);
         return -1;
     }
     const char *wrong = fstat(fd, found) != 0                      ? strerror(errno)
@@ -35,7 +35,7 @@ static int open_file(hp_rules_reading_t *reading, struct stat *found)
                                                                    : NULL;
     if (!wrong)
         return fd;
-    hp_rules_tell(reading, HP_RULES_PROBLEM, HP_RULES_FILE, "%s: no rule of it is used; %s", wrong, advice);
+    hp_rules_report(reading, HP_RULES_PROBLEM, HP_RULES_FILE, "%s: no rule of it is used; %s", wrong, advice);
     close(fd);
     return -1;
 }
@@ -74,8 +74,8 @@ hp_status_t hp_rules_read(const hp_rules_source_t *source, hp_rule_t **rules, si
     if (length >= 0)
         status = hp_rules_parse(source, text, (size_t)length, rules, count);
     else
-        hp_rules_tell(&reading, HP_RULES_PROBLEM, HP_RULES_FILE, "%s: no rule of it is used; %s",
-                      text ? strerror(errno) : hp_status_text(status), advice);
+        hp_rules_report(&reading, HP_RULES_PROBLEM, HP_RULES_FILE, "%s: no rule of it is used; %s",
+                        text ? strerror(errno) : hp_status_text(status), advice);
     free(text);
     close(fd);
     return status;

@@ -303,15 +303,15 @@ static void take_rule(hp_rules_reading_t *reading, json_t *object, const char *f
     memset(rule, 0, sizeof *rule);
     rule->line = line;
     if (!read_rule(&reader)) {
-        hp_rules_tell(reading, HP_RULES_PROBLEM, place, "%s", reader.reason);
+        hp_rules_report(reading, HP_RULES_PROBLEM, place, "%s", reader.reason);
         return;
     }
     if (!is_for(reading->source, rule))
         return;
     const size_t cover = hp_rules_find_cover(reading, rule);
     if (cover < reading->count) {
-        hp_rules_tell(reading, HP_RULES_PROBLEM, place, "is never used: rule %u covers it",
-                      reading->numbers[cover]);
+        hp_rules_report(reading, HP_RULES_PROBLEM, place, "is never used: rule %u covers it",
+                        reading->numbers[cover]);
         return;
     }
     reading->numbers[reading->count++] = number;
@@ -348,12 +348,12 @@ static hp_status_t take_rules(hp_rules_reading_t *reading, json_t *root, const c
         for (size_t i = 0; i < count; i++)
             take_rule(reading, json_array_get(array, i), machine, (uint32_t)i + 1, lines[i]);
         if (given > count)
-            hp_rules_tell(reading, HP_RULES_PROBLEM, HP_RULES_FILE,
-                          "%zu rules: those after the first %d are not used", given, HP_RULES_MAX);
-        hp_rules_note_gaps(reading);
+            hp_rules_report(reading, HP_RULES_PROBLEM, HP_RULES_FILE,
+                            "%zu rules: those after the first %d are not used", given, HP_RULES_MAX);
+        hp_rules_report_gaps(reading);
     } else {
-        hp_rules_tell(reading, HP_RULES_PROBLEM, HP_RULES_FILE, "%s for %zu rules: no rule of it is used",
-                      hp_status_text(HP_ERR_NO_MEM), count);
+        hp_rules_report(reading, HP_RULES_PROBLEM, HP_RULES_FILE, "%s for %zu rules: no rule of it is used",
+                        hp_status_text(HP_ERR_NO_MEM), count);
     }
     free(lines);
     return has_memory ? HP_OK : HP_ERR_NO_MEM;
@@ -365,15 +365,15 @@ static bool check_version(hp_rules_reading_t *reading, const json_t *root)
     char shown[48];
 
     if (!version) {
-        hp_rules_tell(reading, HP_RULES_PROBLEM, HP_RULES_FILE,
-                      "there is no \"version\": read as \"version\": 1");
+        hp_rules_report(reading, HP_RULES_PROBLEM, HP_RULES_FILE,
+                        "there is no \"version\": read as \"version\": 1");
         return true;
     }
     if (json_is_integer(version) && json_integer_value(version) == 1)
         return true;
-    hp_rules_tell(reading, HP_RULES_PROBLEM, HP_RULES_FILE,
-                  "version %s is not known: no rule of it is used (known: 1)",
-                  show(version, shown, sizeof shown));
+    hp_rules_report(reading, HP_RULES_PROBLEM, HP_RULES_FILE,
+                    "version %s is not known: no rule of it is used (known: 1)",
+                    show(version, shown, sizeof shown));
     return false;
 }
 
@@ -384,18 +384,18 @@ static hp_status_t take_file(hp_rules_reading_t *reading, json_t *root, const ch
     char shown[48];
 
     if (!json_is_object(root) || !json_is_array(json_object_get(root, "rules"))) {
-        hp_rules_tell(reading, HP_RULES_PROBLEM, HP_RULES_FILE,
-                      "not a file of rules: {\"version\": 1, \"rules\": [...]} is (man 5 hanpmpi-rules)");
+        hp_rules_report(reading, HP_RULES_PROBLEM, HP_RULES_FILE,
+                        "not a file of rules: {\"version\": 1, \"rules\": [...]} is (man 5 hanpmpi-rules)");
         return HP_ERR_ARG;
     }
     if (!check_version(reading, root))
         return HP_ERR_ARG;
     if ((key = find_unknown_key(root, file_key)))
-        hp_rules_tell(reading, HP_RULES_PROBLEM, HP_RULES_FILE, "unknown key \"%.40s\": did you mean \"%s\"?",
-                      key, hp_word_nearest(key, file_key));
+        hp_rules_report(reading, HP_RULES_PROBLEM, HP_RULES_FILE,
+                        "unknown key \"%.40s\": did you mean \"%s\"?", key, hp_word_nearest(key, file_key));
     if (fault) {
-        hp_rules_tell(reading, HP_RULES_PROBLEM, HP_RULES_FILE, "machine: %s %s: no rule of it is used",
-                      show(machine, shown, sizeof shown), fault);
+        hp_rules_report(reading, HP_RULES_PROBLEM, HP_RULES_FILE, "machine: %s %s: no rule of it is used",
+                        show(machine, shown, sizeof shown), fault);
         return HP_ERR_ARG;
     }
     return take_rules(reading, root, machine ? json_string_value(machine) : "", text, length);
@@ -407,11 +407,11 @@ static hp_status_t refuse_text(hp_rules_reading_t *reading, const json_error_t *
     const hp_rules_place_t place = {(uint32_t)error->line, (uint32_t)error->column, 0};
 
     if (json_error_code(error) == json_error_out_of_memory || !error->text[0]) {
-        hp_rules_tell(reading, HP_RULES_PROBLEM, HP_RULES_FILE, "%s: no rule of it is used",
-                      hp_status_text(HP_ERR_NO_MEM));
+        hp_rules_report(reading, HP_RULES_PROBLEM, HP_RULES_FILE, "%s: no rule of it is used",
+                        hp_status_text(HP_ERR_NO_MEM));
         return HP_ERR_NO_MEM;
     }
-    hp_rules_tell(reading, HP_RULES_PROBLEM, place, "%s: no rule of it is used", error->text);
+    hp_rules_report(reading, HP_RULES_PROBLEM, place, "%s: no rule of it is used", error->text);
     return HP_ERR_ARG;
 }
 
@@ -433,7 +433,7 @@ hp_status_t hp_rules_parse(const hp_rules_source_t *source, const char *text, si
     hp_rules_reading_t reading = {.source = source};
 
     const hp_status_t status = take_text(&reading, text, length);
-    hp_rules_tell_rest(&reading);
+    hp_rules_report_rest(&reading);
     free(reading.numbers);
     if (status != HP_OK || reading.count == 0) {
         free(reading.rules);

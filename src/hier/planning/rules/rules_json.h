@@ -11,7 +11,7 @@
 #include "hier/planning/rules/rules_source.h"
 
 /* The rules of a text, in the file's order. HP_OK, although rules may have been left out; HP_ERR_ARG when
- * the whole file was; HP_ERR_NO_MEM. Of each the reason was told. *rules is NULL when *count is 0. */
+ * the whole file was; HP_ERR_NO_MEM. The reason for each was reported. *rules is NULL when *count is 0. */
 hp_status_t hp_rules_parse(const hp_rules_source_t *source, const char *text, size_t length,
                            hp_rule_t **rules, size_t *count);
 

@@ -28,13 +28,13 @@ static size_t write_place(char *text, size_t text_bytes, const char *file, hp_ru
     return (size_t)used;
 }
 
-void hp_rules_tell(hp_rules_reading_t *reading, hp_rules_kind_t kind, hp_rules_place_t place,
-                   const char *format, ...)
+void hp_rules_report(hp_rules_reading_t *reading, hp_rules_kind_t kind, hp_rules_place_t place,
+                     const char *format, ...)
 {
     char text[LINE_BYTES];
     va_list arguments;
 
-    if (reading->told[kind]++ >= HP_RULES_LINES_MAX && !reading->source->tells_all)
+    if (reading->reported[kind]++ >= HP_RULES_LINES_MAX && !reading->source->reports_all)
         return;
     const size_t used = write_place(text, sizeof text, reading->source->file, place);
     va_start(arguments, format);
@@ -43,16 +43,16 @@ void hp_rules_tell(hp_rules_reading_t *reading, hp_rules_kind_t kind, hp_rules_p
     hand_over(reading, kind, text);
 }
 
-void hp_rules_tell_rest(hp_rules_reading_t *reading)
+void hp_rules_report_rest(hp_rules_reading_t *reading)
 {
     static const char *const names[] = {[HP_RULES_PROBLEM] = "problems", [HP_RULES_NOTE] = "notes"};
     char text[LINE_BYTES];
 
     for (unsigned kind = 0; kind <= HP_RULES_NOTE; kind++) {
-        if (reading->told[kind] <= HP_RULES_LINES_MAX || reading->source->tells_all)
+        if (reading->reported[kind] <= HP_RULES_LINES_MAX || reading->source->reports_all)
             continue;
         snprintf(text, sizeof text, "%.300s: and %u more %s: hanpmpi_info --check-rules shows all",
-                 reading->source->file, reading->told[kind] - HP_RULES_LINES_MAX, names[kind]);
+                 reading->source->file, reading->reported[kind] - HP_RULES_LINES_MAX, names[kind]);
         hand_over(reading, (hp_rules_kind_t)kind, text);
     }
 }

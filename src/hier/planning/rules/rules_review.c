@@ -73,7 +73,7 @@ static bool is_taken(const hp_rules_reading_t *reading, const hp_rule_t *calls)
     return false;
 }
 
-void hp_rules_note_gaps(hp_rules_reading_t *reading)
+void hp_rules_report_gaps(hp_rules_reading_t *reading)
 {
     for (size_t i = 0; i < reading->count; i++) {
         const hp_rule_t *rule = &reading->rules[i];
@@ -83,10 +83,10 @@ void hp_rules_note_gaps(hp_rules_reading_t *reading)
         hp_rule_t gap = *rule;
         gap.bytes = (hp_range_t){reading->rules[lower].bytes.to + 1, rule->bytes.from - 1};
         if (!is_taken(reading, &gap))
-            hp_rules_tell(reading, HP_RULES_NOTE, (hp_rules_place_t){rule->line, 0, reading->numbers[i]},
-                          "between rule %u and this one no rule is for %llu to %llu bytes: the built-in "
-                          "rules hold there",
-                          reading->numbers[lower], (unsigned long long)gap.bytes.from,
-                          (unsigned long long)gap.bytes.to);
+            hp_rules_report(reading, HP_RULES_NOTE, (hp_rules_place_t){rule->line, 0, reading->numbers[i]},
+                            "between rule %u and this one no rule is for %llu to %llu bytes: the built-in "
+                            "rules hold there",
+                            reading->numbers[lower], (unsigned long long)gap.bytes.from,
+                            (unsigned long long)gap.bytes.to);
     }
 }

@@ -1,4 +1,4 @@
-/* rules_source: what is read, a file of rules, and who is told what is wrong with it.
+/* rules_source: what is read, a file of rules, and who hears what is wrong with it.
  *
  * Threads: plain data. Ownership: the caller's. */
 #ifndef HP_HIER_PLANNING_RULES_RULES_SOURCE_H
@@ -9,7 +9,7 @@
 enum {
     HP_RULES_MAX = 4096,                /* of a file */
     HP_RULES_FILE_BYTES_MAX = 16 << 20, /* 4096 rules of a kilobyte are 4 MiB */
-    HP_RULES_LINES_MAX = 20,            /* of each kind that are told, then their number */
+    HP_RULES_LINES_MAX = 20,            /* of each kind that are reported, then the number of the others */
 };
 
 typedef enum {
@@ -25,7 +25,7 @@ typedef struct {
     /* The fingerprint of this machine, "" where it is not known: rules whose pattern does not match it are
      * left out. NULL: all are kept. */
     const char *machine;
-    bool tells_all; /* no limit on lines */
+    bool reports_all; /* no limit on lines */
     hp_rules_line_fn_t line;
     void *context;
 } hp_rules_source_t;

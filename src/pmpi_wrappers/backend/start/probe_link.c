@@ -233,7 +233,7 @@ static const uint64_t over = UINT64_MAX;
 static hp_counter_t *word_of(const hp_probe_site_t *site, int rank)
 {
     const uint32_t member = hp_comm_node_member(site->state, (uint32_t)rank);
-    return (hp_counter_t *)(void *)hp_node_slot(&site->state->node_memory, member, 0, HP_WAY_UP, 0);
+    return (hp_counter_t *)(void *)hp_node_slot(&site->state->node_memory, member, 0, HP_FAN_IN, 0);
 }
 
 /* The next value of the word; `over` when the time is. until_us 0: no limit. */

@@ -2,8 +2,9 @@
  *
  * usage: threads_communicators [ROUNDS]. Each of four threads makes a communicator in every round, of the lower half of
  * the ranks and of all of them in turns, by MPI_Comm_create_group, whose tag keeps the threads apart; calls more short
- * collectives on it than the library lets pass before it sets a communicator up; and frees it. So communicators are set
- * up on several threads at once, in an order that differs from rank to rank, while others make theirs.
+ * collectives on it than the library lets pass before it sets a communicator up, and a persistent one where mpi.h has
+ * them; and frees it. So communicators are set up on several threads at once, in an order that differs from rank to rank,
+ * while others make theirs.
  * Skipped where MPI does not provide the level. */
 #include <pthread.h>
 
@@ -46,6 +47,31 @@ static void use(MPI_Comm comm, int salt)
     }
 }
 
+/* Made and freed once more, so that what the first one had below may serve again. */
+static void use_persistent(MPI_Comm comm, int salt)
+{
+#if HP_HAS_PERSISTENT
+    const int size = hp_comm_size(comm);
+    int mine = salt, sum;
+    MPI_Request request;
+
+    for (int call = 0; call < CALLS; call++) {
+        if (call % 3 == 0)
+            CHECK_MPI(MPI_Allreduce_init(&mine, &sum, 1, MPI_INT, MPI_SUM, comm, MPI_INFO_NULL, &request));
+        mine = salt + call;
+        sum = -1;
+        CHECK_MPI(MPI_Start(&request));
+        CHECK_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
+        CHECK_EQUAL(sum, size * (salt + call), "a persistent MPI_Allreduce");
+        if (call % 3 == 2)
+            CHECK_MPI(MPI_Request_free(&request));
+    }
+#else
+    (void)comm;
+    (void)salt;
+#endif
+}
+
 static void *work(void *argument)
 {
     const worker_t *worker = argument;
@@ -57,6 +83,7 @@ static void *work(void *argument)
             continue;
         MPI_Comm comm = make_comm(ranks, worker->number);
         use(comm, 1000 * worker->number + round);
+        use_persistent(comm, 1000 * worker->number + round);
         CHECK_MPI(MPI_Comm_free(&comm));
     }
     return NULL;
@@ -82,5 +109,6 @@ int main(int argc, char **argv)
     CHECK_MPI(MPI_Finalize());
     CHECK_EQUAL(hp_lib_resources().requests, 0, "requests after MPI_Finalize");
     CHECK_EQUAL(hp_lib_resources().buffers, 0, "buffers after MPI_Finalize");
+    CHECK_EQUAL(hp_lib_resources().duplicates, 0, "blocks of tags after MPI_Finalize");
     return 0;
 }

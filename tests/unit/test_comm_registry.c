@@ -110,6 +110,24 @@ static void a_communicator_that_is_freed_gets_no_state(void **unused)
     assert_int_equal(hp_comm_state_find(comm_of(1))->always, HP_OUTCOME_INACTIVE);
     hp_comm_registry_set_dying(MPI_COMM_NULL);
     assert_ptr_equal(hp_comm_state_find(comm_of(2)), state); /* the same memory, for the next one */
+    hp_comm_registry_delete(state);
+}
+
+/* What a persistent collective runs on: it goes as the others do, but without the MPI. */
+static void a_state_without_a_communicator_is_not_found(void **unused)
+{
+    static const int expected[] = {1, 0};
+    (void)unused;
+
+    hp_comm_state_t *own = hp_comm_state_find(comm_of(1)), *added = hp_comm_registry_add(comm_of(1));
+    own->id = 1;
+    added->id = 2;
+    assert_ptr_equal(hp_comm_state_find(comm_of(1)), own);
+    assert_ptr_equal(hp_comm_registry_known(comm_of(1)), own);
+    for (hp_comm_state_t *state; (state = hp_comm_registry_first());)
+        hp_comm_registry_delete(state);
+    assert_int_equal(released_count, 2);
+    assert_memory_equal(released, expected, sizeof expected);
 }
 
 static int start(void **unused)
@@ -128,6 +146,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(states_go_in_the_order_of_their_ids, start),
         cmocka_unit_test_setup(a_communicator_that_is_freed_gets_no_state, start),
+        cmocka_unit_test_setup(a_state_without_a_communicator_is_not_found, start),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

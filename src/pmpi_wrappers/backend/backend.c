@@ -67,6 +67,7 @@ static int after_init(void)
     if (hp_job.active) {
         if (!hp_ranks_take_turns)
             hp_device_init(hp_job.has_threads);
+        hp_persistent_init();
         hp_progress_init();
         hp_watchdog_open(hp_job.has_threads);
         hp_helper_thread_start(hp_job.watches ? &watchdog : NULL);

@@ -5,7 +5,6 @@
 #include "pmpi_wrappers/backend/calls/check.h"
 #include "pmpi_wrappers/backend/comms/comm_registry.h"
 #include "pmpi_wrappers/backend/calls/agreement.h"
-#include "pmpi_wrappers/backend/comms/shared_comm.h"
 #include "pmpi_wrappers/backend/glue/machine.h"
 #include "pmpi_wrappers/backend/start/job.h"
 
@@ -74,8 +73,6 @@ static hp_outcome_t decide_size(hp_ticket_t *ticket, MPI_Comm comm, hp_outcome_t
 {
     hp_comm_state_t *state = ticket->state;
     const hp_knobs_t *knobs = hp_comm_state_knobs(state);
-    if (ticket->persistent && hp_shared_comm_exists())
-        return HP_OUTCOME_NO_DUPLICATE; /* it would make a communicator */
     if (state->is_set_up) {
         if (arguments != HP_OUTCOME_TAKEN)
             return arguments;

@@ -8,6 +8,7 @@
 #include "pmpi_wrappers/backend/comms/comm_release.h"
 #include "pmpi_wrappers/backend/calls/agreement.h"
 #include "pmpi_wrappers/backend/comms/private_comm.h"
+#include "pmpi_wrappers/backend/comms/shared_comm.h"
 #include "pmpi_wrappers/backend/progress/host_collectives.h"
 #include "pmpi_wrappers/backend/glue/host_request.h"
 #include "pmpi_wrappers/backend/start/job.h"
@@ -17,8 +18,8 @@ enum { CHANNELS_MAX = 63, BUCKETS = 256, TAGS = 32768 };
 static const uint64_t ready_bit = 1ull << CHANNELS_MAX;
 
 typedef struct hp_channel {
-    MPI_Comm comm;
-    hp_comm_state_t *state;
+    MPI_Comm comm;                  /* MPI_COMM_NULL where communicators share one (shared_comm.h) */
+    hp_comm_state_t *state;         /* of comm, or one that no lookup finds */
     bool is_used;                   /* by this rank */
     uint64_t id;                    /* of its communicator, and which of its channels this is: the same on */
     uint32_t number;                /* all ranks */
@@ -113,6 +114,12 @@ static bool has_self(void)
     return self != MPI_COMM_NULL;
 }
 
+void hp_persistent_init(void)
+{
+    if (hp_shared_comm_exists())
+        has_self(); /* later no communicator may be made */
+}
+
 static void destroy(persistent_t *persistent)
 {
     if (persistent->datatype != MPI_DATATYPE_NULL)
@@ -180,14 +187,25 @@ static void undo(persistent_t *persistent)
 
 /* ---- channels ---- */
 
-/* channel: memory for it. Returns whether there is one now; all ranks come here. */
-static bool open_channel(channel_t *channel, hp_comm_state_t *state)
+/* channel: memory for it. Its state, and its communicator where each has one. */
+static bool open_state(channel_t *channel, const hp_comm_state_t *state, MPI_Comm comm)
 {
-    channel_t **end = &state->channels, **end_of_all = &channels;
-
+    channel->comm = MPI_COMM_NULL;
+    if (hp_shared_comm_exists())
+        return (channel->state = hp_comm_registry_add(comm)) != NULL;
     if (P(Comm_dup_with_info)(state->private_comm, MPI_INFO_NULL, &channel->comm) != MPI_SUCCESS)
         return false;
     channel->state = hp_comm_state_find(channel->comm);
+    return true;
+}
+
+/* Returns whether there is one now; all ranks come here. */
+static bool open_channel(channel_t *channel, hp_comm_state_t *state, MPI_Comm comm)
+{
+    channel_t **end = &state->channels, **end_of_all = &channels;
+
+    if (!open_state(channel, state, comm))
+        return false;
     channel->is_used = true;
     channel->id = state->id;
     for (; *end; end = &(*end)->next)
@@ -201,7 +219,7 @@ static bool open_channel(channel_t *channel, hp_comm_state_t *state)
     return true;
 }
 
-/* All ranks of the channel are here, and it has left its communicator's list. */
+/* All ranks of the channel are here, and it has left its communicator's list; its state may have gone. */
 static void free_channel(channel_t *channel)
 {
     pthread_mutex_lock(&lock);
@@ -210,14 +228,17 @@ static void free_channel(channel_t *channel)
         place = &(*place)->next_of_all;
     *place = channel->next_of_all;
     pthread_mutex_unlock(&lock);
-    hp_comm_state_free(&channel->comm, P(Comm_free));
+    if (channel->comm != MPI_COMM_NULL)
+        hp_comm_state_free(&channel->comm, P(Comm_free));
     free(channel);
 }
 
-static int all_of(const hp_comm_state_t *state, uint64_t mine, uint64_t *all)
+/* comm: the program's, which the ranks use where communicators share one. */
+static int all_of(const hp_comm_state_t *state, MPI_Comm comm, uint64_t mine, uint64_t *all)
 {
     *all = 0;
-    return P(Allreduce)(&mine, all, 1, MPI_UINT64_T, MPI_BAND, state->private_comm);
+    return P(Allreduce)(&mine, all, 1, MPI_UINT64_T, MPI_BAND,
+                        hp_shared_comm_exists() ? comm : state->private_comm);
 }
 
 static uint64_t unused_channels(const hp_comm_state_t *state)
@@ -247,17 +268,17 @@ static bool may_be_set_up(const hp_comm_state_t *state, const channel_t *channel
 }
 
 /* *out stays NULL where the library cannot have one more: on all ranks. *spare: memory for it, NULL once it is used. */
-static int make_channel(hp_comm_state_t *state, channel_t **spare, channel_t **out)
+static int make_channel(hp_comm_state_t *state, MPI_Comm comm, channel_t **spare, channel_t **out)
 {
     channel_t *channel = *spare;
     uint64_t all;
 
     if (state->has_all_channels || channel_count(state) == CHANNELS_MAX)
         return MPI_SUCCESS;
-    const bool is_open = open_channel(channel, state);
-    int code = all_of(state, is_open && may_be_set_up(state, channel), &all);
+    const bool is_open = open_channel(channel, state, comm);
+    int code = all_of(state, comm, is_open && may_be_set_up(state, channel), &all);
     if (code == MPI_SUCCESS && all)
-        code = hp_set_up(channel->state, channel->comm);
+        code = hp_set_up(channel->state, channel->comm == MPI_COMM_NULL ? comm : channel->comm);
     if (code == MPI_SUCCESS && all && channel->state->is_set_up)
         *out = channel;
     else {
@@ -271,13 +292,13 @@ static int make_channel(hp_comm_state_t *state, channel_t **spare, channel_t **o
 
 /* A channel for a collective that is ready on this rank. *out stays NULL where some rank is not, or cannot have a channel:
  * on all ranks. Returns an MPI code. */
-static int find_channel(hp_comm_state_t *state, bool is_ready, channel_t **out)
+static int find_channel(hp_comm_state_t *state, MPI_Comm comm, bool is_ready, channel_t **out)
 {
     channel_t *spare =
         calloc(1, sizeof *spare); /* what may fail on one rank does so before the ranks agree */
     uint64_t all;
 
-    int code = all_of(state, (is_ready && spare ? ready_bit : 0) | unused_channels(state), &all);
+    int code = all_of(state, comm, (is_ready && spare ? ready_bit : 0) | unused_channels(state), &all);
     const bool are_ready = code == MPI_SUCCESS && all & ready_bit;
     for (channel_t *channel = state->channels; channel && are_ready && !*out;
          channel = channel->next, all >>= 1)
@@ -288,7 +309,7 @@ static int find_channel(hp_comm_state_t *state, bool is_ready, channel_t **out)
         (*out)->is_used = true;
         pthread_mutex_unlock(&lock);
     } else if (are_ready) {
-        code = make_channel(state, &spare, out);
+        code = make_channel(state, comm, &spare, out);
     }
     free(spare);
     return code;
@@ -301,11 +322,14 @@ static void leave(hp_comm_state_t *state, MPI_Comm comm)
 
     if (hp_host_collective_begin(comm) != MPI_SUCCESS)
         return;
-    const int code = all_of(state, unused_channels(state), &all);
+    const int code = all_of(state, comm, unused_channels(state), &all);
     for (channel_t *channel = state->channels; channel && code == MPI_SUCCESS; all >>= 1) {
         channel_t *next = channel->next;
-        if (all & 1)
+        if (all & 1) {
+            if (channel->comm == MPI_COMM_NULL)
+                hp_comm_state_end(channel->state);
             free_channel(channel);
+        }
         channel = next;
     }
     state->channels = NULL; /* what is left goes at the end: its collective may be started again */
@@ -425,8 +449,8 @@ static int find_or_report(const hp_ticket_t *ticket, MPI_Comm comm, bool is_read
     int code = hp_host_collective_begin(comm);
     if (code != MPI_SUCCESS)
         return code;
-    code = find_channel(ticket->state, is_ready, channel);
-    if (code != MPI_SUCCESS)
+    code = find_channel(ticket->state, comm, is_ready, channel);
+    if (code != MPI_SUCCESS && !hp_shared_comm_exists()) /* else on comm: the MPI has called it */
         P(Comm_call_errhandler)(comm, code);
     return code;
 }

@@ -5,6 +5,8 @@
  * has a communicator to itself, its channel: there, the n-th start is the n-th start on all ranks. A channel is made in
  * MPI_X_init, which may wait for the other ranks, costs milliseconds and two context ids, counts towards
  * HANPMPI_MAX_COMMS, and goes to a later collective of the same communicator once all ranks have freed the one before.
+ * With MPI_THREAD_MULTIPLE, where none may be made then, a channel is a state of its own whose messages have a block of tags
+ * on the shared communicator (comms/shared_comm.h), and returns it when it is freed.
  *
  * Request. A generalized request cannot be started again. The program gets a persistent receive of a message from this
  * rank to itself, which the library sends when the collective is done. So it is the MPI's own request, and everything
@@ -39,6 +41,8 @@ int hp_mpi_start(MPI_Request *request);
 int hp_mpi_startall(int count, MPI_Request *requests);
 int hp_mpi_request_free(MPI_Request *request);
 
+/* In MPI_Init, behind hp_shared_comm_init. */
+void hp_persistent_init(void);
 /* The program frees the communicator, on all its ranks, before its state goes: frees those of its channels that no rank
  * uses any more. comm may name no communicator. */
 void hp_persistent_leave(MPI_Comm comm);

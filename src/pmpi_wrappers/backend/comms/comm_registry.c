@@ -69,21 +69,21 @@ static hp_comm_state_t *take_memory(void)
     return state ? state : calloc(1, sizeof *state);
 }
 
-/* NULL: no memory, or an MPI error. */
-static hp_comm_state_t *create(MPI_Comm comm)
+/* is_found: lookups of comm find it. NULL: no memory, or an MPI error. */
+static hp_comm_state_t *create(MPI_Comm comm, bool is_found)
 {
     hp_comm_state_t *state = take_memory();
     if (!state)
         return NULL;
-    const bool made =
-        hp_comm_state_init(state, comm) && P(Comm_set_attr)(comm, attribute_key, state) == MPI_SUCCESS;
+    const bool made = hp_comm_state_init(state, comm) &&
+                      (!is_found || P(Comm_set_attr)(comm, attribute_key, state) == MPI_SUCCESS);
 
     pthread_mutex_lock(&lock);
     if (!made) {
         give_back(state);
         state = NULL;
     } else {
-        atomic_store_explicit(&state->key, HP_HANDLE(comm), memory_order_release);
+        atomic_store_explicit(&state->key, is_found ? HP_HANDLE(comm) : 0, memory_order_release);
         state->previous = NULL;
         state->next = states;
         if (states)
@@ -108,17 +108,22 @@ hp_comm_state_t *hp_comm_state_find(MPI_Comm comm)
         return NULL;
     if (!found && key == dying)
         return &dying_state;
-    if (!found && !(state = create(comm)))
+    if (!found && !(state = create(comm, true)))
         return &failed_state;
     atomic_store_explicit(slot, state, memory_order_release);
     return state;
+}
+
+hp_comm_state_t *hp_comm_registry_add(MPI_Comm comm)
+{
+    return create(comm, false);
 }
 
 hp_comm_state_t *hp_comm_registry_known(MPI_Comm comm)
 {
     const hp_handle_t key = HP_HANDLE(comm);
 
-    if (comm == MPI_COMM_NULL || attribute_key == MPI_KEYVAL_INVALID)
+    if (comm == MPI_COMM_NULL || !key || attribute_key == MPI_KEYVAL_INVALID)
         return NULL;
     pthread_mutex_lock(&lock);
     hp_comm_state_t *state = states;
@@ -141,9 +146,13 @@ hp_comm_state_t *hp_comm_registry_first(void)
 
 void hp_comm_registry_delete(hp_comm_state_t *state)
 {
-    const MPI_Comm comm = HP_UNHANDLE(MPI_Comm, state->key);
+    const hp_handle_t key = atomic_load_explicit(&state->key, memory_order_relaxed);
 
-    if (P(Comm_delete_attr)(comm, attribute_key) == MPI_SUCCESS)
+    if (!key) {
+        on_release(state);
+        return;
+    }
+    if (P(Comm_delete_attr)(HP_UNHANDLE(MPI_Comm, key), attribute_key) == MPI_SUCCESS)
         return;
     hp_warn("the MPI does not delete an attribute: what the library holds for a communicator is not freed");
     hp_comm_registry_remove(state);

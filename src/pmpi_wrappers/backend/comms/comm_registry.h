@@ -22,11 +22,14 @@ void hp_comm_registry_fini(void);
  * the other ranks count it towards setting the communicator up. */
 hp_comm_state_t *hp_comm_state_find(MPI_Comm comm);
 
+/* One more state for the ranks of comm, which no lookup finds (persistent.h). NULL: no memory, or an MPI error. */
+hp_comm_state_t *hp_comm_registry_add(MPI_Comm comm);
+
 /* The state, if there is one. comm may name no communicator. */
 hp_comm_state_t *hp_comm_registry_known(MPI_Comm comm);
 /* The state with the lowest id, which all ranks agree on where it was set up; NULL: there is none. */
 hp_comm_state_t *hp_comm_registry_first(void);
-/* Has the host MPI delete the attribute, so that the state is released. */
+/* Releases the state: has the host MPI delete its attribute, if it has one. */
 void hp_comm_registry_delete(hp_comm_state_t *state);
 /* This thread frees the communicator: from here on no state is made for it. MPI_COMM_NULL: it is done. */
 void hp_comm_registry_set_dying(MPI_Comm comm);

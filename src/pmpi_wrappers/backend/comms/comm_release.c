@@ -52,7 +52,7 @@ bool hp_comm_states_init(void (*finish)(hp_comm_state_t *state))
 }
 
 /* Not in the callback: the MPI may hold a lock there that others need who hold ours. */
-static void finish_and_release(hp_comm_state_t *state)
+void hp_comm_state_end(hp_comm_state_t *state)
 {
     finish_all(state);
     hp_comm_registry_delete(state);
@@ -64,7 +64,7 @@ static void finish_and_release(hp_comm_state_t *state)
 void hp_comm_states_fini(void)
 {
     for (hp_comm_state_t *state; (state = hp_comm_registry_first());)
-        finish_and_release(state);
+        hp_comm_state_end(state);
     hp_comm_registry_fini();
 }
 
@@ -73,7 +73,7 @@ int hp_comm_state_free(MPI_Comm *comm, int (*give_back)(MPI_Comm *comm))
     hp_comm_state_t *state = comm ? hp_comm_registry_known(*comm) : NULL;
 
     if (state)
-        finish_and_release(state);
+        hp_comm_state_end(state);
     hp_comm_registry_set_dying(comm ? *comm : MPI_COMM_NULL);
     const int code = give_back(comm);
     hp_comm_registry_set_dying(MPI_COMM_NULL);

@@ -14,6 +14,8 @@ bool hp_comm_states_init(void (*finish)(hp_comm_state_t *state));
 /* Gives up all states, in an order that all ranks agree on; before MPI_Finalize. */
 void hp_comm_states_fini(void);
 
+/* Waits for what is in execution, and gives the state up. */
+void hp_comm_state_end(hp_comm_state_t *state);
 /* Gives the state of *comm up, then the communicator, by MPI_Comm_free or MPI_Comm_disconnect of the host MPI. comm may be
  * NULL or name no communicator: the MPI reports that. Returns its code. */
 int hp_comm_state_free(MPI_Comm *comm, int (*give_back)(MPI_Comm *comm));

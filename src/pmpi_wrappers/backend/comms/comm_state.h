@@ -17,7 +17,7 @@
 #include "pmpi_wrappers/backend/glue/transport_mpi.h"
 
 typedef struct hp_comm_state {
-    _Atomic hp_handle_t key; /* the user's communicator; 0 while the state is not in use */
+    _Atomic hp_handle_t key; /* the user's communicator; 0: none, or the state is not in use */
     hp_outcome_t always;     /* not HP_OUTCOME_TAKEN: every call passes through, for this reason */
     bool is_set_up;
     bool is_within_world;   /* all its ranks are of this job, as far as known */

@@ -7,7 +7,8 @@
  * its own choice for what is sent to it: what comes to a rank with a tag of a block is for the communicator that it took the
  * block for, whatever the others chose. So nothing has to be agreed on but the table that the ranks exchange anyway.
  *
- * What needs more than messages is not to be had then: the module native, persistent collectives.
+ * The channel of a persistent collective (calls/persistent.h) gets a block likewise. What needs more than messages is not to
+ * be had then: the module native.
  *
  * Threads: init and fini inside MPI_Init and MPI_Finalize; the others any. Ownership: static. */
 #ifndef HP_PMPI_WRAPPERS_BACKEND_COMMS_SHARED_COMM_H

@@ -200,7 +200,7 @@ hp_status_t hp_flags_start(const hp_start_t *start, const hp_call_t *call, const
     const size_t bytes = call->count * call->type.bytes;
     const bool all = call->collective == HP_ALLREDUCE || call->collective == HP_BARRIER;
     const bool exchange = all && hp_flags_exchange(node->shape.members, bytes);
-    const hp_neighbors_t *tree = exchange ? NULL : hp_comm_tree(comm, &linear, all ? 0 : call->root, false);
+    const hp_neighbors_t *tree = exchange ? NULL : hp_comm_tree(comm, &linear, all ? 0 : call->root);
     plan_t *plan = hp_request_plan(start->request, sizeof *plan);
     if (!plan || (!tree && !exchange))
         return HP_ERR_NO_MEM;

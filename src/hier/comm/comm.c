@@ -146,31 +146,18 @@ void hp_comm_destroy(hp_comm_t *comm)
     free(comm);
 }
 
-const hp_neighbors_t *hp_comm_tree(hp_comm_t *comm, const hp_shapes_t *shapes, uint32_t root,
-                                   bool in_rank_order)
+const hp_neighbors_t *hp_comm_tree(hp_comm_t *comm, const hp_shapes_t *shapes, uint32_t root)
 {
-    /* The one level of a rank-ordered tree joins ranks of any distance: a shape of many rounds or many
-     * children would be wrong for one or the other. */
-    static const hp_shapes_t rank_order_shapes = {
-        .shape = {[HP_LEVEL_NODE] = HP_SHAPE_BINOMIAL, [HP_LEVEL_CORE] = HP_SHAPE_BINOMIAL}};
-    const bool flat = in_rank_order && comm->rank_order;
-
-    if (flat)
-        shapes = &rank_order_shapes;
-
     for (unsigned i = 0; i < HP_TREE_CACHE; i++) {
         const hp_cached_tree_t *tree = &comm->trees[i];
-        if (tree->valid && tree->root == root && tree->flat == flat &&
-            memcmp(&tree->shapes, shapes, sizeof *shapes) == 0)
+        if (tree->valid && tree->root == root && memcmp(&tree->shapes, shapes, sizeof *shapes) == 0)
             return &tree->neighbors;
     }
     hp_cached_tree_t *tree = &comm->trees[comm->next_tree++ % HP_TREE_CACHE];
     if (tree->valid)
         hp_neighbors_fini(&tree->neighbors);
-    tree->valid = hp_neighbors_init(&tree->neighbors, flat ? comm->rank_order : comm->hierarchy, shapes, root,
-                                    comm->rank) == HP_OK;
+    tree->valid = hp_neighbors_init(&tree->neighbors, comm->hierarchy, shapes, root, comm->rank) == HP_OK;
     tree->root = root;
-    tree->flat = flat;
     tree->shapes = *shapes;
     return tree->valid ? &tree->neighbors : NULL;
 }

@@ -25,7 +25,7 @@
 enum { HP_TREE_CACHE = 32 };
 
 typedef struct {
-    bool valid, flat;
+    bool valid;
     uint32_t root;
     hp_shapes_t shapes;
     hp_neighbors_t neighbors;
@@ -69,10 +69,9 @@ hp_status_t hp_comm_create(uint32_t rank, uint32_t size, const hp_locality_t *ta
                            hp_transport_t *transport, hp_comm_t **out);
 void hp_comm_destroy(hp_comm_t *comm); /* NULL is allowed; no collective may be in execution */
 
-/* This rank's neighbours in the tree for root; in_rank_order: a tree that reduces in rank order (root must be
- * 0). Cached. NULL when out of memory. Valid until HP_TREE_CACHE other trees have been asked for. */
-const hp_neighbors_t *hp_comm_tree(hp_comm_t *comm, const hp_shapes_t *shapes, uint32_t root,
-                                   bool in_rank_order);
+/* This rank's neighbours in the tree of the hierarchy for root. Cached. NULL when out of memory. Valid until
+ * HP_TREE_CACHE other trees have been asked for. */
+const hp_neighbors_t *hp_comm_tree(hp_comm_t *comm, const hp_shapes_t *shapes, uint32_t root);
 
 /* Hands the memory over that the ranks of this node share: numbered in the order of hp_comm_node_member. */
 void hp_comm_set_node_memory(hp_comm_t *comm, const hp_node_memory_t *memory);

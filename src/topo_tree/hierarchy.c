@@ -306,6 +306,14 @@ uint32_t hp_hierarchy_node_size(const hp_hierarchy_t *h, uint32_t node)
     return ranks;
 }
 
+uint32_t hp_hierarchy_fullest_node(const hp_hierarchy_t *h)
+{
+    uint32_t node = 0;
+    while (hp_hierarchy_node_size(h, node) < h->node_max_ranks)
+        node++;
+    return node;
+}
+
 uint32_t hp_hierarchy_node_leader(const hp_hierarchy_t *h, uint32_t node)
 {
     assert(node < h->node_count);

@@ -39,8 +39,10 @@ uint32_t hp_hierarchy_node_count(const hp_hierarchy_t *h);
 void hp_hierarchy_node_sizes(const hp_hierarchy_t *h, uint32_t *min_ranks, uint32_t *max_ranks);
 /* Index 0..node_count-1 of the rank's node, in order of the nodes' lowest ranks. */
 uint32_t hp_hierarchy_node_of(const hp_hierarchy_t *h, uint32_t rank);
-/* Ranks of that node. Looks at every rank. */
+/* Ranks of that node. Reads every rank. */
 uint32_t hp_hierarchy_node_size(const hp_hierarchy_t *h, uint32_t node);
+/* The first of the nodes with most ranks. Reads every rank once for each node before it. */
+uint32_t hp_hierarchy_fullest_node(const hp_hierarchy_t *h);
 /* Lowest rank of that node. */
 uint32_t hp_hierarchy_node_leader(const hp_hierarchy_t *h, uint32_t node);
 /* True when every group of every kept level is a contiguous range of ranks: then a tree rooted at rank 0

@@ -144,6 +144,9 @@ static void check_nodes(const hp_hierarchy_t *h, const hp_locality_t *table)
     hp_hierarchy_node_sizes(h, &min_ranks, &max_ranks);
     assert_int_equal(min_ranks, low);
     assert_int_equal(max_ranks, high);
+    const uint32_t fullest = hp_hierarchy_fullest_node(h);
+    for (uint32_t node = 0; node <= fullest; node++)
+        assert_int_equal(hp_hierarchy_node_size(h, node) == high, node == fullest);
 }
 
 static bool ranges_only(const hp_hierarchy_t *h)

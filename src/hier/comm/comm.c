@@ -8,12 +8,10 @@
 static void count_cores(hp_comm_t *comm, const hp_locality_t *table)
 {
     const hp_hierarchy_t *h = comm->hierarchy;
-    uint32_t least, most, members, fullest = 0;
+    const uint32_t fullest = hp_hierarchy_node_leader(h, hp_hierarchy_fullest_node(h));
+    uint32_t members;
 
-    hp_hierarchy_node_sizes(h, &least, &most);
-    while (hp_hierarchy_node_size(h, fullest) < most)
-        fullest++;
-    const uint32_t *ranks = hp_hierarchy_node_ranks(h, hp_hierarchy_node_leader(h, fullest), &members);
+    const uint32_t *ranks = hp_hierarchy_node_ranks(h, fullest, &members);
     comm->cores = hp_locality_cores(table, ranks, members);
     ranks = hp_comm_node_ranks(comm, &members);
     const uint32_t own = hp_locality_cores(table, ranks, members);

@@ -54,8 +54,7 @@ static roles_t roles_of(const hp_comm_t *comm, const hp_layout_t *layout)
     const hp_hierarchy_t *h = comm->hierarchy;
     roles_t roles = {.remote = -1};
 
-    while (hp_hierarchy_node_size(h, roles.node) < layout->most_ranks)
-        roles.node++;
+    roles.node = hp_hierarchy_fullest_node(h);
     roles.leader = (int)hp_hierarchy_node_leader(h, roles.node);
     roles.peer_count = (int)layout->most_ranks - 1;
     if (layout->nodes > 1)
@@ -174,12 +173,12 @@ static int probe_between(const hp_probe_site_t *site, int remote, hp_probes_t *p
 /* What is known already is not measured again. */
 static int lead(const hp_probe_site_t *site, roles_t *roles, const hp_layout_t *layout, hp_probes_t *inout)
 {
-    const hp_layout_t node = {1, layout->least_ranks, layout->most_ranks, layout->shares_memory,
-                              layout->reads_peers};
+    hp_layout_t node = *layout;
     hp_probes_t found = *inout;
     int code = MPI_SUCCESS;
     double mean;
 
+    node.nodes = 1;
     if (!(found.copy_rate > 0 && found.reduce_rate > 0 && found.cores > 0)) {
         found.copy_rate = hp_probe_copy_rate(site, memory_us, &mean);
         found.reduce_rate = reduce_rate(site);

@@ -35,7 +35,10 @@ static const hp_probes_t server = {.flag_us = 0.2,
 
 static hp_layout_t layout_of(uint32_t nodes, uint32_t ranks, bool shares)
 {
-    return (hp_layout_t){nodes, ranks, ranks, shares, shares};
+    hp_knobs_t knobs;
+
+    hp_knobs_defaults(&knobs);
+    return (hp_layout_t){nodes, ranks, ranks, shares, shares, (size_t)knobs.slot_bytes};
 }
 
 /* ---- predictions against measurements ---- */
@@ -383,6 +386,24 @@ static void barriers(void **state)
     assert_true(us >= hp_model_bound_us(&server, &node, HP_BARRIER, 0) && us < 10);
 }
 
+/* A segment that does not fit a slot is cut to it: the same time as with segments of the slots' size. */
+static void segments_fit_the_slots(void **state)
+{
+    (void)state;
+    hp_setting_t large, cut;
+    hp_layout_t layout = layout_of(1, 8, true);
+    hp_setting_default(&large);
+    large.modules.module[HP_LEVEL_CORE] = HP_MODULE_SHM;
+    cut = large;
+    large.segment_bytes = 65536;
+    cut.segment_bytes = layout.slot_bytes = 4096;
+    const hp_algorithm_id_t han = han_of(HP_BCAST);
+    const double us = hp_model_us(&server, &layout, HP_BCAST, 1 << 20, han, &large);
+    assert_true(us == hp_model_us(&server, &layout, HP_BCAST, 1 << 20, han, &cut));
+    layout.slot_bytes = 65536;
+    assert_true(us != hp_model_us(&server, &layout, HP_BCAST, 1 << 20, han, &large));
+}
+
 /* The short cuts of the model against the trees themselves. */
 static void trees_as_they_are(void **state)
 {
@@ -428,7 +449,8 @@ static void what_the_model_does_not_know(void **state)
     assert_false(hp_model_choose(&probes, &layout, HP_BCAST, 8, &algorithm, &setting, &us));
     probes.flag_us = 0;
     assert_false(hp_probes_cover(&probes, &node));
-    assert_true(hp_probes_cover(&probes, &(hp_layout_t){1, 4, 4, false, false})); /* by messages */
+    assert_true(hp_probes_cover(
+        &probes, &(hp_layout_t){.nodes = 1, .least_ranks = 4, .most_ranks = 4})); /* by messages */
     assert_false(hp_probes_cover(&(hp_probes_t){0}, &node));
 }
 
@@ -519,6 +541,7 @@ int main(void)
         cmocka_unit_test(better_settings),
         cmocka_unit_test(times_grow_with_the_size_and_stay_above_the_bound),
         cmocka_unit_test(barriers),
+        cmocka_unit_test(segments_fit_the_slots),
         cmocka_unit_test(trees_as_they_are),
         cmocka_unit_test(what_the_model_does_not_know),
         cmocka_unit_test(the_first_rank_that_knows_enough),

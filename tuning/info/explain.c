@@ -117,6 +117,7 @@ int info_explain(const char *text)
     hp_knobs_read(&knobs, NULL, info_print_problem, NULL);
     question.layout.shares_memory = knobs.shared_memory;
     question.layout.reads_peers = knobs.shared_memory && knobs.read_peers;
+    question.layout.slot_bytes = (size_t)knobs.slot_bytes;
     info_use_rules(&knobs);
     const asked_t asked = {&question, &knobs};
     hp_probes_cache_init(&cache, knobs.cache, hp_machine_fingerprint(machine, sizeof machine), "");

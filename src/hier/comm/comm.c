@@ -164,7 +164,8 @@ hp_layout_t hp_comm_layout(const hp_comm_t *comm)
 {
     hp_layout_t layout = {.nodes = hp_hierarchy_node_count(comm->hierarchy),
                           .shares_memory = comm->shares_memory,
-                          .reads_peers = comm->reads_peers};
+                          .reads_peers = comm->reads_peers,
+                          .slot_bytes = (size_t)comm->knobs.slot_bytes};
 
     hp_hierarchy_node_sizes(comm->hierarchy, &layout.least_ranks, &layout.most_ranks);
     return layout;

@@ -9,9 +9,6 @@
  * their share of 32 KiB (tuning/README.md, one node, bcast). */
 static const double segment_us = 0.5;
 
-/* The slots' size, unless HANPMPI_SLOT_BYTES says otherwise: the module shm has no larger segments. */
-enum { SLOT_BYTES = 131072 };
-
 /* Segments that are worth trying. */
 enum { SEGMENT_LEAST = 2048, SEGMENT_MOST = 524288 };
 
@@ -125,7 +122,8 @@ static double pipeline_us(const hp_probes_t *probes, const hp_layout_t *layout, 
                           uint64_t bytes, const hp_setting_t *setting)
 {
     const bool slots = module_of(layout, setting) == HP_MODULE_SHM && layout->most_ranks > 1;
-    const size_t cut = slots && setting->segment_bytes > SLOT_BYTES ? SLOT_BYTES : setting->segment_bytes;
+    const size_t wanted = setting->segment_bytes;
+    const size_t cut = slots && wanted > layout->slot_bytes ? layout->slot_bytes : wanted;
     const double whole = (double)bytes, part = least((double)cut, whole);
     const segment_t segment = segment_of(probes, layout, collective, part, setting);
 

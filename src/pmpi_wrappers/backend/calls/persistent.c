@@ -46,7 +46,8 @@ static persistent_t *buckets[BUCKETS];                   /* by request */
 static _Atomic uint32_t count_of_all;                    /* in the buckets */
 static channel_t *channels;                              /* all, oldest first */
 static MPI_Comm self = MPI_COMM_NULL;
-static uint8_t used_tags[TAGS / 8];
+static uint64_t used_tags[TAGS / 64];
+static int first_word; /* of used_tags: those before it have no bit free */
 
 /* ---- requests ---- */
 
@@ -93,13 +94,23 @@ static int take_tag(void)
     int tag = -1;
 
     pthread_mutex_lock(&lock);
-    for (int i = 0; i < TAGS && tag < 0; i++)
-        if (!(used_tags[i / 8] & 1u << i % 8))
-            tag = i;
-    if (tag >= 0)
-        used_tags[tag / 8] |= (uint8_t)(1u << tag % 8);
+    while (first_word < TAGS / 64 && !~used_tags[first_word])
+        first_word++;
+    if (first_word < TAGS / 64) {
+        const int bit = __builtin_ctzll(~used_tags[first_word]);
+        used_tags[first_word] |= 1ull << bit;
+        tag = first_word * 64 + bit;
+    }
     pthread_mutex_unlock(&lock);
     return tag;
+}
+
+/* The caller holds the lock. */
+static void return_tag(int tag)
+{
+    used_tags[tag / 64] &= ~(1ull << tag % 64);
+    if (tag / 64 < first_word)
+        first_word = tag / 64;
 }
 
 static void make_self(void)
@@ -126,7 +137,7 @@ static void destroy(persistent_t *persistent)
         P(Type_free)(&persistent->datatype);
     pthread_mutex_lock(&lock);
     if (persistent->tag >= 0)
-        used_tags[persistent->tag / 8] &= (uint8_t) ~(1u << persistent->tag % 8);
+        return_tag(persistent->tag);
     if (persistent->channel)
         persistent->channel->is_used = false;
     pthread_mutex_unlock(&lock);

@@ -51,14 +51,14 @@ static void knob_words_follow_the_table(void **state)
 static void tags_fit_and_differ(void **state)
 {
     (void)state;
-    enum { CHANNELS = 8, TAG_MAX = 32767 };
+    enum { STREAMS = 8, TAG_MAX = 32767 };
     static const uint32_t starts[] = {0, 4094, 4095, 4096, UINT32_MAX};
     for (size_t i = 0; i < ARRAY_LENGTH(starts); i++)
-        for (uint32_t channel = 0; channel < CHANNELS; channel++) {
+        for (uint32_t stream = 0; stream < STREAMS; stream++) {
             const hp_start_t start = {.number = starts[i]}, next = {.number = starts[i] + 1};
-            const uint32_t tag = hp_start_tag(&start, channel);
+            const uint32_t tag = hp_start_tag(&start, stream);
             assert_true(tag <= TAG_MAX);
-            for (uint32_t other = 0; other < CHANNELS; other++)
+            for (uint32_t other = 0; other < STREAMS; other++)
                 assert_int_not_equal(hp_start_tag(&next, other), tag);
         }
 }

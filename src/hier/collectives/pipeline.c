@@ -377,7 +377,7 @@ static hp_status_t make_lanes(plan_t *p)
         const bool sends = comm->rank == 0;
         const hp_direction_t direction = sends ? HP_LANE_SEND : HP_LANE_RECV;
         p->forward = hp_request_new_lane(p->start.request, direction, sends ? p->call.root : 0,
-                                         hp_start_tag(&p->start, HP_CHANNEL_FORWARD),
+                                         hp_start_tag(&p->start, HP_STREAM_FORWARD),
                                          hp_setting_lane_limit(&p->setting, direction));
         if (p->forward < 0)
             return HP_ERR_NO_MEM;

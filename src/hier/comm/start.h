@@ -18,12 +18,12 @@ typedef struct {
 } hp_start_t;
 
 /* Streams that one collective may have between two ranks; at most 8. */
-enum { HP_CHANNEL_UP, HP_CHANNEL_DOWN, HP_CHANNEL_FORWARD };
+enum { HP_STREAM_UP, HP_STREAM_DOWN, HP_STREAM_FORWARD };
 
 /* The tag of a message of that stream. Fits the 32767 that MPI guarantees for tags. */
-static inline uint32_t hp_start_tag(const hp_start_t *start, uint32_t channel)
+static inline uint32_t hp_start_tag(const hp_start_t *start, uint32_t stream)
 {
-    return start->number % 4096 * 8 + channel;
+    return start->number % 4096 * 8 + stream;
 }
 
 #endif

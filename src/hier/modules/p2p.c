@@ -83,7 +83,7 @@ static bool disseminates(const hp_stage_t *stage)
 static hp_status_t prepare_dissemination(hp_stage_t *stage, p2p_t *own)
 {
     const hp_team_t *team = &stage->team;
-    const uint32_t tag = hp_start_tag(stage->start, HP_CHANNEL_UP);
+    const uint32_t tag = hp_start_tag(stage->start, HP_STREAM_UP);
 
     for (uint32_t step = 1; step < team->count; step *= 2) {
         const uint32_t to = hp_team_rank(team, (team->position + step) % team->count);
@@ -129,12 +129,12 @@ static hp_inter_node_t inter_node_of(const hp_stage_t *stage, const hp_setting_t
 
 /* Trees that take turns may have lanes to the same peers. */
 static hp_status_t make_lanes(hp_stage_t *stage, const hp_setting_t *setting, hp_tree_lanes_t *out,
-                              const hp_neighbors_t *n, uint32_t channel)
+                              const hp_neighbors_t *n, uint32_t stream)
 {
     const p2p_t *own = stage->own;
     int32_t *lanes = hp_arena_get(stage->start->arena, (n->child_count + 1) * sizeof *lanes);
 
-    return lanes ? hp_tree_lanes_make(out, lanes, stage->start, setting, n, channel,
+    return lanes ? hp_tree_lanes_make(out, lanes, stage->start, setting, n, stream,
                                       stage->rotation_count > 1 || own->tree_count > 1)
                  : HP_ERR_NO_MEM;
 }
@@ -183,14 +183,14 @@ static hp_status_t prepare_tree(hp_stage_t *stage, const hp_setting_t *setting, 
         return HP_ERR_NO_MEM;
     if (stage->collective != HP_BCAST) {
         const uint32_t pieces = piece_count(&own->up_pieces);
-        status = make_lanes(stage, setting, &tree->up, n, HP_CHANNEL_UP);
+        status = make_lanes(stage, setting, &tree->up, n, HP_STREAM_UP);
         tasks += pieces * (hp_tree_reduce_tasks(n) + 1) + (pieces > 1 ? 2 : 0);
         edges += pieces * (hp_tree_reduce_edges(n) + 2) + (pieces > 1 ? 2 * pieces : 0);
         stage->scratch = most(stage->scratch, n->child_count);
     }
     if (stage->collective != HP_REDUCE && status == HP_OK) {
         const uint32_t pieces = piece_count(&own->down_pieces);
-        status = make_lanes(stage, setting, &tree->down, n, HP_CHANNEL_DOWN);
+        status = make_lanes(stage, setting, &tree->down, n, HP_STREAM_DOWN);
         tasks += pieces * hp_tree_down_tasks(n) + (pieces > 1 ? 1 : 0);
         edges += pieces * (hp_tree_down_edges(n) + 1) + (pieces > 1 ? pieces : 0);
     }

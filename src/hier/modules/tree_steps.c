@@ -1,13 +1,13 @@
 #include "hier/modules/tree_steps.h"
 
 hp_status_t hp_tree_lanes_make(hp_tree_lanes_t *out, int32_t *children, const hp_start_t *start,
-                               const hp_setting_t *setting, const hp_neighbors_t *neighbors, uint32_t channel,
+                               const hp_setting_t *setting, const hp_neighbors_t *neighbors, uint32_t stream,
                                bool shared)
 {
     int32_t (*lane)(hp_request_t *, hp_direction_t, uint32_t, uint32_t, uint32_t) =
         shared ? hp_request_lane : hp_request_new_lane;
-    const uint32_t tag = hp_start_tag(start, channel);
-    const bool up = channel == HP_CHANNEL_UP;
+    const uint32_t tag = hp_start_tag(start, stream);
+    const bool up = stream == HP_STREAM_UP;
     const hp_direction_t to_parent = up ? HP_LANE_SEND : HP_LANE_RECV;
     const hp_direction_t to_child = up ? HP_LANE_RECV : HP_LANE_SEND;
 

@@ -15,11 +15,11 @@ typedef struct {
     int32_t *children; /* in memory given by the plan */
 } hp_tree_lanes_t;
 
-/* Makes the lanes of one direction: HP_CHANNEL_UP receives from children and sends to the parent,
- * HP_CHANNEL_DOWN the opposite. shared: other trees of this collective may have lanes to the same peers (then
+/* Makes the lanes of one direction: HP_STREAM_UP receives from children and sends to the parent,
+ * HP_STREAM_DOWN the opposite. shared: other trees of this collective may have lanes to the same peers (then
  * they are found and used together). HP_ERR_NO_MEM. */
 hp_status_t hp_tree_lanes_make(hp_tree_lanes_t *out, int32_t *children, const hp_start_t *start,
-                               const hp_setting_t *setting, const hp_neighbors_t *neighbors, uint32_t channel,
+                               const hp_setting_t *setting, const hp_neighbors_t *neighbors, uint32_t stream,
                                bool shared);
 
 /* What a rank contributes to one segment of a reduction, and where it wants the result. */

@@ -3,8 +3,7 @@
  * A program linked with -lhanpmpi calls these directly. One that must also run without the library looks
  * them up with dlsym(RTLD_DEFAULT, "hanpmpi_get_stats").
  *
- * Threads: every function here may be called from any thread at any time, and none blocks or communicates;
- * except hanpmpi_run_tasks, which is a collective. */
+ * Threads: every function here may be called from any thread at any time, and none blocks or communicates. */
 #ifndef HANPMPI_HANPMPI_H
 #define HANPMPI_HANPMPI_H
 
@@ -82,32 +81,6 @@ typedef struct {
 
 /* What the library holds at this moment; after MPI_Finalize all four are zero. Returns 0. */
 int hanpmpi_get_resources(hanpmpi_resources_t *out);
-
-/* For tools that tune. Runs one collective of the algorithm "han" in lock-step and times each iteration:
- * "bcast", "reduce" or "allreduce" of count doubles (MPI_DOUBLE, MPI_SUM, root 0), with the settings that an
- * MPI call of that size would have: hints, variables, rules. Collective over *comm, an MPI_Comm; sets the
- * communicator up if need be.
- *
- * The message is cut into u segments, and each segment's tasks are sr (reduce inside the node), ir (reduce
- * between nodes), ib (bcast between nodes) and sb (bcast inside the node). Iteration k has
- *      bcast        u + 1 iterations    ib(k) sb(k-1)
- *      reduce       u + 1               sr(k) ir(k-1)
- *      allreduce    u + 3               sr(k) ir(k-1) ib(k-2) sb(k-3)
- * as far as there are such segments. Its tasks are in flight together; this rank begins the next iteration as
- * soon as its own tasks are complete, without a barrier. Where nodes are joined by an exchange (ring,
- * recursive_doubling, rabenseifner, native), ir does all of it and ib nothing. iteration_us[k]: microseconds
- * that this rank spent in iteration k.
- *
- * send: this rank's contribution; not looked at in a bcast. recv: another buffer, of count doubles, on all
- * ranks: the result where the collective gives one (on the other ranks of a reduce it is overwritten); in a
- * bcast the buffer of MPI_Bcast.
- *
- * Returns 0 and sets *iterations, or -1: no such collective, count is 0, the library is not active or leaves
- * such calls on this communicator to the host MPI, another algorithm would run, more than iterations_max
- * iterations, operands are kept in order (HANPMPI_REPRODUCIBLE); then nothing was done, on no rank. Also -1
- * after an error of the host MPI, which the communicator's error handler was given. */
-int hanpmpi_run_tasks(const void *comm, const char *collective, const void *send, void *recv, uint64_t count,
-                      unsigned iterations_max, double *iteration_us, unsigned *iterations);
 
 #ifdef __cplusplus
 }

@@ -39,13 +39,15 @@ typedef struct {
     int (*get_stats)(const char *collective, hanpmpi_collective_stats_t *out);
     int (*get_outcome)(const char *collective, unsigned outcome, const char **word, uint64_t *calls);
     void (*get_resources)(hanpmpi_resources_t *out);
-    int (*run_tasks)(const void *comm, const char *collective, const void *send, void *recv, uint64_t count,
-                     unsigned iterations_max, double *iteration_us, unsigned *iterations);
 } hp_backend_t;
 
 /* The one symbol of a backend: takes the functions of the host MPI (HP_MPI_CALL_COUNT entries, NULL where
  * the MPI lacks one) and returns its description. */
 typedef const hp_backend_t *(*hp_backend_open_fn_t)(const hp_function_t *mpi_calls, hp_find_fn_t find);
 #define HP_BACKEND_OPEN_SYMBOL "hanpmpi_backend_open"
+
+/* A program that exports this text has the backends <text>-<abi>.so of the same folder instead: those that can do
+ * more, for a tool (tuning/tune/tasks). */
+#define HP_BACKEND_KIND_SYMBOL "hanpmpi_backend_kind"
 
 #endif

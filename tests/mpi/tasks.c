@@ -2,8 +2,8 @@
  * has, and what cannot run is refused on all ranks together.
  *
  * usage: tasks [--thread-multiple] GROUP... ; the groups are in the table below. Without the library there is nothing to test. */
-#include <dlfcn.h>
 #include "groups.h"
+#include "tune/tasks/hanpmpi_tasks.h"
 
 enum {
     SEGMENT_BYTES = 4096,
@@ -15,16 +15,14 @@ enum {
 static const char *const names[] = {"bcast", "reduce", "allreduce"};
 enum { BCAST, REDUCE, ALLREDUCE, COLLECTIVES };
 
-static int (*run_tasks)(const void *, const char *, const void *, void *, uint64_t, unsigned, double *,
-                        unsigned *);
+static hanpmpi_run_tasks_fn_t run_tasks;
 
 static bool found(void)
 {
-    void *symbol = dlsym(RTLD_DEFAULT, "hanpmpi_run_tasks");
-    memcpy(&run_tasks, &symbol, sizeof symbol);
-    if (!symbol)
+    run_tasks = hanpmpi_find_run_tasks();
+    if (!run_tasks)
         hp_group_skip("the library is not loaded");
-    return symbol != NULL;
+    return run_tasks != NULL;
 }
 
 #define KEYS(...) ((const char *const[]){__VA_ARGS__, NULL})

@@ -4,8 +4,8 @@
 #ifndef HP_TESTS_SIM_JOB_STATE_H
 #define HP_TESTS_SIM_JOB_STATE_H
 
-#include "hier/collectives/lockstep.h"
 #include "sim/job.h"
+#include "tune/tasks/lockstep.h"
 
 /* The memory of one node. Mapped, not allocated: most of it is never touched. */
 typedef struct {

@@ -160,6 +160,17 @@ def compare(tune):
         check(words in out, words, out)
 
 
+def installed(tune):
+    """cmake --install gives the program and the backend that runs its tasks."""
+    with tempfile.TemporaryDirectory() as prefix:
+        subprocess.run(["cmake", "--install", tune.args.build, "--prefix", prefix], check=True, stdout=subprocess.DEVNULL)
+        tune.args.program = os.path.join(prefix, "bin", os.path.basename(tune.args.program))
+        tune.args.library = next(os.path.join(folder, "libhanpmpi.so") for folder, _, names in os.walk(prefix) if "libhanpmpi.so" in names)
+        tune.run(["-c", "bcast", "-b", "64K", "--segments", "4K", "--repeat", "1", "--compare"])
+    _, results = tune.documents()
+    check({t["task"] for t in results["tasks"]} == set("ib sb sbib".split()), results["tasks"])
+
+
 def resume(tune):
     """Killed in the middle: what was measured is not measured again."""
     options = SMALL[:-1] + ["20", "--search", "exhaustive"]
@@ -239,8 +250,8 @@ def man_page(tune):
         check(option in page, option, "is not in docs/hanpmpi_tune.1")
 
 
-CASES = {"complete": complete, "compare": compare, "resume": resume, "dry_run": dry_run, "budget": budget, "signal": ended_by_signal,
-         "bad_options": bad_options, "without_library": without_library, "man_page": man_page}
+CASES = {"complete": complete, "compare": compare, "installed": installed, "resume": resume, "dry_run": dry_run, "budget": budget,
+         "signal": ended_by_signal, "bad_options": bad_options, "without_library": without_library, "man_page": man_page}
 
 
 def main():
@@ -249,6 +260,7 @@ def main():
     parser.add_argument("--program", help="hanpmpi_tune.<mpi>")
     parser.add_argument("--library", help="libhanpmpi.so")
     parser.add_argument("--info", help="hanpmpi_info")
+    parser.add_argument("--build", help="build folder, for installed")
     parser.add_argument("--run", default="mpirun", help="the launcher and its options")
     parser.add_argument("--helper", default="", help="preloaded into every rank")
     tune = Tune(parser.parse_args())

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""test_layers: the rooms of src/ stand on each other in one order, without circles, and stay small.
+"""test_layers: the rooms of src/ and TOOL stand on each other in one order, without circles, and stay small.
 
 usage: test_layers.py SOURCE_DIR BUILD_DIR libhanpmpi.so
        test_layers.py --self-check
@@ -7,11 +7,13 @@ usage: test_layers.py SOURCE_DIR BUILD_DIR libhanpmpi.so
 ORDER is the order (ARCHITECTURE.md). A file may include, and call, what is in its own folder or in one further down; x.c and
 x.h are one file here. Who includes whom is read from the sources, who calls whom from the objects of the build: a symbol that
 one lacks and another defines, functions and data alike. Neither may have a circle. KNOWS says which rooms see each other at
-all; the headers of libraries are for those that FOREIGN names. The front needs neither MPI nor hwloc.
+all; the headers of libraries are for those that FOREIGN names. The front needs neither MPI nor hwloc. Nothing that TOOL
+defines is in the front or in a backend that programs run with.
 
 --self-check builds small trees with a fault of each kind and wants every one reported.
 """
 import collections
+import glob
 import os
 import re
 import subprocess
@@ -20,13 +22,16 @@ import tempfile
 
 LINES_MAX, FILES_MAX = 600, 24
 
+# The part of a tool that is linked with a backend, and thus above all rooms; seen from src.
+TOOL = "../tuning/tune/tasks"
+
 # From the lowest to the highest.
 ORDER = """base topo_tree event_engine/op event_engine/mem event_engine event_engine/request
 hier/call hier/comm hier/modules hier/collectives hier/executions hier/planning/rules hier/planning/model hier/planning
 pmpi_wrappers
 pmpi_wrappers/backend/glue pmpi_wrappers/backend/start pmpi_wrappers/backend/comms pmpi_wrappers/backend/progress
 pmpi_wrappers/backend/observe pmpi_wrappers/backend/calls pmpi_wrappers/backend
-pmpi_wrappers/front pmpi_wrappers/smpi""".split()
+pmpi_wrappers/front pmpi_wrappers/smpi""".split() + [TOOL]
 
 # What a room may include of ours; beginnings of paths.
 COMMON = ("hanpmpi/", "pmpi_wrappers/*.h", "pmpi_wrappers/*.def")
@@ -38,6 +43,7 @@ KNOWS = {
     "pmpi_wrappers/backend": ("base/", "topo_tree/", "event_engine/", "hier/", "pmpi_wrappers/backend/") + COMMON,
     "pmpi_wrappers/front": ("base/", "pmpi_wrappers/front/") + COMMON,
     "pmpi_wrappers/smpi": ("pmpi_wrappers/front/exports.h",) + COMMON,
+    TOOL: ("base/", "topo_tree/", "event_engine/", "hier/", "pmpi_wrappers/backend/", TOOL + "/"),
 }
 
 # Headers of libraries: where they may be included.
@@ -60,15 +66,21 @@ KNOWN = ()
 
 
 def sources(root):
-    """Paths below root/src."""
-    for folder, _, names in os.walk(os.path.join(root, "src")):
-        for name in sorted(names):
-            yield os.path.relpath(os.path.join(folder, name), os.path.join(root, "src"))
+    """Paths of src and TOOL, seen from root/src."""
+    src = os.path.join(root, "src")
+    for top in (src, os.path.normpath(os.path.join(src, TOOL))):
+        for folder, _, names in os.walk(top):
+            yield from (os.path.relpath(os.path.join(folder, name), src) for name in sorted(names))
 
 
 def text_of(root, path):
-    with open(os.path.join(root, "src", path), encoding="utf-8") as file:
+    with open(os.path.normpath(os.path.join(root, "src", path)), encoding="utf-8") as file:
         return file.read()
+
+
+def includes_of(root, path):
+    """The headers that a file names; TOOL's, which is found below tuning/, as its files are called here."""
+    return [re.sub("^tune/tasks/", TOOL + "/", header) for header in INCLUDE.findall(text_of(root, path))]
 
 
 def node_of(path):
@@ -119,7 +131,7 @@ def include_problems(root):
     graph = collections.defaultdict(set)
     files = [path for path in sources(root) if path.endswith((".c", ".h", ".def"))]
     for path in files:
-        for header in INCLUDE.findall(text_of(root, path)):
+        for header in includes_of(root, path):
             yield from (f"{path} may not include {header}" for pattern, where in FOREIGN.items()
                         if re.fullmatch(pattern, header) and not re.fullmatch(where, path))
             yield from unknown_include(path, header)
@@ -140,18 +152,17 @@ def unknown_include(path, header):
 
 
 def objects(root, build):
-    """(target, source, object file) of what is built from src and is still there."""
-    for folder, _, names in os.walk(os.path.join(build, "src")):
-        for name in names:
-            match = re.search(r"(.*?)/?CMakeFiles/([^/]+)\.dir/(.*)\.o$",
-                              os.path.relpath(os.path.join(folder, name), os.path.join(build, "src")))
-            if not match:
-                continue
-            inside = os.path.normpath(os.path.join(match[1], match[3].replace("__/", "../")))
-            source = inside if not match[3].startswith("__/") else os.path.normpath(os.path.join(match[1], inside))
-            source = next((s for s in (inside, source, match[3].replace("__/", "")) if os.path.exists(os.path.join(root, "src", s))), None)
-            if source:
-                yield match[2], source, os.path.join(folder, name)
+    """(target, source, object file) of what is built from src and TOOL and is still there."""
+    for path in sources(build):
+        match = re.search(r"(.*?)/?CMakeFiles/([^/]+)\.dir/(.*)\.o$", path)
+        if not match:
+            continue
+        inside = os.path.normpath(os.path.join(match[1], match[3].replace("__/", "../")))
+        source = inside if not match[3].startswith("__/") else os.path.normpath(os.path.join(match[1], inside))
+        source = next((s for s in (inside, source, match[3].replace("__/", ""))
+                       if os.path.exists(os.path.normpath(os.path.join(root, "src", s)))), None)
+        if source:
+            yield match[2], source, os.path.normpath(os.path.join(build, "src", path))
 
 
 def symbols(files):
@@ -172,9 +183,10 @@ def call_problems(root, build):
     targets = {target for target, _, _ in built}
     seen = set()
     for top in sorted(t for t in targets if t != "hp_core" and not t.startswith("hp_kernels")) or sorted(targets):
-        # A backend has the core in it; the front stands alone.
+        # A backend has the core in it, and the one with TOOL another backend; the front stands alone.
+        below = top.replace("-tasks-", "-")
         parts = [(source, file) for target, source, file in built
-                 if target == top or (top != "hanpmpi" and not target.startswith("hanpmpi"))]
+                 if target in (top, below) or (top != "hanpmpi" and not target.startswith("hanpmpi"))]
         home = {name: node_of(source) for source, file in parts for name in known[file][0]}
         graph = collections.defaultdict(set)
         for source, file in parts:
@@ -201,7 +213,7 @@ def size_problems(root):
 
 def mpi_problems(root):
     for path in sources(root):
-        if path.startswith("pmpi_wrappers/") or not path.endswith((".c", ".h")):
+        if path.startswith(("pmpi_wrappers/", TOOL)) or not path.endswith((".c", ".h")):
             continue
         bare = re.sub(r'/\*.*?\*/|"(\\.|[^"\\])*"', "", text_of(root, path), flags=re.DOTALL)
         if MPI_NAME.search(bare):
@@ -223,11 +235,21 @@ def front_problems(library):
         yield f"{library} is linked to: {' '.join(linked)}"
 
 
-def problems(root, build):
+def tool_problems(root, build, libraries):
+    files = [file for _, source, file in objects(root, build) if source.startswith(TOOL)]
+    of_tool = set().union(*(defined for defined, _ in symbols(files).values()))
+    for library in libraries:
+        text = subprocess.run(["nm", "-P", library], check=True, capture_output=True, text=True).stdout
+        for name in sorted(of_tool & {line.split()[0] for line in text.splitlines()}):
+            yield f"{library} has {name}, which is a tool's"
+
+
+def problems(root, build, libraries):
     yield from include_problems(root)
     yield from call_problems(root, build)
     yield from size_problems(root)
     yield from mpi_problems(root)
+    yield from tool_problems(root, build, libraries)
 
 
 # ---- self-check ----
@@ -247,6 +269,9 @@ FAULTS = (
     ({"base/a.c": "\n" * (LINES_MAX + 1)}, f"base/a.c has {LINES_MAX + 1} lines"),
     ({f"base/{i}.def": "" for i in range(FILES_MAX + 1)}, f"base has {FILES_MAX + 1} files"),
     ({"elsewhere/a.c": ""}, "elsewhere/a.c: its folder has no place in ORDER"),
+    ({"hier/call/a.h": '#include "tune/tasks/b.h"\n', f"{TOOL}/b.h": ""}, f"hier/call/a.h may not include {TOOL}/b.h"),
+    ({"base/a.c": "int f(void); int f(void) { return 0; }\n", f"{TOOL}/a.c": "int f(void); int f(void) { return 0; }\n"},
+     "has f, which is a tool's"),
     ({"hier/call/a.c": "/* MPI_Comm */ int MPI_Send (int);\n"}, "hier/call/a.c names a type or a function of MPI: MPI_Send ("),
 )
 # What must not be taken for a fault.
@@ -255,18 +280,21 @@ FINE = {"base/a.h": "/* MPI_Comm c; */\n", "base/a.c": '#include "base/a.h"\nint
 
 
 def problems_of(files):
-    """Of a tree with these files, compiled where it is C without includes of ours."""
+    """Of a tree with these files, compiled where it is C without includes of ours; its objects pass for libraries."""
+    libraries = []
     with tempfile.TemporaryDirectory() as root:
         for path, text in files.items():
-            where = os.path.join(root, "src", path)
+            where = os.path.normpath(os.path.join(root, "src", path))
             os.makedirs(os.path.dirname(where), exist_ok=True)
             with open(where, "w", encoding="utf-8") as file:
                 file.write(text)
             if path.endswith(".c"):
-                target = os.path.join(root, "build/src/CMakeFiles/hp_core.dir", path + ".o")
+                room, name = (TOOL, os.path.basename(path)) if path.startswith(TOOL) else ("", path)
+                target = os.path.normpath(os.path.join(root, "build/src", room, "CMakeFiles/hp_core.dir", name + ".o"))
+                libraries += [target] if not room else []
                 os.makedirs(os.path.dirname(target), exist_ok=True)
                 subprocess.run(["cc", "-I", os.path.join(root, "src"), "-c", where, "-o", target], check=True)
-        return list(problems(root, os.path.join(root, "build")))
+        return list(problems(root, os.path.join(root, "build"), libraries))
 
 
 def self_check():
@@ -280,7 +308,9 @@ def main(arguments):
         found = self_check()
     else:
         root, build, library = arguments
-        found = [p for p in (*problems(root, build), *front_problems(library)) if not any(re.fullmatch(known, p) for known in KNOWN)]
+        libraries = [library, *glob.glob(os.path.join(os.path.dirname(library), "hanpmpi", "libhanpmpi-*.so"))]
+        found = [p for p in (*problems(root, build, libraries), *front_problems(library))
+                 if not any(re.fullmatch(known, p) for known in KNOWN)]
     for problem in found:
         print(problem, file=sys.stderr)
     if not found:

@@ -1,6 +1,6 @@
 /* test_lockstep: which tasks of which segments make an iteration (lockstep.h has the table), and what is
  * refused. */
-#include "hier/collectives/lockstep.h"
+#include "tune/tasks/lockstep.h"
 #include "hier/executions/execution.h"
 #include "hier/planning/rules/rule.h"
 #include "check.h"
@@ -82,10 +82,9 @@ static void write_iterations(hp_collective_t collective, char *text)
         assert_true(hp_request_done(start.request));
         for (uint32_t i = 0; i < lockstep.part_count; i++) {
             const hp_part_t *part = &lockstep.parts[i];
-            if (part->tasks & HP_TASKS_INTRA_NODE)
+            if (hp_lockstep_is_intra_node(part->task))
                 assert_int_equal(part->step, step++);
-            snprintf(text + strlen(text), TEXT_BYTES - strlen(text), "%s%llu ",
-                     hp_label_name((hp_label_t)__builtin_ctz(part->tasks)),
+            snprintf(text + strlen(text), TEXT_BYTES - strlen(text), "%s%llu ", hp_label_name(part->task),
                      (unsigned long long)part->segment);
         }
     }

@@ -1,12 +1,12 @@
 #include "runner.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "bench/quantiles.h"
 #include "model.h"
+#include "tasks/hanpmpi_tasks.h"
 
 enum { SETUP_CALLS = 8, SETUP_BYTES = 65536, WARM_UP_BYTES = 1 << 20, BATCHES_MAX = 3 };
 /* A pipeline of so many segments shows its steady state, or never does; no longer messages than that for
@@ -19,22 +19,9 @@ typedef struct {
     tune_key_t key;
 } order_t;
 
-typedef int (*run_tasks_fn_t)(const void *comm, const char *collective, const void *send, void *recv,
-                              uint64_t count, unsigned iterations_max, double *iteration_us,
-                              unsigned *iterations);
-
-/* dlsym's pointer becomes a function's: POSIX allows it, ISO C does not say so, hence the copy. */
-static run_tasks_fn_t run_tasks(void)
-{
-    void *symbol = dlsym(RTLD_DEFAULT, "hanpmpi_run_tasks");
-    run_tasks_fn_t function;
-    memcpy(&function, &symbol, sizeof symbol);
-    return function;
-}
-
 bool tune_runner_has_lockstep(void)
 {
-    return run_tasks() != NULL;
+    return hanpmpi_find_run_tasks() != NULL;
 }
 
 /* ---- hints ---- */
@@ -254,6 +241,7 @@ static bool run_lockstep(tune_runner_t *runner, const tune_key_t *key, unsigned 
     const bench_collective_t *collective = bench_collective_find(tune_collective_name(key->collective));
     const bench_call_t call = make_call(runner, collective, 0, key->bytes * segments);
     const uint64_t count = key->bytes * segments / sizeof(double); /* what hanpmpi_run_tasks takes */
+    const hanpmpi_run_tasks_fn_t run_tasks = hanpmpi_find_run_tasks();
     double runs[ROOM][LOCKSTEP_RUNS];
     int good = 1;
 
@@ -261,8 +249,8 @@ static bool run_lockstep(tune_runner_t *runner, const tune_key_t *key, unsigned 
         double us[ROOM];
         unsigned iterations = 0;
         BENCH_MPI(MPI_Barrier(runner->job->sync));
-        good = run_tasks()(&call.comm, collective->name, call.send, call.recv, count, ROOM, us,
-                           &iterations) == 0 &&
+        good = run_tasks(&call.comm, collective->name, call.send, call.recv, count, ROOM, us, &iterations) ==
+                   0 &&
                iterations == wanted;
         BENCH_MPI(MPI_Allreduce(MPI_IN_PLACE, &good, 1, MPI_INT, MPI_MIN, runner->job->sync));
         for (unsigned i = 0; i < wanted && good; i++)
@@ -304,7 +292,7 @@ static void obey(tune_runner_t *runner, const tune_key_t *key, tune_record_t *re
 {
     if (key->kind != TUNE_KIND_LOCKSTEP)
         time_calls(runner, key, record);
-    else if (run_tasks())
+    else if (hanpmpi_find_run_tasks())
         time_tasks(runner, key, record);
 }
 

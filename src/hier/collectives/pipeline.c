@@ -1,33 +1,11 @@
 #include "hier/collectives/pipeline.h"
 
 #include "hier/call/cut.h"
+#include "hier/collectives/pipeline_plan.h"
 #include "hier/modules/modules.h"
 
-typedef struct {
-    hp_leaders_t leaders;
-    hp_stage_t stages[HP_LEVEL_COUNT]; /* innermost first */
-    uint32_t stage_count;
-    hp_stage_t in_order; /* reproducible reductions: their fan-in instead of the stages' */
-} rotation_t;
-
-typedef struct hp_pipeline_plan {
-    hp_start_t start;
-    hp_comm_t *comm;
-    hp_call_t call;
-    hp_setting_t setting;
-    hp_modules_t modules; /* those of the setting where they serve */
-    hp_cut_t cut;
-    hp_pipeline_t pipeline;
-    uint64_t segment_count, step_count;
-    const hp_part_t *parts; /* what the request in execution does; NULL: segment after segment, all of it */
-    bool in_place;
-    bool in_order;       /* up along all ranks in their order, whatever nodes they are on */
-    bool result_here;    /* this rank gets a result from the reduction itself */
-    int32_t forward;     /* lane from rank 0 to the root, or its other end; -1: not needed, or not here */
-    hp_node_use_t *node; /* NULL: no memory of the node is used, or not here */
-    rotation_t *rotations;
-    uint32_t rotation_count;
-} plan_t;
+typedef hp_pipeline_rotation_t rotation_t;
+typedef hp_pipeline_plan_t plan_t;
 
 static bool is_up(const plan_t *p)
 {
@@ -41,27 +19,27 @@ static bool is_down(const plan_t *p)
 
 /* ---- one segment ---- */
 
-static hp_label_t label_of(const hp_stage_t *stage, bool up)
+hp_label_t hp_pipeline_label(const hp_stage_t *stage, bool up)
 {
     return stage->inter_node ? (up ? HP_LABEL_IR : HP_LABEL_IB) : (up ? HP_LABEL_SR : HP_LABEL_SB);
 }
 
-static bool has(const hp_part_t *part, hp_label_t task)
+hp_flow_t hp_pipeline_flow(const hp_pipeline_plan_t *p, uint64_t index)
 {
-    return part->tasks & 1u << task;
+    const bool empty = p->call.count == 0;
+    hp_flow_t flow = {.index = index,
+                      .step = p->node ? p->node->first_step + index : 0,
+                      .count = empty ? 0 : hp_cut_count(&p->cut, index),
+                      .offset = empty ? 0 : hp_cut_offset(&p->cut, index)};
+
+    flow.own = (char *)p->call.send + flow.offset;
+    flow.result = (char *)p->call.recv + flow.offset;
+    flow.value = hp_at(is_up(p) ? flow.own : flow.result);
+    return flow;
 }
 
-/* What this rank hands to the first of its tasks: where sr has run before, what that has made. */
-static hp_operand_t value_of(const plan_t *p, const rotation_t *rotation, const hp_part_t *part,
-                             const hp_flow_t *flow)
-{
-    const bool made = rotation->stage_count > 0 && !rotation->stages[0].inter_node && !has(part, HP_LABEL_SR);
-    return hp_at(is_up(p) && !made ? flow->own : flow->result);
-}
-
-/* Where a stage's leader is to put the team's value. */
-static hp_place_t place_of(const plan_t *p, const rotation_t *rotation, uint32_t k, const hp_part_t *part,
-                           hp_segment_t *segment, const hp_flow_t *flow)
+hp_place_t hp_pipeline_place(const hp_pipeline_plan_t *p, const hp_pipeline_rotation_t *rotation, uint32_t k,
+                             hp_segment_t *segment, const hp_flow_t *flow)
 {
     const hp_stage_t *stage = &rotation->stages[k];
     const hp_place_t anywhere = {.given = false};
@@ -74,46 +52,40 @@ static hp_place_t place_of(const plan_t *p, const rotation_t *rotation, uint32_t
         return p->result_here ? (hp_place_t){.given = true, .address = flow->result, .free = free} : anywhere;
     }
     const hp_stage_t *outer = &rotation->stages[k + 1];
-    if (!has(part, label_of(outer, true))) /* it must outlast this part */
-        return (hp_place_t){.given = true, .address = flow->result};
     return outer->module->place ? outer->module->place(outer, segment, flow) : anywhere;
 }
 
-static bool is_fused(const plan_t *p, const hp_stage_t *stage)
+bool hp_pipeline_is_fused(const hp_pipeline_plan_t *p, const hp_stage_t *stage)
 {
     return !p->in_order && stage->outermost && is_up(p) && is_down(p) && stage->module->fuses &&
            stage->module->fuses(stage);
 }
 
-static void emit_up(const plan_t *p, const rotation_t *rotation, const hp_part_t *part, hp_segment_t *segment,
-                    hp_flow_t *flow)
+static void emit_up(const plan_t *p, const rotation_t *rotation, hp_segment_t *segment, hp_flow_t *flow)
 {
     if (p->in_order) {
         const hp_place_t into = {.given = p->result_here && p->comm->rank == 0, .address = flow->result};
-        hp_segment_label(segment, label_of(&rotation->in_order, true));
+        hp_segment_label(segment, hp_pipeline_label(&rotation->in_order, true));
         rotation->in_order.module->reduce(&rotation->in_order, segment, flow, into);
         return;
     }
     for (uint32_t k = 0; k < rotation->stage_count; k++) {
         const hp_stage_t *stage = &rotation->stages[k];
-        if (!has(part, label_of(stage, true)))
-            continue;
-        hp_segment_label(segment, label_of(stage, true));
-        if (is_fused(p, stage))
+        hp_segment_label(segment, hp_pipeline_label(stage, true));
+        if (hp_pipeline_is_fused(p, stage))
             stage->module->allreduce(stage, segment, flow);
         else
-            stage->module->reduce(stage, segment, flow, place_of(p, rotation, k, part, segment, flow));
+            stage->module->reduce(stage, segment, flow, hp_pipeline_place(p, rotation, k, segment, flow));
     }
 }
 
-static void emit_down(const plan_t *p, const rotation_t *rotation, const hp_part_t *part,
-                      hp_segment_t *segment, hp_flow_t *flow)
+static void emit_down(const plan_t *p, const rotation_t *rotation, hp_segment_t *segment, hp_flow_t *flow)
 {
     for (uint32_t k = rotation->stage_count; k-- > 0;) {
         const hp_stage_t *stage = &rotation->stages[k];
-        if (is_fused(p, stage) || !has(part, label_of(stage, false)))
+        if (hp_pipeline_is_fused(p, stage))
             continue;
-        hp_segment_label(segment, label_of(stage, false));
+        hp_segment_label(segment, hp_pipeline_label(stage, false));
         stage->module->bcast(stage, segment, flow);
     }
 }
@@ -131,8 +103,7 @@ static void emit_forward(const plan_t *p, hp_segment_t *segment, hp_flow_t *flow
     }
 }
 
-/* This rank has read everything of the step; of the last one: it may have to stay until others have too. */
-static void emit_step_end(const plan_t *p, hp_segment_t *segment, const hp_flow_t *flow)
+void hp_pipeline_emit_step_end(const hp_pipeline_plan_t *p, hp_segment_t *segment, const hp_flow_t *flow)
 {
     hp_task_t *done = hp_emit_set(segment, p->node->set_done, flow->step + 1);
     for (uint32_t k = 0; k < flow->node_read_count; k++)
@@ -148,20 +119,11 @@ static void emit_step_end(const plan_t *p, hp_segment_t *segment, const hp_flow_
 static void emit(const void *plan, hp_segment_t *segment, uint64_t index)
 {
     const plan_t *p = *(plan_t *const *)plan;
-    const hp_part_t whole = {.segment = index, .tasks = HP_TASKS_ALL, .step = index};
-    const hp_part_t *part = p->parts ? &p->parts[index] : &whole;
-    const rotation_t *rotation = &p->rotations[part->segment % p->rotation_count];
-    const bool empty = p->call.count == 0;
-    hp_flow_t flow = {.index = part->segment,
-                      .step = p->node ? p->node->first_step + part->step : 0,
-                      .count = empty ? 0 : hp_cut_count(&p->cut, part->segment),
-                      .offset = empty ? 0 : hp_cut_offset(&p->cut, part->segment)};
+    const rotation_t *rotation = &p->rotations[index % p->rotation_count];
+    hp_flow_t flow = hp_pipeline_flow(p, index);
 
-    flow.own = (char *)p->call.send + flow.offset;
-    flow.result = (char *)p->call.recv + flow.offset;
-    flow.value = value_of(p, rotation, part, &flow);
     if (is_up(p))
-        emit_up(p, rotation, part, segment, &flow);
+        emit_up(p, rotation, segment, &flow);
     if (rotation->stage_count == 0 && !p->in_order && p->result_here && !p->in_place) /* alone */
         flow.ready = hp_emit_copy(segment, flow.result, flow.value, flow.count);
     if (p->forward >= 0)
@@ -169,11 +131,11 @@ static void emit(const void *plan, hp_segment_t *segment, uint64_t index)
     if (is_down(p)) {
         if (!p->in_place)
             flow.own_read = NULL;
-        emit_down(p, rotation, part, segment, &flow);
+        emit_down(p, rotation, segment, &flow);
     }
     hp_segment_label(segment, HP_LABEL_OTHER);
-    if (p->node && part->tasks & HP_TASKS_INTRA_NODE)
-        emit_step_end(p, segment, &flow);
+    if (p->node)
+        hp_pipeline_emit_step_end(p, segment, &flow);
 }
 
 /* ---- the plan ---- */
@@ -431,7 +393,7 @@ static void cut(plan_t *p)
     }
     p->pipeline.commutative = call->commutative;
     p->pipeline.emit = emit;
-    p->segment_count = p->pipeline.segment_count;
+    p->segment_count = p->step_count = p->pipeline.segment_count;
 }
 
 /* What runs, and how, as far as it is the same on all ranks. */
@@ -475,19 +437,8 @@ hp_pipeline_plan_t *hp_pipeline_plan(const hp_start_t *start, const hp_call_t *c
     return p;
 }
 
-uint64_t hp_pipeline_segments(const hp_pipeline_plan_t *plan)
+hp_status_t hp_pipeline_prepare(hp_pipeline_plan_t *p)
 {
-    return plan->segment_count;
-}
-
-bool hp_pipeline_divides(const hp_pipeline_plan_t *plan)
-{
-    return plan->call.count > 0 && !plan->in_place && (plan->call.commutative || !is_up(plan));
-}
-
-hp_status_t hp_pipeline_prepare(hp_pipeline_plan_t *p, uint32_t steps_per_segment)
-{
-    p->step_count = p->segment_count * steps_per_segment;
     p->rotation_count = count_rotations(p);
     p->rotations = hp_arena_get(p->start.arena, p->rotation_count * sizeof *p->rotations);
     hp_status_t status = p->rotations ? make_lanes(p) : HP_ERR_NO_MEM;
@@ -507,16 +458,9 @@ hp_status_t hp_pipeline_prepare(hp_pipeline_plan_t *p, uint32_t steps_per_segmen
     return HP_OK;
 }
 
-hp_status_t hp_pipeline_start_parts(hp_pipeline_plan_t *plan, const hp_part_t *parts, uint32_t count)
-{
-    plan->parts = parts;
-    plan->pipeline.segment_count = plan->pipeline.window_segments = count;
-    return hp_request_start(plan->start.request, &plan->pipeline);
-}
-
 hp_status_t hp_pipeline_start(const hp_start_t *start, const hp_call_t *call, const hp_setting_t *setting)
 {
     hp_pipeline_plan_t *plan = hp_pipeline_plan(start, call, setting);
-    const hp_status_t status = plan ? hp_pipeline_prepare(plan, 1) : HP_ERR_NO_MEM;
+    const hp_status_t status = plan ? hp_pipeline_prepare(plan) : HP_ERR_NO_MEM;
     return status == HP_OK ? hp_request_start(start->request, &plan->pipeline) : status;
 }

@@ -38,32 +38,4 @@ hp_status_t hp_pipeline_start(const hp_start_t *start, const hp_call_t *call, co
 /* See algorithm.h: where one of the modules that it really runs is not of messages alone. */
 bool hp_pipeline_runs_alone(hp_comm_t *comm, const hp_call_t *call, const hp_setting_t *setting);
 
-/* The same in parts, one request after the other, for who runs the tasks in another order (lockstep.h).
- * A part is some tasks of one segment, by their labels. Those inside the node, sr and sb, take a step of the
- * node's memory: steps count up from 0 in the order in which they are begun, on all ranks alike. */
-enum {
-    HP_TASKS_INTRA_NODE = 1u << HP_LABEL_SR | 1u << HP_LABEL_SB,
-    HP_TASKS_ALL = HP_TASKS_INTRA_NODE | 1u << HP_LABEL_IR | 1u << HP_LABEL_IB
-};
-typedef struct {
-    uint64_t segment;
-    uint32_t tasks; /* bit HP_LABEL_X: task x */
-    uint64_t step;
-} hp_part_t;
-
-typedef struct hp_pipeline_plan hp_pipeline_plan_t;
-
-/* What is to be done; nothing is taken yet but memory, any other collective may follow. NULL: out of it. */
-hp_pipeline_plan_t *hp_pipeline_plan(const hp_start_t *start, const hp_call_t *call,
-                                     const hp_setting_t *setting);
-uint64_t hp_pipeline_segments(const hp_pipeline_plan_t *plan);
-/* Can it be done in parts? Between them a leader's value lies in the buffer for the result: all ranks have one,
- * and it is not the one with the contribution. Not for operations in rank order. The same on all ranks. */
-bool hp_pipeline_divides(const hp_pipeline_plan_t *plan);
-/* Takes steps of the node's memory and makes stages and lanes: now all parts must run. */
-hp_status_t hp_pipeline_prepare(hp_pipeline_plan_t *plan, uint32_t steps_per_segment);
-/* Starts these parts together on the request of the plan, the first ones first where something has to wait. parts are
- * borrowed until the request is done. */
-hp_status_t hp_pipeline_start_parts(hp_pipeline_plan_t *plan, const hp_part_t *parts, uint32_t count);
-
 #endif

@@ -27,7 +27,6 @@
 #include "pmpi_wrappers/backend/calls/nonblocking.h"
 #include "pmpi_wrappers/backend/calls/persistent.h"
 #include "pmpi_wrappers/backend/progress/progress.h"
-#include "pmpi_wrappers/backend/calls/tasks.h"
 
 /* A program without blocking collectives would never have its communicator set up. */
 static void set_world_up(void)
@@ -189,7 +188,6 @@ static hp_backend_t backend = {
     .get_stats = get_stats,
     .get_outcome = get_outcome,
     .get_resources = hp_comm_state_resources,
-    .run_tasks = hp_tasks_run,
 };
 
 __attribute__((visibility("default"))) const hp_backend_t *

@@ -41,12 +41,3 @@ EXPORT int hanpmpi_get_resources(hanpmpi_resources_t *out)
         hp_front.backend->get_resources(out);
     return 0;
 }
-
-EXPORT int hanpmpi_run_tasks(const void *comm, const char *collective, const void *send, void *recv,
-                             uint64_t count, unsigned iterations_max, double *iteration_us,
-                             unsigned *iterations)
-{
-    return hp_front.active ? hp_front.backend->run_tasks(comm, collective, send, recv, count, iterations_max,
-                                                         iteration_us, iterations)
-                           : -1;
-}

@@ -100,6 +100,12 @@ static void warn_no_backend(const hp_host_mpi_t *host, const char *directory, co
         host->abi ? host->abi : "an unknown ABI", host->path, directory, installed, reason);
 }
 
+static const char *backend_kind(void)
+{
+    const char *wanted = dlsym(RTLD_DEFAULT, HP_BACKEND_KIND_SYMBOL);
+    return wanted ? wanted : "libhanpmpi";
+}
+
 const hp_backend_t *hp_start_open_backend(const hp_host_mpi_t *host, const hp_function_t *mpi_calls,
                                           hp_find_fn_t find)
 {
@@ -113,7 +119,7 @@ const hp_backend_t *hp_start_open_backend(const hp_host_mpi_t *host, const hp_fu
         warn_no_backend(host, directory, "known ABIs: openmpi, mpich, mpiabi");
         return NULL;
     }
-    snprintf(file, sizeof file, "%s/libhanpmpi-%s.so", directory, host->abi);
+    snprintf(file, sizeof file, "%s/%s-%s.so", directory, backend_kind(), host->abi);
     hp_host_mpi_make_global(host);
     void *handle = dlopen(file, RTLD_NOW | RTLD_LOCAL);
     if (!handle) {

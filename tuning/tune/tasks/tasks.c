@@ -1,16 +1,19 @@
-#include "pmpi_wrappers/backend/calls/tasks.h"
+/* tasks: hanpmpi_run_tasks (hanpmpi_tasks.h), on the inside of a backend.
+ *
+ * Threads, ownership: see there. */
+#include "tune/tasks/hanpmpi_tasks.h"
 
 #include "base/clock.h"
-#include "hier/collectives/lockstep.h"
 #include "hier/executions/execution.h"
 #include "hier/executions/idle.h"
 #include "hier/planning/select.h"
-#include "pmpi_wrappers/backend/comms/comm_registry.h"
 #include "pmpi_wrappers/backend/calls/agreement.h"
+#include "pmpi_wrappers/backend/comms/comm_registry.h"
 #include "pmpi_wrappers/backend/glue/datatypes.h"
 #include "pmpi_wrappers/backend/start/job.h"
 #include "pmpi_wrappers/backend/progress/deferred.h"
 #include "pmpi_wrappers/backend/progress/progress.h"
+#include "tune/tasks/lockstep.h"
 
 /* The communicator's state, set up. NULL: it cannot be. The same on all ranks. */
 static hp_comm_state_t *ready_state(MPI_Comm comm)
@@ -116,8 +119,10 @@ static hp_status_t run_alone(hp_comm_t *comm, const hp_call_t *call, const hp_se
     return status;
 }
 
-int hp_tasks_run(const void *handle, const char *collective, const void *send, void *recv, uint64_t count,
-                 unsigned iterations_max, double *iteration_us, unsigned *iterations)
+__attribute__((visibility("default"))) int hanpmpi_run_tasks(const void *handle, const char *collective,
+                                                             const void *send, void *recv, uint64_t count,
+                                                             unsigned iterations_max, double *iteration_us,
+                                                             unsigned *iterations)
 {
     const MPI_Comm comm = *(const MPI_Comm *)handle;
     hp_collective_t which;

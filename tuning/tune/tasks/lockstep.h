@@ -1,6 +1,6 @@
-/* lockstep: a hierarchical collective as its paper runs it, for tools that measure the tasks by themselves
- * (X. Luo et al., HAN: a Hierarchical AutotuNed Collective Communication Framework, CLUSTER 2020, section
- * III, figures 1 and 5).
+/* lockstep: a hierarchical collective as its paper runs it, for hanpmpi_tune, which measures the tasks by
+ * themselves (X. Luo et al., HAN: a Hierarchical AutotuNed Collective Communication Framework, CLUSTER 2020,
+ * section III, figures 1 and 5).
  *
  * An iteration is one task of each kind, on neighbouring segments. With u segments:
  *
@@ -17,14 +17,26 @@
  * The tasks of an iteration are in flight together. A rank begins the next one when its own tasks are
  * complete, whatever the others do: so each iteration starts with the skew that the one before has left.
  * Nothing in an iteration waits for a later one of another rank. Where ir and ib are one exchange
- * (modules/exchange.h) it counts as ir. Threads: as comm.h. Ownership: the caller's, borrowed by
- * start->request while it is in execution; what it points to lies in start->arena until the collective is done. */
-#ifndef HP_HIER_COLLECTIVES_LOCKSTEP_H
-#define HP_HIER_COLLECTIVES_LOCKSTEP_H
+ * (modules/exchange.h) it counts as ir. Between two tasks of a segment a leader's value lies in the buffer for
+ * the result.
+ *
+ * It is the pipeline's plan (pipeline_plan.h) with another function that emits: what the engine takes for a
+ * segment is one task of one here. Threads: as comm.h. Ownership: the caller's, borrowed by start->request
+ * while it is in execution; what it points to lies in start->arena until the collective is done. */
+#ifndef HANPMPI_TUNE_TASKS_LOCKSTEP_H
+#define HANPMPI_TUNE_TASKS_LOCKSTEP_H
 
-#include "hier/collectives/pipeline.h"
+#include "hier/collectives/pipeline_plan.h"
 
 enum { HP_LOCKSTEP_TASKS = 4 };
+
+/* One task of one segment. sr and sb take a step of the node's memory: steps count up from 0 in the order in
+ * which these tasks are begun, on all ranks alike. */
+typedef struct {
+    uint64_t segment;
+    hp_label_t task;
+    uint64_t step;
+} hp_part_t;
 
 typedef struct {
     hp_pipeline_plan_t *plan;
@@ -37,12 +49,15 @@ typedef struct {
     hp_part_t parts[HP_LOCKSTEP_TASKS];
 } hp_lockstep_t;
 
-/* Prepares call on start->request. send and recv are two buffers, and recv is given on all ranks. HP_ERR_ARG:
- * it takes more than so many iterations, or the call is not one of these three or cannot be divided
- * (pipeline.h): nothing has happened then, on no rank. HP_OK: all iterations must run. */
+/* Prepares call on start->request. HP_ERR_ARG: it takes more than so many iterations, or the call is not one of
+ * these three or cannot be divided: it is without data, its operands are kept in order, or send and recv are
+ * one buffer (recv is given on all ranks); nothing has happened then, on no rank. HP_OK: all iterations must
+ * run. */
 hp_status_t hp_lockstep_prepare(hp_lockstep_t *lockstep, const hp_start_t *start, const hp_call_t *call,
                                 const hp_setting_t *setting, uint64_t iterations_max);
 /* Starts the next iteration, when the one before is done and lockstep->next < iterations. */
 hp_status_t hp_lockstep_start(hp_lockstep_t *lockstep);
+/* Is it a task inside the node? */
+bool hp_lockstep_is_intra_node(hp_label_t task);
 
 #endif

@@ -1,0 +1,47 @@
+/* hanpmpi_tasks: the tasks of a collective in lock-step, for hanpmpi_tune.
+ *
+ * The library that programs run with has none of this. A program that wants it exports hanpmpi_backend_kind
+ * (find_tasks.c does, linked with -rdynamic); in MPI_Init the front then loads hanpmpi/tasks-<abi>.so instead of
+ * libhanpmpi-<abi>.so: the same backend, with this function in it.
+ *
+ * Threads: one a communicator, as a collective. Ownership: the caller's buffers are borrowed until it
+ * returns. */
+#ifndef HANPMPI_TUNE_TASKS_HANPMPI_TASKS_H
+#define HANPMPI_TUNE_TASKS_HANPMPI_TASKS_H
+
+#include <stdint.h>
+
+/* Runs one collective of the algorithm "han" in lock-step and times each iteration: "bcast", "reduce" or
+ * "allreduce" of count doubles (MPI_DOUBLE, MPI_SUM, root 0), with the settings that an MPI call of that size
+ * would have: hints, variables, rules. Collective over *comm, an MPI_Comm; sets the communicator up if need be.
+ *
+ * The message is cut into u segments, and each segment's tasks are sr (intra-node reduce), ir (inter-node
+ * reduce), ib (inter-node bcast) and sb (intra-node bcast). Iteration k has
+ *      bcast        u + 1 iterations    ib(k) sb(k-1)
+ *      reduce       u + 1               sr(k) ir(k-1)
+ *      allreduce    u + 3               sr(k) ir(k-1) ib(k-2) sb(k-3)
+ * as far as there are such segments. Its tasks are in flight together; this rank begins the next iteration as
+ * soon as its own tasks are complete, without a barrier. Where nodes are joined by an exchange (ring,
+ * recursive_doubling, rabenseifner, native), ir does all of it and ib nothing. iteration_us[k]: microseconds
+ * that this rank spent in iteration k.
+ *
+ * send: this rank's contribution; not looked at in a bcast. recv: another buffer, of count doubles, on all
+ * ranks: the result where the collective gives one (on the other ranks of a reduce it is overwritten); in a
+ * bcast the buffer of MPI_Bcast.
+ *
+ * Returns 0 and sets *iterations, or -1: no such collective, count is 0, the library is not active or leaves
+ * such calls on this communicator to the host MPI, another algorithm would run, more than iterations_max
+ * iterations, operands are kept in order (HANPMPI_REPRODUCIBLE); then nothing was done, on no rank. Also -1
+ * after an error of the host MPI, which the communicator's error handler was given. */
+int hanpmpi_run_tasks(const void *comm, const char *collective, const void *send, void *recv, uint64_t count,
+                      unsigned iterations_max, double *iteration_us, unsigned *iterations);
+
+typedef int (*hanpmpi_run_tasks_fn_t)(const void *comm, const char *collective, const void *send, void *recv,
+                                      uint64_t count, unsigned iterations_max, double *iteration_us,
+                                      unsigned *iterations);
+
+/* In the program (find_tasks.c): hanpmpi_run_tasks of the backend that is loaded. NULL outside of MPI_Init and
+ * MPI_Finalize, and where the library is not active. */
+hanpmpi_run_tasks_fn_t hanpmpi_find_run_tasks(void);
+
+#endif

@@ -19,25 +19,6 @@ static bool is_down(const plan_t *p)
 
 /* ---- one segment ---- */
 
-hp_label_t hp_pipeline_label(const hp_stage_t *stage, bool up)
-{
-    return stage->inter_node ? (up ? HP_LABEL_IR : HP_LABEL_IB) : (up ? HP_LABEL_SR : HP_LABEL_SB);
-}
-
-hp_flow_t hp_pipeline_flow(const hp_pipeline_plan_t *p, uint64_t index)
-{
-    const bool empty = p->call.count == 0;
-    hp_flow_t flow = {.index = index,
-                      .step = p->node ? p->node->first_step + index : 0,
-                      .count = empty ? 0 : hp_cut_count(&p->cut, index),
-                      .offset = empty ? 0 : hp_cut_offset(&p->cut, index)};
-
-    flow.own = (char *)p->call.send + flow.offset;
-    flow.result = (char *)p->call.recv + flow.offset;
-    flow.value = hp_at(is_up(p) ? flow.own : flow.result);
-    return flow;
-}
-
 hp_place_t hp_pipeline_place(const hp_pipeline_plan_t *p, const hp_pipeline_rotation_t *rotation, uint32_t k,
                              hp_segment_t *segment, const hp_flow_t *flow)
 {
@@ -53,12 +34,6 @@ hp_place_t hp_pipeline_place(const hp_pipeline_plan_t *p, const hp_pipeline_rota
     }
     const hp_stage_t *outer = &rotation->stages[k + 1];
     return outer->module->place ? outer->module->place(outer, segment, flow) : anywhere;
-}
-
-bool hp_pipeline_is_fused(const hp_pipeline_plan_t *p, const hp_stage_t *stage)
-{
-    return !p->in_order && stage->outermost && is_up(p) && is_down(p) && stage->module->fuses &&
-           stage->module->fuses(stage);
 }
 
 static void emit_up(const plan_t *p, const rotation_t *rotation, hp_segment_t *segment, hp_flow_t *flow)

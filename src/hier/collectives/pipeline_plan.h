@@ -41,14 +41,36 @@ hp_pipeline_plan_t *hp_pipeline_plan(const hp_start_t *start, const hp_call_t *c
 hp_status_t hp_pipeline_prepare(hp_pipeline_plan_t *p);
 
 /* The task that a stage is in the fan-in (up), or in the fan-out. */
-hp_label_t hp_pipeline_label(const hp_stage_t *stage, bool up);
+static inline hp_label_t hp_pipeline_label(const hp_stage_t *stage, bool up)
+{
+    return stage->inter_node ? (up ? HP_LABEL_IR : HP_LABEL_IB) : (up ? HP_LABEL_SR : HP_LABEL_SB);
+}
+
 /* A segment before the first of its tasks. */
-hp_flow_t hp_pipeline_flow(const hp_pipeline_plan_t *p, uint64_t index);
+static inline hp_flow_t hp_pipeline_flow(const hp_pipeline_plan_t *p, uint64_t index)
+{
+    const bool empty = p->call.count == 0;
+    hp_flow_t flow = {.index = index,
+                      .step = p->node ? p->node->first_step + index : 0,
+                      .count = empty ? 0 : hp_cut_count(&p->cut, index),
+                      .offset = empty ? 0 : hp_cut_offset(&p->cut, index)};
+
+    flow.own = (char *)p->call.send + flow.offset;
+    flow.result = (char *)p->call.recv + flow.offset;
+    flow.value = hp_at(p->call.collective == HP_BCAST ? flow.result : flow.own);
+    return flow;
+}
+
 /* Where the leader of the team of stage k is to put the team's value. */
 hp_place_t hp_pipeline_place(const hp_pipeline_plan_t *p, const hp_pipeline_rotation_t *rotation, uint32_t k,
                              hp_segment_t *segment, const hp_flow_t *flow);
 /* Are the stage's fan-in and fan-out one exchange? */
-bool hp_pipeline_is_fused(const hp_pipeline_plan_t *p, const hp_stage_t *stage);
+static inline bool hp_pipeline_is_fused(const hp_pipeline_plan_t *p, const hp_stage_t *stage)
+{
+    return !p->in_order && stage->outermost && p->call.collective != HP_BCAST &&
+           p->call.collective != HP_REDUCE && stage->module->fuses && stage->module->fuses(stage);
+}
+
 /* This rank has read everything of flow->step; of the last step: it may have to stay until others have too. */
 void hp_pipeline_emit_step_end(const hp_pipeline_plan_t *p, hp_segment_t *segment, const hp_flow_t *flow);
 

@@ -67,25 +67,28 @@ static hp_outcome_t decide_persistent(hp_ticket_t *ticket, MPI_Comm comm)
                                         : why_not;
 }
 
-/* The size is known: may the call be taken? Sets the communicator up when it is time. arguments: HP_OUTCOME_TAKEN, or why
- * they make the call pass. Such a one may be this rank's alone, which will call again: it is not counted, nor agreed on. */
+/* The size is known: may the call be taken, on whatever nodes the ranks are? Asked before anything that costs more. */
+static hp_outcome_t decide_possible(const hp_ticket_t *ticket)
+{
+    const hp_comm_state_t *state = ticket->state;
+    return state->is_set_up ? HP_OUTCOME_TAKEN
+                            : hp_select_possible(hp_comm_state_knobs(state), ticket->collective,
+                                                 ticket->bytes, hp_job.one_node);
+}
+
+/* It may. Sets the communicator up when it is time. arguments: HP_OUTCOME_TAKEN, or why they make the call pass. Such a one
+ * may be this rank's alone, which will call again: it is not counted, nor agreed on. */
 static hp_outcome_t decide_size(hp_ticket_t *ticket, MPI_Comm comm, hp_outcome_t arguments)
 {
     hp_comm_state_t *state = ticket->state;
     const hp_knobs_t *knobs = hp_comm_state_knobs(state);
+    if (arguments != HP_OUTCOME_TAKEN)
+        return arguments;
     if (state->is_set_up) {
-        if (arguments != HP_OUTCOME_TAKEN)
-            return arguments;
         if (__builtin_expect(!ticket->nonblocking || state->takes_nonblocking, 1))
             return HP_OUTCOME_TAKEN;
         return ticket->persistent ? decide_persistent(ticket, comm) : hp_nonblocking_want();
     }
-    const hp_outcome_t outcome =
-        hp_select_possible(knobs, ticket->collective, ticket->bytes, hp_job.one_node);
-    if (outcome != HP_OUTCOME_TAKEN)
-        return outcome;
-    if (arguments != HP_OUTCOME_TAKEN)
-        return arguments;
     const bool is_time = ++state->eligible_calls >= (uint64_t)knobs->setup_calls ||
                          ticket->bytes >= (uint64_t)knobs->setup_bytes || knobs->reproducible;
     if (ticket->persistent)
@@ -131,7 +134,7 @@ static hp_outcome_t decide_data(hp_ticket_t *ticket, int64_t count, MPI_Datatype
         __builtin_mul_overflow((uint64_t)count, (uint64_t)type_bytes, &ticket->bytes))
         return HP_OUTCOME_INVALID;
     ticket->bin = hp_stats_bin(ticket->bytes);
-    return ticket->bytes == 0 ? HP_OUTCOME_EMPTY : HP_OUTCOME_TAKEN;
+    return ticket->bytes == 0 ? HP_OUTCOME_EMPTY : decide_possible(ticket);
 }
 
 /* What follows from the data, once the other arguments are known to be right, or why the call passes. */
@@ -325,8 +328,10 @@ hp_outcome_t hp_decide_barrier(hp_ticket_t *ticket, MPI_Comm comm)
     hp_outcome_t outcome = decide_comm(ticket, comm);
     if (outcome == HP_OUTCOME_TAKEN) {
         ticket->bin = hp_stats_bin(0);
-        outcome = decide_size(ticket, comm, HP_OUTCOME_TAKEN);
+        outcome = decide_possible(ticket);
     }
+    if (outcome == HP_OUTCOME_TAKEN)
+        outcome = decide_size(ticket, comm, HP_OUTCOME_TAKEN);
     if (outcome == HP_OUTCOME_TAKEN)
         outcome = choose(ticket, comm);
     return ticket->outcome = outcome;

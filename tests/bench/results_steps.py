@@ -121,7 +121,7 @@ def cluster(run):
 
 @step
 def forced(run):
-    """The host's own at its best: every algorithm that Open MPI can be told to use, at 1 and 4 MiB (--full)."""
+    """The host MPI at its best: every algorithm that Open MPI can be told to use, at 1 and 4 MiB (--full)."""
     if not run.full:
         raise Skipped("22 algorithms take 10 minutes; --full runs them")
     for collective in COLLECTIVES:

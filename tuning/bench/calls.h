@@ -22,7 +22,7 @@ typedef struct {
     bool cold;
     size_t region_bytes; /* cold: each buffer of each rank moves through so much */
     bench_arrival_t arrival;
-    double skew; /* multiple of the host's own median time */
+    double skew; /* multiple of the host MPI's median time */
     uint64_t seed;
     int warmup; /* repetitions of one round to warm up */
     int repeat; /* 0: as many as fit into seconds, at least BENCH_REPEAT_MIN */

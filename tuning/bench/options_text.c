@@ -32,7 +32,7 @@ const struct argp_option bench_option_descriptions[] = {
      "the skew, another one each time), random (uniform). Default none",
      1},
     {"skew", KEY_SKEW, "LIST", 0,
-     "first to last arrival, as multiples of the host's own median time of the same case (default 0.5,1)", 1},
+     "first to last arrival, as multiples of the host MPI's median time of the same case (default 0.5,1)", 1},
     {"seed", KEY_SEED, "N", 0, "of late and random (default 1)", 1},
     {0, 0, 0, 0, "Non-blocking collectives:", 2},
     {"overlap", KEY_OVERLAP, 0, 0,
@@ -56,7 +56,7 @@ const struct argp_option bench_option_descriptions[] = {
     {"sync", KEY_SYNC, "WHOSE", 0,
      "whose barrier separates repetitions, of both sides: host, or library (with more ranks than cores and "
      "an MPI that "
-     "spins, the host's own barrier is most of what is measured). Default host",
+     "spins, the host MPI's barrier is most of what is measured). Default host",
      3},
     {0, 0, 0, 0, "How long:", 4},
     {"seconds", 's', "S", 0,

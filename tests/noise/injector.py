@@ -82,7 +82,7 @@ class Injector(unittest.TestCase):
                ("AMOUNT", "exponential:1:", "exponential:MEAN"), ("AMOUNT", "60%", "a lower HANPMPI_NOISE_HZ"),
                ("AMOUNT", "constant:100", "less than 100 ms"), ("HZ", "0", "0.001 to 10000"), ("HZ", "10Hz", "0.001 to"),
                ("RANKS", "3-1", "every N"), ("RANKS", "", "every N"), ("RANKS", "1,", "every N"), ("RANKS", "every 0", "every N"),
-               ("SEED", "-3", "0 to 9e15"), ("HOW", "spin", "sleep, burn"), ("REPORT", "yes", "0, 1"),
+               ("SEED", "-3", "0 to 9e15"), ("HOW", "spin", "sleep, burn"), ("REPORT", "maybe", "0 or 1"),
                ("SIGNAL", "14", "34 to 64"), ("DELAY_SECONDS", "soon", "0 to 1000000")]
         for name, value, accepted in bad:
             with self.subTest(name=name, value=value):

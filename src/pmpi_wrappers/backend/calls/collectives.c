@@ -96,8 +96,8 @@ static int run_reduction(hp_ticket_t *ticket, hp_call_t *call, MPI_Comm comm)
 
 /* ---- the guard ---- */
 
-/* The maximum of the guard's times over the ranks, by the library's own allreduce: it needs no more of the MPI
- * below than the collectives that are taken. */
+/* The maximum of the guard's times over the ranks, by the library's own allreduce: it needs no more of the
+ * host MPI than the collectives that are taken. */
 static int agree_on_times(hp_comm_state_t *state, hp_guard_t *guard, unsigned count, MPI_Comm comm)
 {
     hp_call_t call = {.collective = HP_ALLREDUCE,

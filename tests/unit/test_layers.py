@@ -26,7 +26,7 @@ LINES_MAX, FILES_MAX = 600, 24
 TOOL = "../tuning/tune/tasks"
 
 # From the lowest to the highest.
-ORDER = """base topo_tree event_engine/op event_engine/mem event_engine event_engine/request
+ORDER = """base topo_tree schedule schedule/generators event_engine/op event_engine/mem event_engine event_engine/request
 hier/call hier/comm hier/modules hier/collectives hier/executions hier/planning/rules hier/planning/model hier/planning
 pmpi_wrappers
 pmpi_wrappers/backend/glue pmpi_wrappers/backend/start pmpi_wrappers/backend/comms pmpi_wrappers/backend/progress
@@ -38,12 +38,13 @@ COMMON = ("hanpmpi/", "pmpi_wrappers/*.h", "pmpi_wrappers/*.def")
 KNOWS = {
     "base": ("base/",),
     "topo_tree": ("base/", "topo_tree/"),
+    "schedule": ("base/", "topo_tree/", "schedule/"),
     "event_engine": ("base/", "event_engine/"),
-    "hier": ("base/", "topo_tree/", "event_engine/", "hier/", "../../../../tuning/default_rules.def"),
-    "pmpi_wrappers/backend": ("base/", "topo_tree/", "event_engine/", "hier/", "pmpi_wrappers/backend/") + COMMON,
+    "hier": ("base/", "topo_tree/", "schedule/", "event_engine/", "hier/", "../../../../tuning/default_rules.def"),
+    "pmpi_wrappers/backend": ("base/", "topo_tree/", "schedule/", "event_engine/", "hier/", "pmpi_wrappers/backend/") + COMMON,
     "pmpi_wrappers/front": ("base/", "pmpi_wrappers/front/") + COMMON,
     "pmpi_wrappers/smpi": ("pmpi_wrappers/front/exports.h",) + COMMON,
-    TOOL: ("base/", "topo_tree/", "event_engine/", "hier/", "pmpi_wrappers/backend/", TOOL + "/"),
+    TOOL: ("base/", "topo_tree/", "schedule/", "event_engine/", "hier/", "pmpi_wrappers/backend/", TOOL + "/"),
 }
 
 # Headers of libraries: where they may be included.

@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include "schedule/generators/pairing.h"
 
 enum { HP_NOBODY = -1 };
 
@@ -42,20 +43,6 @@ typedef struct {
 
 extern const hp_exchange_t hp_exchange_ring, hp_exchange_recursive_doubling, hp_exchange_rabenseifner;
 
-/* Where recursive exchanges need a power of two: the first 2 x (count - power) positions pair up. The even
- * one of a pair hands its data to the odd one and waits for the result; the odd ones and all others take
- * part, numbered in order. */
-typedef struct {
-    uint32_t power;  /* that take part */
-    uint32_t rounds; /* log2 power */
-    uint32_t paired; /* 2 x (count - power) */
-    bool paired_here, takes_part;
-    uint32_t number; /* of this position among those that take part */
-} hp_pairing_t;
-
-hp_pairing_t hp_pairing_of(uint32_t count, uint32_t position);
-/* The position that has this number. */
-uint32_t hp_pairing_position(const hp_pairing_t *pairing, uint32_t number);
 /* The steps before and after the exchange proper, for a segment of that many blocks. before: step 0 of a
  * position of a pair; after: the last. */
 hp_exchange_step_t hp_pairing_before(const hp_pairing_t *pairing, uint32_t position, uint32_t blocks);

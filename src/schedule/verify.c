@@ -1,0 +1,455 @@
+#include "schedule/verify.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What a block holds: block `what` of the message, with the contributions of a set of positions. */
+enum { EMPTY = UINT32_MAX };
+
+typedef struct {
+    uint32_t what;            /* EMPTY: nothing */
+    uint32_t lowest, highest; /* of the set */
+    bool in_order;            /* the set is lowest to highest, combined in this order */
+    uint64_t set[];
+} content_t;
+
+typedef struct {
+    char *blocks[HP_SPACE_COUNT];
+    uint32_t block_count[HP_SPACE_COUNT];
+    uint32_t step;
+    bool sent, received; /* the messages of this step */
+    char *message;       /* what this step sends, as it was when the step began */
+    uint32_t message_room;
+    uint64_t *knows; /* positions from whose beginning a chain of messages has come here */
+    bool queued;
+} position_t;
+
+typedef struct {
+    const hp_problem_t *problem;
+    const hp_schedule_t *schedules;
+    hp_fault_t *fault;
+    uint32_t words; /* of a set */
+    size_t content_bytes;
+    position_t *positions;
+    uint32_t *queue; /* positions to be looked at, a ring of `count` */
+    uint32_t queue_first, queue_length;
+    hp_status_t status;
+} run_t;
+
+/* ---- faults ---- */
+
+__attribute__((format(printf, 4, 5))) static bool wrong(run_t *run, uint32_t position, int32_t step,
+                                                        const char *format, ...)
+{
+    va_list arguments;
+
+    if (run->status != HP_OK)
+        return false;
+    run->status = HP_ERR_ARG;
+    int used = step < 0
+                   ? snprintf(run->fault->text, HP_FAULT_BYTES, "position %u: ", position)
+                   : snprintf(run->fault->text, HP_FAULT_BYTES, "position %u, step %d: ", position, step);
+    va_start(arguments, format);
+    vsnprintf(run->fault->text + used, HP_FAULT_BYTES - (size_t)used, format, arguments);
+    va_end(arguments);
+    run->fault->position = (int32_t)position;
+    run->fault->step = step;
+    return false;
+}
+
+/* ---- contents ---- */
+
+static content_t *content_at(const run_t *run, char *contents, uint32_t i)
+{
+    return (content_t *)(contents + i * run->content_bytes);
+}
+
+static char *make_contents(run_t *run, uint32_t count)
+{
+    char *contents = calloc(count ? count : 1, run->content_bytes);
+    if (!contents)
+        run->status = HP_ERR_NO_MEM;
+    for (uint32_t i = 0; contents && i < count; i++)
+        content_at(run, contents, i)->what = EMPTY;
+    return contents;
+}
+
+static void set_content(content_t *content, uint32_t what, uint32_t contributor)
+{
+    content->what = what;
+    content->lowest = content->highest = contributor;
+    content->in_order = true;
+    content->set[contributor / 64] |= (uint64_t)1 << contributor % 64;
+}
+
+static bool has(const content_t *content, uint32_t contributor)
+{
+    return content->set[contributor / 64] >> contributor % 64 & 1;
+}
+
+/* into = left (op) right, where into is one of them. */
+static bool combine(run_t *run, uint32_t p, content_t *into, const content_t *theirs, bool theirs_left)
+{
+    const int32_t step = (int32_t)run->positions[p].step;
+    const content_t *left = theirs_left ? theirs : into, *right = theirs_left ? into : theirs;
+
+    if (into->what == EMPTY)
+        return wrong(run, p, step, "reduces into a block that holds nothing");
+    if (into->what != theirs->what)
+        return wrong(run, p, step, "reduces block %u of the message into block %u", theirs->what, into->what);
+    for (uint32_t i = 0; i < run->problem->count; i++)
+        if (has(into, i) && has(theirs, i))
+            return wrong(run, p, step, "the contribution of position %u to block %u comes in twice", i,
+                         into->what);
+    const bool in_order = left->in_order && right->in_order && left->highest + 1 == right->lowest;
+    if (run->problem->ordered && !in_order)
+        return wrong(run, p, step, "reduces %u to %u with %u to %u, which is not the order of the positions",
+                     left->lowest, left->highest, right->lowest, right->highest);
+    const uint32_t lowest = left->lowest < right->lowest ? left->lowest : right->lowest;
+    const uint32_t highest = left->highest > right->highest ? left->highest : right->highest;
+    into->in_order = in_order;
+    into->lowest = lowest;
+    into->highest = highest;
+    for (uint32_t w = 0; w < run->words; w++)
+        into->set[w] |= theirs->set[w];
+    return true;
+}
+
+/* ---- before the first step ---- */
+
+/* What the position brings in block i of a space; EMPTY: nothing. */
+static uint32_t brings(const hp_problem_t *problem, hp_space_t space, uint32_t position, uint32_t i)
+{
+    if (space == HP_SPACE_RECV)
+        return problem->pattern == HP_PATTERN_BCAST && position == problem->root ? i : (uint32_t)EMPTY;
+    if (space == HP_SPACE_SCRATCH)
+        return EMPTY;
+    const bool own = problem->pattern == HP_PATTERN_ALLGATHER || problem->pattern == HP_PATTERN_GATHER;
+    return own ? position : i;
+}
+
+static bool start(run_t *run)
+{
+    const uint32_t count = run->problem->count, cut = run->schedules[0].cut;
+
+    for (uint32_t p = 0; p < count; p++) {
+        position_t *position = &run->positions[p];
+        if (run->schedules[p].cut != cut)
+            return wrong(run, p, -1, "cuts the message into %u blocks, position 0 into %u",
+                         run->schedules[p].cut, cut);
+        for (unsigned space = 0; space < HP_SPACE_COUNT; space++) {
+            const uint32_t blocks = space == HP_SPACE_SCRATCH
+                                        ? run->schedules[p].scratch_blocks
+                                        : hp_problem_blocks(run->problem, cut, (hp_space_t)space, p);
+            position->block_count[space] = blocks;
+            position->blocks[space] = make_contents(run, blocks);
+            for (uint32_t i = 0; position->blocks[space] && i < blocks; i++) {
+                const uint32_t what = brings(run->problem, (hp_space_t)space, p, i);
+                if (what != EMPTY)
+                    set_content(content_at(run, position->blocks[space], i), what, p);
+            }
+        }
+        position->knows = calloc(run->words, sizeof *position->knows);
+        if (!position->knows)
+            run->status = HP_ERR_NO_MEM;
+        else
+            position->knows[p / 64] |= (uint64_t)1 << p % 64;
+    }
+    return run->status == HP_OK;
+}
+
+/* ---- steps ---- */
+
+static const hp_step_t *step_of(const run_t *run, uint32_t p)
+{
+    const hp_schedule_t *schedule = &run->schedules[p];
+    const uint32_t i = run->positions[p].step;
+    return i < schedule->step_count ? &schedule->steps[i] : NULL;
+}
+
+static void look_at(run_t *run, uint32_t p)
+{
+    if (run->positions[p].queued)
+        return;
+    run->positions[p].queued = true;
+    run->queue[(run->queue_first + run->queue_length++) % run->problem->count] = p;
+}
+
+/* The block i of a range on the position; NULL: there is none. */
+static content_t *block_of(run_t *run, uint32_t p, const hp_range_t *range, uint32_t i)
+{
+    const uint32_t block = hp_range_block(range, i);
+
+    if ((unsigned)range->space < HP_SPACE_COUNT && block < run->positions[p].block_count[range->space])
+        return content_at(run, run->positions[p].blocks[range->space], block);
+    wrong(run, p, (int32_t)run->positions[p].step, "block %u of %s is not there: %s has %u blocks", block,
+          hp_space_name(range->space), hp_space_name(range->space),
+          run->positions[p].block_count[range->space]);
+    return NULL;
+}
+
+/* Copies what the step sends, as it is now. */
+static bool pack(run_t *run, uint32_t p, const hp_step_t *step)
+{
+    position_t *position = &run->positions[p];
+    const hp_schedule_t *schedule = &run->schedules[p];
+    const uint32_t blocks = hp_schedule_blocks(schedule, &step->send);
+    uint32_t at = 0;
+
+    if (blocks > position->message_room) {
+        free(position->message);
+        position->message = make_contents(run, blocks);
+        position->message_room = position->message ? blocks : 0;
+    }
+    for (uint32_t r = 0; r < step->send.count && run->status == HP_OK; r++) {
+        const hp_range_t *range = &schedule->ranges[step->send.first + r];
+        for (uint32_t i = 0; i < range->count; i++) {
+            const content_t *content = block_of(run, p, range, i);
+            if (!content)
+                return false;
+            if (content->what == EMPTY)
+                return wrong(run, p, (int32_t)position->step, "sends block %u of %s, which holds nothing",
+                             hp_range_block(range, i), hp_space_name(range->space));
+            memcpy(content_at(run, position->message, at++), content, run->content_bytes);
+        }
+    }
+    return run->status == HP_OK;
+}
+
+static bool check_step(run_t *run, uint32_t p, const hp_step_t *step)
+{
+    const int32_t count = (int32_t)run->problem->count, i = (int32_t)run->positions[p].step;
+    const hp_schedule_t *schedule = &run->schedules[p];
+
+    if (step->to >= count || step->from >= count || step->to < HP_NO_POSITION || step->from < HP_NO_POSITION)
+        return wrong(run, p, i, "there is no position %d",
+                     step->to >= count || step->to < 0 ? step->to : step->from);
+    if (step->to < 0 && step->from < 0)
+        return wrong(run, p, i, "neither sends nor receives");
+    if ((step->to == (int32_t)p) != (step->from == (int32_t)p))
+        return wrong(run, p, i, "a local copy that is not from and to the position itself");
+    if ((step->to < 0 && step->send.count > 0) || (step->from < 0 && step->recv.count > 0))
+        return wrong(run, p, i, "has blocks for a message that it does not have");
+    if (step->sync ? step->send.count + step->recv.count > 0
+                   : (step->to >= 0 && step->send.count == 0) || (step->from >= 0 && step->recv.count == 0))
+        return wrong(run, p, i, step->sync ? "a sync step with blocks" : "a message without blocks");
+    for (uint32_t r = 0; r < step->recv.count; r++)
+        if (schedule->ranges[step->recv.first + r].space == HP_SPACE_SEND)
+            return wrong(run, p, i, "writes to send, which is the program's to read");
+    return true;
+}
+
+/* The step that the position comes to. */
+static bool begin(run_t *run, uint32_t p)
+{
+    position_t *position = &run->positions[p];
+    const hp_step_t *step = step_of(run, p);
+
+    if (!step)
+        return true;
+    position->sent = step->to < 0;
+    position->received = step->from < 0;
+    if (!check_step(run, p, step) || !pack(run, p, step))
+        return false;
+    look_at(run, p);
+    if (step->from >= 0)
+        look_at(run, (uint32_t)step->from); /* whose message may be waiting */
+    return true;
+}
+
+/* The message of `from`'s step becomes part of what `p` has. */
+static bool take(run_t *run, uint32_t p, uint32_t from)
+{
+    position_t *position = &run->positions[p];
+    const hp_step_t *step = step_of(run, p);
+    const hp_schedule_t *schedule = &run->schedules[p];
+    const uint32_t sent = hp_schedule_blocks(&run->schedules[from], &step_of(run, from)->send);
+    const uint32_t wanted = hp_schedule_blocks(schedule, &step->recv);
+    uint32_t at = 0;
+
+    if (sent != wanted || step->sync != step_of(run, from)->sync)
+        return wrong(run, p, (int32_t)position->step,
+                     "receives %u blocks from %u, which sends %u in its step %u", wanted, from, sent,
+                     run->positions[from].step);
+    for (uint32_t r = 0; r < step->recv.count; r++) {
+        const hp_range_t *range = &schedule->ranges[step->recv.first + r];
+        for (uint32_t i = 0; i < range->count; i++) {
+            content_t *mine = block_of(run, p, range, i),
+                      *theirs = content_at(run, run->positions[from].message, at++);
+            if (!mine)
+                return false;
+            if (step->action == HP_ACTION_STORE)
+                memcpy(mine, theirs, run->content_bytes);
+            else if (!combine(run, p, mine, theirs, step->action == HP_ACTION_REDUCE_LEFT))
+                return false;
+        }
+    }
+    for (uint32_t w = 0; w < run->words; w++)
+        position->knows[w] |= run->positions[from].knows[w];
+    return true;
+}
+
+/* Lets the position's message of this step pass if its receiver is at it, and goes on to the next step when both that
+ * and what the position receives have passed. */
+static bool advance(run_t *run, uint32_t p)
+{
+    position_t *position = &run->positions[p];
+    const hp_step_t *step = step_of(run, p);
+
+    if (!step)
+        return true;
+    if (!position->sent) {
+        const uint32_t to = (uint32_t)step->to;
+        const hp_step_t *other = step_of(run, to);
+        if (other && other->from == (int32_t)p && other->stream == step->stream &&
+            !run->positions[to].received) {
+            if (!take(run, to, p))
+                return false;
+            position->sent = run->positions[to].received = true;
+            look_at(run, to);
+        }
+    }
+    if (!position->sent || !position->received)
+        return true;
+    position->step++;
+    return begin(run, p);
+}
+
+/* ---- after the last step ---- */
+
+static bool is_owed(const hp_problem_t *problem, uint32_t position, uint32_t from)
+{
+    if (problem->pattern == HP_PATTERN_SCAN)
+        return from <= position;
+    return problem->pattern != HP_PATTERN_EXSCAN || from < position;
+}
+
+static bool check_reduced(run_t *run, uint32_t p, const content_t *content, uint32_t what)
+{
+    if (content->what != what)
+        return wrong(run, p, -1, "ends with block %u of the message in the place of block %u", content->what,
+                     what);
+    for (uint32_t i = 0; i < run->problem->count; i++)
+        if (has(content, i) != is_owed(run->problem, p, i))
+            return wrong(run, p, -1, "ends with block %u %s the contribution of position %u", what,
+                         has(content, i) ? "with" : "without", i);
+    return true;
+}
+
+static bool check_moved(run_t *run, uint32_t p, const content_t *content, uint32_t what, uint32_t from)
+{
+    if (content->what == what && has(content, from))
+        return true;
+    return wrong(run, p, -1, "ends with block %u of position %u in the place of block %u of position %u",
+                 content->what, content->lowest, what, from);
+}
+
+static bool check_result(run_t *run, uint32_t p)
+{
+    const hp_problem_t *problem = run->problem;
+    position_t *position = &run->positions[p];
+
+    for (uint32_t i = 0; i < position->block_count[HP_SPACE_RECV]; i++) {
+        const content_t *content = content_at(run, position->blocks[HP_SPACE_RECV], i);
+        if (problem->pattern == HP_PATTERN_EXSCAN && p == 0)
+            return true;
+        if (content->what == EMPTY)
+            return wrong(run, p, -1, "ends without block %u", i);
+        const bool whole = hp_pattern_is(problem->pattern, HP_PATTERN_CUT);
+        const bool right =
+            hp_pattern_is(problem->pattern, HP_PATTERN_REDUCES)
+                ? check_reduced(run, p, content, whole ? i : p)
+            : problem->pattern == HP_PATTERN_BCAST    ? check_moved(run, p, content, i, problem->root)
+            : problem->pattern == HP_PATTERN_SCATTER  ? check_moved(run, p, content, p, problem->root)
+            : problem->pattern == HP_PATTERN_ALLTOALL ? check_moved(run, p, content, p, i)
+                                                      : check_moved(run, p, content, i, i);
+        if (!right)
+            return false;
+    }
+    for (uint32_t i = 0; problem->pattern == HP_PATTERN_BARRIER && i < problem->count; i++)
+        if (!(position->knows[i / 64] >> i % 64 & 1))
+            return wrong(run, p, -1, "leaves the barrier without having heard of position %u", i);
+    return true;
+}
+
+static bool check_end(run_t *run)
+{
+    const uint32_t count = run->problem->count;
+
+    for (uint32_t p = 0; p < count; p++) {
+        const hp_step_t *step = step_of(run, p);
+        if (!step)
+            continue;
+        const position_t *position = &run->positions[p];
+        const uint32_t other = (uint32_t)(position->sent ? step->from : step->to);
+        const hp_step_t *theirs = step_of(run, other);
+        char at[64];
+        if (theirs)
+            snprintf(at, sizeof at, "is at its step %u (to %d, from %d)", run->positions[other].step,
+                     theirs->to, theirs->from);
+        else
+            snprintf(at, sizeof at, "has finished");
+        return wrong(run, p, (int32_t)position->step, "waits for ever to %s %u, which %s",
+                     position->sent ? "receive from" : "send to", other, at);
+    }
+    for (uint32_t p = 0; p < count; p++)
+        if (!check_result(run, p))
+            return false;
+    return true;
+}
+
+/* ---- all of it ---- */
+
+static void run_fini(run_t *run)
+{
+    for (uint32_t p = 0; run->positions && p < run->problem->count; p++) {
+        for (unsigned space = 0; space < HP_SPACE_COUNT; space++)
+            free(run->positions[p].blocks[space]);
+        free(run->positions[p].message);
+        free(run->positions[p].knows);
+    }
+    free(run->positions);
+    free(run->queue);
+}
+
+hp_status_t hp_schedules_verify(const hp_schedule_t *schedules, const hp_problem_t *problem,
+                                hp_fault_t *fault)
+{
+    const uint32_t count = problem->count;
+    run_t run = {.problem = problem, .schedules = schedules, .fault = fault, .words = (count + 63) / 64};
+
+    *fault = (hp_fault_t){.position = -1, .step = -1};
+    run.content_bytes = sizeof(content_t) + run.words * sizeof(uint64_t);
+    run.positions = calloc(count, sizeof *run.positions);
+    run.queue = calloc(count, sizeof *run.queue);
+    if (!run.positions || !run.queue)
+        run.status = HP_ERR_NO_MEM;
+    bool right = run.status == HP_OK && start(&run);
+    for (uint32_t p = 0; p < count && right; p++)
+        right = begin(&run, p);
+    while (right && run.queue_length > 0) {
+        const uint32_t p = run.queue[run.queue_first];
+        run.queue_first = (run.queue_first + 1) % count;
+        run.queue_length--;
+        run.positions[p].queued = false;
+        right = advance(&run, p);
+    }
+    if (right)
+        check_end(&run);
+    run_fini(&run);
+    return run.status;
+}
+
+hp_status_t hp_generator_verify(const hp_generator_t *generator, const hp_problem_t *problem,
+                                hp_fault_t *fault)
+{
+    hp_schedule_t *schedules = hp_schedules_make(generator, problem);
+
+    if (!schedules)
+        return HP_ERR_NO_MEM;
+    const hp_status_t status = hp_schedules_verify(schedules, problem, fault);
+    hp_schedules_free(schedules, problem->count);
+    return status;
+}

@@ -1,0 +1,34 @@
+/* verify: proves that schedules solve their problem, by running all positions symbolically.
+ *
+ * A block's content is known by what it is: which block of the message, with whose contributions. Each position takes
+ * its steps one after the other; a message passes only when both ends are at it, so that what gets through does so
+ * with every message waiting for its receiver. Shown is that
+ *   - each send meets its receive, of as many blocks, and nobody waits for ever;
+ *   - blocks that are read hold something, and no step touches a block that is not there, or writes to send;
+ *   - what is reduced is one block of the message, each contribution once, and in the order of the positions where the
+ *     problem is ordered;
+ *   - at the end every position has what the collective owes it; in a barrier: a message chain from every position.
+ * Time and memory: (positions x blocks) contents of positions / 8 bytes each.
+ *
+ * Threads: pure. Ownership: the caller's. */
+#ifndef HP_SCHEDULE_VERIFY_H
+#define HP_SCHEDULE_VERIFY_H
+
+#include "schedule/generator.h"
+
+enum { HP_FAULT_BYTES = 256 };
+
+/* Where schedules are wrong, and a sentence that says how. */
+typedef struct {
+    int32_t position, step; /* -1: none in particular */
+    char text[HP_FAULT_BYTES];
+} hp_fault_t;
+
+/* schedules: of all positions. HP_OK; HP_ERR_ARG: *fault says why; HP_ERR_NO_MEM. */
+hp_status_t hp_schedules_verify(const hp_schedule_t *schedules, const hp_problem_t *problem,
+                                hp_fault_t *fault);
+/* Makes them and verifies them. */
+hp_status_t hp_generator_verify(const hp_generator_t *generator, const hp_problem_t *problem,
+                                hp_fault_t *fault);
+
+#endif

@@ -1,0 +1,276 @@
+/* test_schedule: every generator is right for every number of positions and every root, and the verifier says where
+ * broken copies of them are wrong.
+ *
+ * HP_SCHEDULE_POSITIONS: up to so many positions, 128 where it is not set. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "check.h"
+#include "schedule/generators/generators.h"
+#include "schedule/verify.h"
+
+static uint32_t positions_max(void)
+{
+    const char *text = getenv("HP_SCHEDULE_POSITIONS");
+    return text ? (uint32_t)strtoul(text, NULL, 10) : 128;
+}
+
+/* Every root is tried with the parameters as usual; root 0, the middle and the last with other ones. */
+static bool is_sampled(const hp_problem_t *problem)
+{
+    return problem->root == 0 || problem->root == problem->count / 2 || problem->root == problem->count - 1;
+}
+
+static uint64_t verify(const hp_generator_t *generator, const hp_problem_t *problem)
+{
+    hp_fault_t fault;
+    const hp_status_t status = hp_generator_verify(generator, problem, &fault);
+
+    if (status != HP_OK)
+        fail_msg("%s %s, %u positions, root %u, parameters %u %u%s: %s", hp_pattern_name(problem->pattern),
+                 generator->name, problem->count, problem->root, problem->parameter[0], problem->parameter[1],
+                 problem->ordered ? ", ordered" : "", fault.text);
+    return 1;
+}
+
+/* All parameters up to a few, and the largest. */
+static uint64_t verify_parameters(const hp_generator_t *generator, hp_problem_t problem)
+{
+    enum { FEW = 5 };
+    uint64_t verified = 0;
+    uint32_t most[HP_PARAMETERS_MAX] = {0};
+
+    for (unsigned i = 0; i < HP_PARAMETERS_MAX && generator->parameters[i].name; i++) {
+        most[i] = hp_parameter_most(&generator->parameters[i], &problem);
+        if (most[i] > FEW && most[i] > problem.count)
+            most[i] = FEW; /* of blocks there may be thousands */
+    }
+    const uint32_t first[2] = {generator->parameters[0].least, generator->parameters[1].least};
+    for (uint32_t a = first[0]; a <= most[0]; a = a < FEW || a == most[0] ? a + 1 : most[0])
+        for (uint32_t b = first[1]; b <= most[1]; b = b < FEW || b == most[1] ? b + 1 : most[1]) {
+            problem.parameter[0] = a;
+            problem.parameter[1] = b;
+            if (hp_generator_serves(generator, &problem, NULL, 0))
+                verified += verify(generator, &problem);
+        }
+    return verified;
+}
+
+static uint64_t verify_roots(const hp_generator_t *generator, hp_problem_t problem)
+{
+    const bool rooted = hp_pattern_is(problem.pattern, HP_PATTERN_ROOTED);
+    uint64_t verified = 0;
+
+    for (problem.root = 0; problem.root < (rooted ? problem.count : 1); problem.root++) {
+        hp_generator_usual(generator, &problem);
+        if (!hp_generator_serves(generator, &problem, NULL, 0))
+            continue;
+        verified += is_sampled(&problem) && generator->parameters[0].name
+                        ? verify_parameters(generator, problem)
+                        : verify(generator, &problem);
+    }
+    return verified;
+}
+
+static void each_is_right(void **state)
+{
+    const uint32_t most = positions_max();
+    (void)state;
+
+    const hp_generator_t *generator;
+    for (unsigned g = 0; (generator = hp_generator(g)) != NULL; g++) {
+        uint64_t verified = 0;
+        for (unsigned pattern = 0; pattern < HP_PATTERN_COUNT; pattern++)
+            for (uint32_t count = 1; count <= most; count++)
+                for (int ordered = 0; ordered < 2; ordered++)
+                    if (!ordered || hp_pattern_is((hp_pattern_t)pattern, HP_PATTERN_REDUCES))
+                        verified += verify_roots(generator, (hp_problem_t){.pattern = (hp_pattern_t)pattern,
+                                                                           .count = count,
+                                                                           .ordered = ordered});
+        assert_true(verified > 0);
+        printf("%-20s %8lu problems of up to %u positions\n", generator->name, (unsigned long)verified, most);
+    }
+}
+
+/* ---- broken copies ---- */
+
+#define BREAKS(X)                                                                                            \
+    X(PARTNER, "a wrong partner")                                                                            \
+    X(LEFT_OUT, "a block, or the step, left out")                                                            \
+    X(PLACE, "a block in the wrong place")                                                                   \
+    X(ACTION, "stored for reduced, reduced for stored, left for right")
+
+typedef enum {
+#define X(id, text) BREAK_##id,
+    BREAKS(X)
+#undef X
+        BREAK_COUNT
+} break_t;
+
+static const char *const break_texts[] = {
+#define X(id, text) text,
+    BREAKS(X)
+#undef X
+};
+
+static bool leave_out_block(hp_schedule_t *schedule, hp_step_t *step)
+{
+    if (step->send.count == 0)
+        return false;
+    hp_range_t *last = &schedule->ranges[step->send.first + step->send.count - 1];
+    if (--last->count == 0)
+        step->send.count--;
+    return true;
+}
+
+static void leave_out_step(hp_schedule_t *schedule, uint32_t i)
+{
+    memmove(&schedule->steps[i], &schedule->steps[i + 1],
+            (--schedule->step_count - i) * sizeof *schedule->steps);
+}
+
+/* False: there is nothing of that kind to be broken in this step. */
+static bool damage(hp_schedule_t *schedule, uint32_t i, uint32_t me, const hp_problem_t *problem,
+                   break_t what)
+{
+    hp_step_t *step = &schedule->steps[i];
+    const bool local = step->to == (int32_t)me;
+
+    switch (what) {
+    case BREAK_PARTNER:
+        if (step->to < 0 || local || problem->count < 3)
+            return false;
+        do
+            step->to = (step->to + 1) % (int32_t)problem->count;
+        while (step->to == (int32_t)me);
+        return true;
+    case BREAK_LEFT_OUT:
+        if (step->sync)
+            leave_out_step(schedule, i);
+        return step->sync || leave_out_block(schedule, step);
+    case BREAK_PLACE:
+        if (step->recv.count == 0)
+            return false;
+        schedule->ranges[step->recv.first].first++;
+        return true;
+    default:
+        if (step->from < 0 || step->sync)
+            return false;
+        if (step->action != HP_ACTION_STORE && problem->ordered)
+            step->action =
+                step->action == HP_ACTION_REDUCE_LEFT ? HP_ACTION_REDUCE_RIGHT : HP_ACTION_REDUCE_LEFT;
+        else
+            step->action = step->action == HP_ACTION_STORE ? HP_ACTION_REDUCE_LEFT : HP_ACTION_STORE;
+        return true;
+    }
+}
+
+static uint32_t break_each_step(const hp_generator_t *generator, const hp_problem_t *problem, break_t what)
+{
+    uint32_t broken = 0;
+
+    for (uint32_t position = 0; position < problem->count; position++)
+        for (uint32_t i = 0;; i++) {
+            hp_schedule_t *schedules = hp_schedules_make(generator, problem);
+            assert_non_null(schedules);
+            const bool last = i >= schedules[position].step_count;
+            hp_fault_t fault = {.step = -1};
+            if (!last && damage(&schedules[position], i, position, problem, what)) {
+                if (hp_schedules_verify(schedules, problem, &fault) != HP_ERR_ARG)
+                    fail_msg("%s %s: position %u, step %u: %s was not seen",
+                             hp_pattern_name(problem->pattern), generator->name, position, i,
+                             break_texts[what]);
+                if ((what == BREAK_PARTNER || what == BREAK_LEFT_OUT) && fault.step < 0)
+                    fail_msg("%s %s: position %u, step %u: no step is named: %s",
+                             hp_pattern_name(problem->pattern), generator->name, position, i, fault.text);
+                broken++;
+            }
+            hp_schedules_free(schedules, problem->count);
+            if (last)
+                break;
+        }
+    return broken;
+}
+
+static void broken_ones_are_found(void **state)
+{
+    static const uint32_t counts[] = {3, 4, 6, 7, 8};
+    (void)state;
+
+    const hp_generator_t *generator;
+    for (unsigned g = 0; (generator = hp_generator(g)) != NULL; g++) {
+        uint32_t broken[BREAK_COUNT] = {0}, kinds = 0;
+        for (unsigned pattern = 0; pattern < HP_PATTERN_COUNT; pattern++)
+            for (unsigned c = 0; c < sizeof counts / sizeof *counts; c++)
+                for (int ordered = 0; ordered < 2; ordered++) {
+                    hp_problem_t problem = {
+                        .pattern = (hp_pattern_t)pattern, .count = counts[c], .ordered = ordered};
+                    if (hp_pattern_is(problem.pattern, HP_PATTERN_ROOTED))
+                        problem.root = counts[c] / 2;
+                    hp_generator_usual(generator, &problem);
+                    for (unsigned what = 0;
+                         what < BREAK_COUNT && hp_generator_serves(generator, &problem, NULL, 0); what++)
+                        broken[what] += break_each_step(generator, &problem, (break_t)what);
+                }
+        for (unsigned what = 0; what < BREAK_COUNT; what++)
+            kinds += broken[what] > 0;
+        printf("%-20s %5u wrong partners, %5u left out, %5u misplaced, %5u wrong actions: all found\n",
+               generator->name, broken[0], broken[1], broken[2], broken[3]);
+        assert_true(broken[BREAK_PARTNER] > 0 && broken[BREAK_LEFT_OUT] > 0);
+    }
+}
+
+/* A schedule that nobody generates, a fault of each kind that a file may have. */
+static void odd_steps_are_refused(void **state)
+{
+    const hp_problem_t problem = {.pattern = HP_PATTERN_ALLREDUCE, .count = 2};
+    const hp_generator_t *generator = hp_generator_find("recursive_doubling");
+    static const struct {
+        int32_t to, from;
+        hp_range_t send, recv;
+        const char *text;
+    } steps[] = {
+        {7, HP_NO_POSITION, {HP_SPACE_RECV, 0, 1, 1, 1}, {0}, "no position 7"},
+        {HP_NO_POSITION, HP_NO_POSITION, {0}, {0}, "neither sends nor receives"},
+        {0,
+         1,
+         {HP_SPACE_RECV, 0, 1, 1, 1},
+         {HP_SPACE_RECV, 0, 1, 1, 1},
+         "not from and to the position itself"},
+        {1, HP_NO_POSITION, {0}, {0}, "a message without blocks"},
+        {0, 0, {HP_SPACE_RECV, 0, 1, 1, 1}, {HP_SPACE_SEND, 0, 1, 1, 1}, "writes to send"},
+        {0, 0, {HP_SPACE_RECV, 3, 1, 1, 1}, {HP_SPACE_RECV, 0, 1, 1, 1}, "block 3 of recv is not there"},
+        {0,
+         0,
+         {HP_SPACE_SCRATCH, 0, 1, 1, 1},
+         {HP_SPACE_RECV, 0, 1, 1, 1},
+         "block 0 of scratch is not there"},
+        {1,
+         HP_NO_POSITION,
+         {HP_SPACE_RECV, 0, 1, 1, 1},
+         {0},
+         "waits for ever to send to 1, which has finished"},
+    };
+    (void)state;
+
+    for (unsigned i = 0; i < sizeof steps / sizeof *steps; i++) {
+        hp_schedule_t *schedules = hp_schedules_make(generator, &problem);
+        hp_fault_t fault;
+        assert_non_null(schedules);
+        hp_schedule_step(&schedules[0], steps[i].to, steps[i].from, HP_ACTION_STORE);
+        hp_schedule_sends(&schedules[0], steps[i].send);
+        hp_schedule_receives(&schedules[0], steps[i].recv);
+        assert_int_equal(hp_schedules_verify(schedules, &problem, &fault), HP_ERR_ARG);
+        if (!strstr(fault.text, steps[i].text))
+            fail_msg("\"%s\" where \"%s\" was expected", fault.text, steps[i].text);
+        hp_schedules_free(schedules, problem.count);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(each_is_right),
+                                       cmocka_unit_test(broken_ones_are_found),
+                                       cmocka_unit_test(odd_steps_are_refused)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -59,6 +59,8 @@ typedef struct {
     bool commutative;             /* the operation */
     hp_kernel_fn_t kernel;        /* does the reductions; NULL: the transport does */
     const hp_node_memory_t *node; /* what tasks read from peers; NULL: there are no such tasks */
+    hp_note_t note;               /* the length of the message; 0: nothing is noted or compared */
+    size_t segment_bytes;         /* of a longer message; 0: it has no more segments */
     hp_emit_fn_t emit;
 } hp_pipeline_t;
 
@@ -81,9 +83,10 @@ int32_t hp_request_new_lane(hp_request_t *request, hp_direction_t direction, uin
                             uint32_t limit);
 
 /* A lane of waits for a counter, or of settings of one's own. They are in segment order, so their values
- * must grow; for the same reason a counter that is set has one lane. */
-int32_t hp_request_wait_lane(hp_request_t *request, const hp_counter_t *counter);
-int32_t hp_request_set_lane(hp_request_t *request, hp_counter_t *counter);
+ * must grow; for the same reason a counter that is set has one lane. notes: the first time it is set, the pipeline's
+ * note goes beside it. compares: who sets the counter hands data over, and its note is compared with the pipeline's. */
+int32_t hp_request_wait_lane(hp_request_t *request, const hp_counter_t *counter, bool compares);
+int32_t hp_request_set_lane(hp_request_t *request, hp_counter_t *counter, bool notes);
 /* A lane of collectives on a communicator (transport.h): one at a time, in segment order, which is the same on
  * all ranks; so there is one lane for each. */
 int32_t hp_request_native_lane(hp_request_t *request, hp_handle_t comm);
@@ -120,6 +123,12 @@ hp_status_t hp_request_progress(hp_request_t *request, bool *moved);
 /* The same for a caller that has nothing else to do: blocks until something moves where the transport can. */
 hp_status_t hp_request_wait(hp_request_t *request, bool *moved);
 bool hp_request_done(const hp_request_t *request);
+
+/* A message of a rank of this node is longer than here. Such a collective runs to its end, with what there is room for,
+ * and ends with HP_ERR_TRUNCATED. */
+void hp_request_set_longer(hp_request_t *request, uint64_t bytes);
+/* How many segments more the longest one has. */
+uint64_t hp_request_segments_missed(const hp_request_t *request);
 
 /* Is nothing in flight that the host MPI must move, and only flags of the node are waited for? Then the rank
  * may sleep until one of them is set, or the time is over. */
@@ -170,12 +179,12 @@ static inline hp_operand_t hp_scratch(void)
 hp_task_t *hp_emit_reduce_to(hp_segment_t *segment, hp_operand_t left, hp_operand_t right,
                              hp_operand_t result, size_t count);
 hp_task_t *hp_emit_copy(hp_segment_t *segment, void *to, hp_operand_t from, size_t count);
-/* Copies from the memory of a member of the node: from *address there, read when the task starts, plus offset
- * bytes. to: also hp_scratch(). The type must be dense. */
-hp_task_t *hp_emit_pull(hp_segment_t *segment, uint32_t member, void *const *address, size_t offset,
+/* Copies from the memory of a member of the node: from its buffer, which is looked up when the task starts, plus offset
+ * bytes, as far as that reaches. to: also hp_scratch(). The type must be dense. */
+hp_task_t *hp_emit_pull(hp_segment_t *segment, uint32_t member, const hp_node_buffer_t *buffer, size_t offset,
                         hp_operand_t to, size_t count);
-/* Copies into the memory of a member of the node: to *address there plus offset bytes. */
-hp_task_t *hp_emit_push(hp_segment_t *segment, uint32_t member, void *const *address, size_t offset,
+/* Copies into the memory of a member of the node: to its buffer plus offset bytes, likewise. */
+hp_task_t *hp_emit_push(hp_segment_t *segment, uint32_t member, const hp_node_buffer_t *buffer, size_t offset,
                         hp_operand_t from, size_t count);
 /* Complete when the lane's counter is at least value. */
 hp_task_t *hp_emit_wait(hp_segment_t *segment, int32_t lane, uint64_t value);

@@ -143,16 +143,16 @@ WRAP(int32_t, hp_request_lane, hp_request_t *request, hp_direction_t direction, 
     return index;
 }
 
-WRAP(int32_t, hp_request_wait_lane, hp_request_t *request, const hp_counter_t *counter)
+WRAP(int32_t, hp_request_wait_lane, hp_request_t *request, const hp_counter_t *counter, bool compares)
 {
-    const int32_t index = __real_hp_request_wait_lane(request, counter);
+    const int32_t index = __real_hp_request_wait_lane(request, counter, compares);
     note_lane(request, index, (lane_t){.counter = counter});
     return index;
 }
 
-WRAP(int32_t, hp_request_set_lane, hp_request_t *request, hp_counter_t *counter)
+WRAP(int32_t, hp_request_set_lane, hp_request_t *request, hp_counter_t *counter, bool notes)
 {
-    const int32_t index = __real_hp_request_set_lane(request, counter);
+    const int32_t index = __real_hp_request_set_lane(request, counter, notes);
     note_lane(request, index, (lane_t){.counter = counter});
     return index;
 }
@@ -224,18 +224,18 @@ WRAP(hp_task_t *, hp_emit_reduce_to, hp_segment_t *segment, hp_operand_t left, h
     return note_task(__real_hp_emit_reduce_to(segment, left, right, result, count), LOCAL, -1, count);
 }
 
-WRAP(hp_task_t *, hp_emit_pull, hp_segment_t *segment, uint32_t member, void *const *address, size_t offset,
-     hp_operand_t to, size_t count)
+WRAP(hp_task_t *, hp_emit_pull, hp_segment_t *segment, uint32_t member, const hp_node_buffer_t *buffer,
+     size_t offset, hp_operand_t to, size_t count)
 {
     graph.figures.pulls++;
-    return note_task(__real_hp_emit_pull(segment, member, address, offset, to, count), LOCAL, -1, count);
+    return note_task(__real_hp_emit_pull(segment, member, buffer, offset, to, count), LOCAL, -1, count);
 }
 
-WRAP(hp_task_t *, hp_emit_push, hp_segment_t *segment, uint32_t member, void *const *address, size_t offset,
-     hp_operand_t from, size_t count)
+WRAP(hp_task_t *, hp_emit_push, hp_segment_t *segment, uint32_t member, const hp_node_buffer_t *buffer,
+     size_t offset, hp_operand_t from, size_t count)
 {
     graph.figures.pushes++;
-    return note_task(__real_hp_emit_push(segment, member, address, offset, from, count), LOCAL, -1, count);
+    return note_task(__real_hp_emit_push(segment, member, buffer, offset, from, count), LOCAL, -1, count);
 }
 
 WRAP(hp_task_t *, hp_emit_native, hp_segment_t *segment, int32_t lane, hp_native_t what, hp_operand_t from,

@@ -268,6 +268,84 @@ static void group_truncation(void)
     CHECK_MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL));
 }
 
+/* In the form that is wanted. Returns the error class. */
+static int cut_call(collective_t collective, int count, int *send, int *receive, MPI_Comm comm)
+{
+    MPI_Request request = MPI_REQUEST_NULL;
+    int code;
+
+    switch (collective) {
+    case BCAST:
+        code = nonblocking ? MPI_Ibcast(receive, count, MPI_INT, 0, comm, &request)
+                           : MPI_Bcast(receive, count, MPI_INT, 0, comm);
+        break;
+    case REDUCE:
+        code = nonblocking ? MPI_Ireduce(send, receive, count, MPI_INT, MPI_SUM, 0, comm, &request)
+                           : MPI_Reduce(send, receive, count, MPI_INT, MPI_SUM, 0, comm);
+        break;
+    default:
+        code = nonblocking ? MPI_Iallreduce(send, receive, count, MPI_INT, MPI_SUM, comm, &request)
+                           : MPI_Allreduce(send, receive, count, MPI_INT, MPI_SUM, comm);
+        break;
+    }
+    return hp_error_class(code == MPI_SUCCESS && nonblocking ? MPI_Wait(&request, MPI_STATUS_IGNORE) : code);
+}
+
+enum { GUARD_INTS = 64 };
+
+/* A collective in which rank `shorter` has room for less than the others send. */
+static void cut_one(collective_t collective, int shorter, int few, int many, MPI_Comm comm)
+{
+    const int rank = hp_comm_rank(comm), count = rank == shorter ? few : many;
+    int *send = malloc(sizeof *send * (size_t)(count + GUARD_INTS)),
+        *receive = malloc(sizeof *receive * (size_t)(count + GUARD_INTS));
+
+    for (int i = 0; i < count + GUARD_INTS; i++) {
+        send[i] = i;
+        receive[i] = collective == BCAST && rank == 0 ? i : -7;
+    }
+    const int class = cut_call(collective, count, send, receive, comm);
+    if (rank == shorter)
+        CHECK(class == MPI_ERR_TRUNCATE, "%s, %d of %d: class %d", names[collective], few, many, class);
+    else if (collective != ALLREDUCE) /* there each gets what it is sent */
+        CHECK(class == MPI_SUCCESS, "%s, %d of %d, on another rank: class %d", names[collective], few, many,
+              class);
+    for (int i = 0; collective == BCAST && rank == shorter && i < count; i++)
+        CHECK_EQUAL(receive[i], i, "what there is room for");
+    for (int i = count; i < count + GUARD_INTS; i++)
+        CHECK(receive[i] == (collective == BCAST && rank == 0 ? i : -7), "%s wrote behind the buffer",
+              names[collective]);
+    free(send);
+    free(receive);
+}
+
+/* One rank of a node has room for less than comes: it is told, nobody waits for it, and what follows works. Short messages,
+ * and such as have the same number of segments, or fewer there. */
+static void group_lengths(void)
+{
+    static const int counts[][2] = {{4, 8}, {1100, 1500}, {20000, 30000}, {300000, 500000}};
+    MPI_Comm comm = dup_returning(MPI_COMM_WORLD, false);
+
+    CHECK_MPI(
+        MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN)); /* a request's may be reported there */
+    for (int i = 0; i < 5; i++)
+        check_works(comm);
+    for (int form = 0; form < 2; form++) {
+        nonblocking = form == 1;
+        for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+            for (int shorter = 0; shorter < hp_comm_size(comm); shorter++)
+                for (collective_t collective = BCAST; collective < COLLECTIVES; collective++) {
+                    if (collective != ALLREDUCE && (collective == REDUCE) != (shorter == 0))
+                        continue;
+                    cut_one(collective, shorter, counts[i][0], counts[i][1], comm);
+                    check_works(comm);
+                }
+    }
+    nonblocking = false;
+    CHECK_MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL));
+    CHECK_MPI(MPI_Comm_free(&comm));
+}
+
 static MPI_Comm pair_of_ranks;
 static MPI_Request started_in_handler;
 
@@ -404,15 +482,11 @@ static void group_nonblocking(void)
 }
 
 static const hp_group_t groups[] = {
-    {"arguments", group_arguments},
-    {"uncommitted", group_uncommitted},
-    {"comm_null", group_comm_null},
-    {"handler", group_handler},
-    {"truncation", group_truncation},
-    {"truncation_own", group_truncation_own},
-    {"nonblocking", group_nonblocking},
-    {"handler_starts", group_handler_starts},
-    {"mistakes_of_root", group_mistakes_of_root},
+    {"arguments", group_arguments},           {"uncommitted", group_uncommitted},
+    {"comm_null", group_comm_null},           {"handler", group_handler},
+    {"truncation", group_truncation},         {"truncation_own", group_truncation_own},
+    {"nonblocking", group_nonblocking},       {"lengths", group_lengths},
+    {"handler_starts", group_handler_starts}, {"mistakes_of_root", group_mistakes_of_root},
 };
 
 int main(int argc, char **argv)

@@ -235,7 +235,7 @@ void job_release_from_waits(hp_comm_t *comm, void *rubbish)
     for (uint32_t member = 0; comm->has_node_memory && member < memory->shape.members; member++) {
         *hp_node_done(memory, member) = beyond;
         for (unsigned fan = 0; fan < HP_FAN_COUNT; fan++) {
-            *hp_node_address(memory, member, (hp_fan_t)fan) = rubbish;
+            hp_node_buffer(memory, member, (hp_fan_t)fan)->address = rubbish;
             for (uint32_t level = 0; level < memory->shape.levels; level++)
                 *hp_node_counter(memory, member, level, (hp_fan_t)fan) = beyond;
             for (uint64_t cell = 0; cell < HP_CELLS; cell++)

@@ -173,7 +173,7 @@ typedef struct {
     uint64_t emitted; /* segments */
     hp_node_memory_t node;
     hp_counter_t *theirs, *mine; /* of the node: a peer's, and our own */
-    void *address;               /* where the peer says its buffer is */
+    hp_node_buffer_t peer;       /* where the peer says its buffer is */
     size_t offset;
     hp_operand_t left, right, result;
     char scratch_seen[SEGMENT_BYTES];
@@ -276,8 +276,8 @@ static inline void emit_counted(const void *plan, hp_segment_t *segment, uint64_
 static inline void start_counted(fixture_t *f, uint64_t segments, uint32_t window)
 {
     const hp_pipeline_t pipeline = prepare(f, segments, window, emit_counted);
-    f->lanes[0] = hp_request_wait_lane(f->request, f->theirs);
-    f->lanes[1] = hp_request_set_lane(f->request, f->mine);
+    f->lanes[0] = hp_request_wait_lane(f->request, f->theirs, false);
+    f->lanes[1] = hp_request_set_lane(f->request, f->mine, false);
     assert_true(f->lanes[0] >= 0 && f->lanes[1] >= 0);
     assert_int_equal(hp_request_start(f->request, &pipeline), HP_OK);
 }

@@ -43,10 +43,10 @@ static size_t list_member(const hp_node_memory_t *memory, uint32_t member, range
     const char *at = (const char *)hp_node_done(memory, member);
 
     ranges[count++] = (range_t){at, at + LINE_BYTES};
-    at = (const char *)hp_node_address(memory, member, HP_FAN_IN);
-    ranges[count++] = (range_t){at, at + sizeof(void *)};
-    at = (const char *)hp_node_address(memory, member, HP_FAN_OUT);
-    ranges[count++] = (range_t){at, at + sizeof(void *)};
+    at = (const char *)hp_node_buffer(memory, member, HP_FAN_IN);
+    ranges[count++] = (range_t){at, at + sizeof(hp_node_buffer_t)};
+    at = (const char *)hp_node_buffer(memory, member, HP_FAN_OUT);
+    ranges[count++] = (range_t){at, at + sizeof(hp_node_buffer_t)};
     for (unsigned fan = 0; fan < HP_FAN_COUNT; fan++) {
         for (uint32_t level = 0; level < shape->levels; level++) {
             at = (const char *)hp_node_counter(memory, member, level, (hp_fan_t)fan);
@@ -86,7 +86,7 @@ static void nothing_overlaps(void **state)
         for (size_t i = 0; i < count; i++) {
             assert_true(ranges[i].from >= base + LINE_BYTES && ranges[i].to <= base + bytes);
             const size_t alignment =
-                ranges[i].to - ranges[i].from == sizeof(void *) ? sizeof(void *) : LINE_BYTES;
+                ranges[i].to - ranges[i].from == sizeof(hp_node_buffer_t) ? sizeof(void *) : LINE_BYTES;
             assert_int_equal((uintptr_t)ranges[i].from % alignment, 0);
         }
         qsort(ranges, count, sizeof *ranges, by_address);

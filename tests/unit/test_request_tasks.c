@@ -60,7 +60,7 @@ static void settings_keep_segment_order(void **state)
     const hp_pipeline_t pipeline = prepare(f, 4, 4, emit_counted_after_recv);
 
     f->lanes[0] = hp_request_new_lane(f->request, HP_LANE_RECV, PARENT, TAG, 4);
-    f->lanes[1] = hp_request_set_lane(f->request, f->mine);
+    f->lanes[1] = hp_request_set_lane(f->request, f->mine, false);
     assert_int_equal(hp_request_start(f->request, &pipeline), HP_OK);
     hand_complete(&f->hand, 2);
     hand_complete(&f->hand, 1);
@@ -91,8 +91,8 @@ static void waits_wait_for_what_is_before_them(void **state)
     const hp_pipeline_t pipeline = prepare(f, 2, 2, emit_wait_behind_recv);
 
     f->lanes[0] = hp_request_new_lane(f->request, HP_LANE_RECV, PARENT, TAG, 4);
-    f->lanes[1] = hp_request_wait_lane(f->request, f->theirs);
-    f->lanes[2] = hp_request_set_lane(f->request, f->mine);
+    f->lanes[1] = hp_request_wait_lane(f->request, f->theirs, false);
+    f->lanes[2] = hp_request_set_lane(f->request, f->mine, false);
     *f->theirs = 2;
     assert_int_equal(hp_request_start(f->request, &pipeline), HP_OK);
     hand_complete(&f->hand, 1);
@@ -104,6 +104,53 @@ static void waits_wait_for_what_is_before_them(void **state)
     assert_true(hp_request_done(f->request));
 }
 
+/* ---- notes ---- */
+
+static void emit_compared(const void *plan, hp_segment_t *segment, uint64_t i)
+{
+    fixture_t *f = of_plan(plan);
+    hp_task_t *there = hp_emit_wait(segment, f->lanes[0], i + 1);
+    hp_emit_after(hp_emit_set(segment, f->lanes[1], i + 1), there);
+}
+
+/* Two segments, while the other member notes another length. Returns how the request ends. */
+static hp_status_t compare(fixture_t *f, uint64_t own_bytes, uint32_t their_number, uint64_t their_bytes)
+{
+    hp_pipeline_t pipeline = prepare(f, 2, 1, emit_compared);
+    hp_status_t status = HP_OK;
+    bool moved;
+
+    pipeline.note = hp_note_make(9, own_bytes);
+    pipeline.segment_bytes = 4;
+    *f->theirs = *f->mine = 0;
+    f->lanes[0] = hp_request_wait_lane(f->request, f->theirs, true);
+    f->lanes[1] = hp_request_set_lane(f->request, f->mine, true);
+    assert_int_equal(hp_request_start(f->request, &pipeline), HP_OK);
+    hp_note_write(f->theirs, hp_note_make(their_number, their_bytes));
+    for (*f->theirs = 1; !hp_request_done(f->request); *f->theirs = 2) {
+        assert_int_equal(status, HP_OK);
+        status = hp_request_progress(f->request, &moved);
+    }
+    assert_int_equal(hp_note_bytes(hp_note_read(f->mine, pipeline.note)), own_bytes);
+    assert_int_equal(*f->mine, 2);
+    return status;
+}
+
+/* It runs to its end, and says then that it was cut. A shorter message is none of a receiver's errors. */
+static void a_longer_message_of_another_rank_is_noticed(void **state)
+{
+    fixture_t *f = *state;
+
+    assert_int_equal(compare(f, 8, 9, 8), HP_OK);
+    assert_int_equal(compare(f, 8, 9, 7), HP_OK);
+    assert_int_equal(compare(f, 8, 9, 9), HP_ERR_TRUNCATED);
+    assert_int_equal(hp_request_segments_missed(f->request), 1);
+    assert_int_equal(compare(f, 7, 9, 8), HP_ERR_TRUNCATED);
+    assert_int_equal(hp_request_segments_missed(f->request), 0);
+    assert_int_equal(compare(f, 8, 9 + HP_NOTES, 1000), HP_OK); /* written over by a later collective */
+    assert_int_equal(compare(f, 8, 10, 1000), HP_OK);
+}
+
 /* ---- pulls ---- */
 
 /* The address is read when the pull starts, not when it is emitted; then the bytes go through scratch. */
@@ -112,11 +159,11 @@ static void emit_pull(const void *plan, hp_segment_t *segment, uint64_t i)
     fixture_t *f = of_plan(plan);
     (void)i;
     hp_task_t *there = hp_emit_wait(segment, f->lanes[0], 1);
-    hp_task_t *pull = hp_emit_pull(segment, 1, &f->address, f->offset, hp_scratch(), 4);
+    hp_task_t *pull = hp_emit_pull(segment, 1, &f->peer, f->offset, hp_scratch(), 4);
     hp_emit_after(pull, there);
     hp_task_t *copy = hp_emit_copy(segment, f->buffer, hp_of(pull), 4);
     hp_emit_after(copy, pull);
-    hp_task_t *direct = hp_emit_pull(segment, 1, &f->address, 0, hp_at(f->buffer + 100), 4);
+    hp_task_t *direct = hp_emit_pull(segment, 1, &f->peer, 0, hp_at(f->buffer + 100), 4);
     hp_emit_after(direct, there);
 }
 
@@ -124,7 +171,7 @@ static hp_pipeline_t prepare_pull(fixture_t *f)
 {
     hp_pipeline_t pipeline = prepare(f, 1, 1, emit_pull);
     pipeline.scratch_per_segment = 1;
-    f->lanes[0] = hp_request_wait_lane(f->request, f->theirs);
+    f->lanes[0] = hp_request_wait_lane(f->request, f->theirs, false);
     return pipeline;
 }
 
@@ -137,7 +184,7 @@ static void pulls_read_the_address_when_they_start(void **state)
     f->offset = 6;
     assert_int_equal(hp_request_start(f->request, &pipeline), HP_OK);
     assert_int_equal(hp_request_counters(f->request)->pulls, 0);
-    f->address = theirs;
+    f->peer = (hp_node_buffer_t){theirs, sizeof theirs};
     *f->theirs = 1;
     progress_all(f);
     assert_true(hp_request_done(f->request));
@@ -146,6 +193,23 @@ static void pulls_read_the_address_when_they_start(void **state)
     assert_memory_equal(f->buffer + 100, "thei", 4);
     assert_int_equal(hp_request_counters(f->request)->scratch_peak, 1);
     assert_int_equal(f->pool.live, 0);
+}
+
+/* The member's buffer ends before what is wanted of it: nothing behind it is read. */
+static void a_pull_ends_with_the_buffer(void **state)
+{
+    fixture_t *f = *state;
+    char theirs[] = "their buffer";
+    const hp_pipeline_t pipeline = prepare_pull(f);
+
+    memset(f->buffer, '-', 200);
+    f->offset = 20;
+    f->peer = (hp_node_buffer_t){theirs, 2};
+    *f->theirs = 1;
+    assert_int_equal(hp_request_start(f->request, &pipeline), HP_OK);
+    progress_all(f);
+    assert_true(hp_request_done(f->request));
+    assert_memory_equal(f->buffer + 100, "th--", 4);
 }
 
 /* The member is gone: an error of the request, and nothing is held. */
@@ -161,7 +225,7 @@ static void a_pull_that_fails_ends_the_request(void **state)
     f->node.peers[1] = hp_peer_open(child);
     assert_non_null(f->node.peers[1]);
     assert_int_equal(waitpid(child, NULL, 0), child);
-    f->address = f->buffer;
+    f->peer = (hp_node_buffer_t){f->buffer, 16};
     *f->theirs = 1;
     assert_int_equal(hp_request_start(f->request, &pipeline), HP_OK);
     assert_int_equal(hp_request_progress(f->request, &moved), HP_ERR_PEER);
@@ -372,7 +436,9 @@ int main(void)
         TEST(waits_are_bounded_by_the_window),
         TEST(settings_keep_segment_order),
         TEST(waits_wait_for_what_is_before_them),
+        TEST(a_longer_message_of_another_rank_is_noticed),
         TEST(pulls_read_the_address_when_they_start),
+        TEST(a_pull_ends_with_the_buffer),
         TEST(a_pull_that_fails_ends_the_request),
         TEST(reductions_keep_the_order_of_operands),
         TEST(collectives_go_one_at_a_time_on_a_communicator),

@@ -14,6 +14,7 @@
 
 /* A counter has two cache lines to itself: processors fetch them in pairs. */
 enum { LINE = 64, COUNTER_BYTES = 2 * LINE, PAGE = 4096 };
+_Static_assert((1 + HP_NOTES) * sizeof(hp_counter_t) <= LINE, "the notes are in their counter's line");
 
 /* In front of the members' parts. */
 typedef struct {
@@ -34,7 +35,7 @@ static size_t head_bytes(const hp_node_shape_t *shape)
 
 static size_t counters_bytes(const hp_node_shape_t *shape)
 {
-    return COUNTER_BYTES * (3 + (size_t)shape->levels * HP_FAN_COUNT); /* done, addresses, bell, ways */
+    return COUNTER_BYTES * (3 + (size_t)shape->levels * HP_FAN_COUNT); /* done, buffers, bell, ways */
 }
 
 static size_t cells_bytes(void)
@@ -103,9 +104,9 @@ uint32_t hp_node_owner(const hp_node_memory_t *memory, const hp_counter_t *count
                       memory->member_bytes);
 }
 
-void **hp_node_address(const hp_node_memory_t *memory, uint32_t member, hp_fan_t fan)
+hp_node_buffer_t *hp_node_buffer(const hp_node_memory_t *memory, uint32_t member, hp_fan_t fan)
 {
-    return (void **)(part_of(memory, member) + COUNTER_BYTES) + fan;
+    return (hp_node_buffer_t *)(part_of(memory, member) + COUNTER_BYTES) + fan;
 }
 
 hp_counter_t *hp_node_counter(const hp_node_memory_t *memory, uint32_t member, uint32_t level, hp_fan_t fan)
@@ -150,6 +151,17 @@ void hp_node_set(const hp_node_memory_t *memory, hp_counter_t *counter, uint64_t
         for (uint64_t bits = atomic_load_explicit(&head_of(memory)->sleepers[word], memory_order_relaxed);
              bits; bits &= bits - 1)
             wake(memory, word * WORD_BITS + (uint32_t)__builtin_ctzll(bits), offset);
+}
+
+void hp_node_skip(hp_node_memory_t *memory, uint64_t steps)
+{
+    if (!steps)
+        return;
+    memory->step += steps;
+    for (uint32_t level = 0; level < memory->shape.levels; level++)
+        for (unsigned fan = 0; fan < HP_FAN_COUNT; fan++)
+            hp_node_set(memory, hp_node_counter(memory, memory->own, level, (hp_fan_t)fan), memory->step);
+    hp_node_set(memory, hp_node_done(memory, memory->own), memory->step);
 }
 
 static _Atomic uint64_t *own_sleeper_word(const hp_node_memory_t *memory)

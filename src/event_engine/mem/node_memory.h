@@ -4,9 +4,10 @@
  *   counters   two for each level, FAN_IN (what I contribute is there) and FAN_OUT (what I hand on is there), and one
  *              for DONE (I have read everything of the steps before). Each has one writer, its owner,
  *              and only grows. They count in steps: every segment of every collective that uses this memory
- *              is one step, on all ranks of the communicator alike.
+ *              is one step, on all ranks of the communicator alike. Beside each are notes of its owner, in the same
+ *              cache line: how long the message is there
  *   slots      bounce buffers: a ring of `slots` for each counter FAN_IN and FAN_OUT; step s uses slot s mod `slots`
- *   addresses  where my buffers of the collective in execution are, for peers that read them (single copy)
+ *   buffers    where mine of the collective in execution are, and how long, for peers that read them (single copy)
  *   bell       what wakes the member when it sleeps
  *   cells      a ring of small slots with their flag inside, for messages that fit: collectives/flags.h
  *
@@ -51,13 +52,54 @@ typedef struct {
 } hp_bell_t;
 enum { HP_WAITS_FOR_ANY = 1 };
 
+/* A message's length, for who reads it; 0: nothing is noted or compared. Beside the bytes it has the low bits of the
+ * collective's number, so that a note of an earlier or later one is not taken for it, and its place, in words from the
+ * counter. The owner of a counter writes its note before the counter. Who is HP_NOTES collectives ahead of a reader has
+ * written over what that wants to read, and the lengths are not compared. */
+typedef uint64_t hp_note_t;
+enum { HP_NOTES = 7, HP_NOTE_PLACE = 7, HP_NOTE_COLLECTIVE = 0xffff, HP_NOTE_BYTES_SHIFT = 16 };
+
+static inline hp_note_t hp_note_make(uint32_t number, uint64_t bytes)
+{
+    return bytes << HP_NOTE_BYTES_SHIFT | (number * 8 & HP_NOTE_COLLECTIVE) | (1 + number % HP_NOTES);
+}
+
+/* Is it of the same collective, and of a longer message? */
+static inline bool hp_note_is_longer(hp_note_t note, hp_note_t own)
+{
+    return ((note ^ own) & HP_NOTE_COLLECTIVE) == 0 && note > own;
+}
+
+static inline uint64_t hp_note_bytes(hp_note_t note)
+{
+    return note >> HP_NOTE_BYTES_SHIFT;
+}
+
+static inline void hp_note_write(hp_counter_t *counter, hp_note_t note)
+{
+    atomic_store_explicit(counter + (note & HP_NOTE_PLACE), note, memory_order_relaxed);
+}
+
+/* Behind a load of the counter with acquire. */
+static inline hp_note_t hp_note_read(const hp_counter_t *counter, hp_note_t own)
+{
+    return atomic_load_explicit(counter + (own & HP_NOTE_PLACE), memory_order_relaxed);
+}
+
+/* A member's buffer in its own memory. */
+typedef struct {
+    void *address;
+    uint64_t bytes;
+} hp_node_buffer_t;
+
 /* Small slots: so many a ring, with so many bytes of payload behind the flag. The payload of a cell whose
  * flag is s + 1 is that of step s. Size: up to it a copy in and a copy out are faster than anything with more
  * parts. */
 enum { HP_CELLS = 8, HP_CELL_BYTES = 16384 + 64 };
 typedef struct {
     _Alignas(64) hp_counter_t flag;
-    char payload[HP_CELL_BYTES - sizeof(hp_counter_t)];
+    uint64_t bytes; /* of the payload */
+    char payload[HP_CELL_BYTES - sizeof(hp_counter_t) - sizeof(uint64_t)];
 } hp_cell_t;
 
 typedef struct hp_node_memory hp_node_memory_t;
@@ -72,6 +114,7 @@ struct hp_node_memory {
     bool wakes;    /* members sleep soon, and are woken; the same on all. Else they look again now and then */
     uint64_t step; /* the next one; the same on all ranks of the communicator */
     uint64_t cleared; /* all members' DONE was seen at this or beyond */
+    uint32_t noted;   /* collectives whose lengths were noted; the same on all ranks */
     struct {
         size_t backed;     /* bytes of each own slot, from its start, that have pages */
         uint64_t end_step; /* of the last collective that used them */
@@ -113,6 +156,10 @@ void hp_node_memory_fini(hp_node_memory_t *memory);
 /* Sets a counter or the flag of a cell, and (memory->wakes) wakes the members that sleep until it is. */
 void hp_node_set(const hp_node_memory_t *memory, hp_counter_t *counter, uint64_t value);
 
+/* This rank's part in a collective is over after so many steps less than another member's, as a longer message took there:
+ * the next collective begins where that rank's does, and nobody waits for the steps that are left out. */
+void hp_node_skip(hp_node_memory_t *memory, uint64_t steps);
+
 /* Sleeping until a counter is set (NULL: any), or until the time is over:
  *   begin; look at the counters once more; either cancel, or wait
  * A setter stores the counter, then looks for sleepers; a sleeper says that it sleeps, then looks at the
@@ -136,8 +183,8 @@ hp_cell_t *hp_node_cell(const hp_node_memory_t *memory, uint32_t member, hp_fan_
 void hp_node_use_slots(hp_node_memory_t *memory, size_t bytes, uint64_t end_step);
 /* The member whose counter or flag it is. */
 uint32_t hp_node_owner(const hp_node_memory_t *memory, const hp_counter_t *counter);
-/* Where the member's buffer for fan-in or fan-out is; read it after one of its counters has said so. */
-void **hp_node_address(const hp_node_memory_t *memory, uint32_t member, hp_fan_t fan);
+/* The member's buffer for fan-in or fan-out; read it after one of its counters has said so. */
+hp_node_buffer_t *hp_node_buffer(const hp_node_memory_t *memory, uint32_t member, hp_fan_t fan);
 
 /* Copies bytes from the memory of a member at its address `from`. HP_OK, HP_ERR_PEER. */
 hp_status_t hp_node_pull(const hp_node_memory_t *memory, uint32_t member, const void *from, void *to,

@@ -17,11 +17,12 @@ hp_status_t hp_request_start_direct(hp_request_t *request, const hp_pipeline_t *
     request->pipeline.segment_count = 1;
     request->done_segments = 0;
     request->error = HP_OK;
+    request->longer_bytes = 0;
     request->counters = (hp_request_counters_t){0};
     request->step = first;
     request->direct = direct;
     hp_direct_step(request);
-    return request->error;
+    return request->error == HP_OK ? request_outcome(request) : request->error;
 }
 
 void hp_request_reduce(hp_request_t *request, const void *left, void *right, void *result, size_t count)

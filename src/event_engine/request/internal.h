@@ -45,8 +45,8 @@ struct hp_task {
         uint64_t value;     /* WAIT, SET */
         uint32_t root;      /* NATIVE */
         struct {
-            void *const *address; /* PULL, PUSH: where the member says that its buffer is, */
-            size_t offset;        /* and how far behind it to begin */
+            const hp_node_buffer_t *peer_buffer; /* PULL, PUSH: where the member says that its buffer is, */
+            size_t offset;                       /* and how far behind its beginning to begin */
             uint32_t member;
         };
     };
@@ -86,7 +86,8 @@ typedef struct {
     hp_handle_t comm;      /* NATIVE */
     int32_t next_awaited;  /* WAIT: the next one in the request's list, -1 at the end */
     bool is_awaited;       /* WAIT: in that list */
-    int32_t next_same;     /* SEND, RECV: the next one in its bucket, -1 at the end */
+    bool notes; /* SET: the note is to be written yet, WAIT: to be compared, which once is enough for */
+    int32_t next_same; /* SEND, RECV: the next one in its bucket, -1 at the end */
     uint32_t limit, in_flight;
     queue_t waiting;  /* emitted and not posted yet, in segment order */
     uint64_t last_ns; /* recording: when the last operation of the lane was complete */
@@ -127,6 +128,7 @@ struct hp_request {
     uint64_t done_segments;
     queue_t ready; /* what needs no message and may run now; oldest segment first */
     hp_status_t error;
+    uint64_t longer_bytes; /* of the longest message on the node that is longer than here; 0: none is */
     uint32_t scratch_held;
     uint32_t cancelled; /* the transport's count, when the collective was started */
     hp_request_counters_t counters;
@@ -216,6 +218,15 @@ hp_status_t hp_local_reduce(hp_request_t *request, const char *in, char *inout, 
 /* result = left (op) right */
 hp_status_t hp_local_reduce_to(hp_request_t *request, const char *left, char *right, char *result,
                                size_t count);
+
+/* ---- run.c ---- */
+
+/* What to say when nothing has failed: of a collective that is done, that it was cut. */
+static inline hp_status_t request_outcome(const hp_request_t *request)
+{
+    return __builtin_expect(request->longer_bytes != 0, 0) && hp_request_done(request) ? HP_ERR_TRUNCATED
+                                                                                       : HP_OK;
+}
 
 /* ---- direct.c ---- */
 

@@ -103,14 +103,15 @@ int32_t hp_request_lane(hp_request_t *request, hp_direction_t direction, uint32_
     return hp_request_new_lane(request, direction, peer, tag, limit);
 }
 
-int32_t hp_request_wait_lane(hp_request_t *request, const hp_counter_t *counter)
+int32_t hp_request_wait_lane(hp_request_t *request, const hp_counter_t *counter, bool compares)
 {
-    return add_lane(request, &(lane_t){.kind = LANE_WAIT, .counter = (hp_counter_t *)counter});
+    return add_lane(request,
+                    &(lane_t){.kind = LANE_WAIT, .counter = (hp_counter_t *)counter, .notes = compares});
 }
 
-int32_t hp_request_set_lane(hp_request_t *request, hp_counter_t *counter)
+int32_t hp_request_set_lane(hp_request_t *request, hp_counter_t *counter, bool notes)
 {
-    return add_lane(request, &(lane_t){.kind = LANE_SET, .counter = counter, .limit = 1});
+    return add_lane(request, &(lane_t){.kind = LANE_SET, .counter = counter, .limit = 1, .notes = notes});
 }
 
 int32_t hp_request_native_lane(hp_request_t *request, hp_handle_t comm)
@@ -124,6 +125,23 @@ int32_t hp_request_native_lane(hp_request_t *request, hp_handle_t comm)
 bool hp_request_done(const hp_request_t *request)
 {
     return request->done_segments == request->pipeline.segment_count;
+}
+
+void hp_request_set_longer(hp_request_t *request, uint64_t bytes)
+{
+    if (bytes > request->longer_bytes)
+        request->longer_bytes = bytes;
+}
+
+uint64_t hp_request_segments_missed(const hp_request_t *request)
+{
+    const hp_pipeline_t *p = &request->pipeline;
+
+    if (!request->longer_bytes || !p->segment_bytes)
+        return 0;
+    const uint64_t elements = request->longer_bytes / p->type.bytes, whole = p->segment_bytes / p->type.bytes,
+                   segments = whole > 1 ? (elements + whole - 1) / whole : elements;
+    return segments > p->segment_count ? segments - p->segment_count : 0;
 }
 
 const hp_request_counters_t *hp_request_counters(const hp_request_t *request)

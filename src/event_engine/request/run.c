@@ -33,6 +33,25 @@ static void task_complete(hp_request_t *request, hp_task_t *task)
     }
 }
 
+/* What of a task's data lies inside the member's buffer, which may be shorter than this rank's. */
+static size_t bytes_at_peer(const hp_request_t *request, const hp_task_t *task)
+{
+    const size_t wanted = task->count * request->pipeline.type.bytes;
+    const uint64_t there = task->peer_buffer->bytes;
+
+    if (__builtin_expect(task->offset + wanted <= there, 1))
+        return wanted;
+    return task->offset < there ? there - task->offset : 0;
+}
+
+/* The length of this rank's message. */
+static void write_note(const hp_request_t *request, lane_t *lane)
+{
+    lane->notes = false;
+    if (request->pipeline.note)
+        hp_note_write(lane->counter, request->pipeline.note);
+}
+
 static hp_status_t run_task(hp_request_t *request, hp_task_t *task)
 {
     const hp_status_t status = hp_task_take_buffer(request, task);
@@ -53,15 +72,17 @@ static hp_status_t run_task(hp_request_t *request, hp_task_t *task)
         return hp_local_copy(request, task->buffer, hp_operand_address(task->in), task->count);
     case TASK_PULL:
         request->counters.pulls++;
-        return hp_node_pull(request->pipeline.node, task->member, (char *)*task->address + task->offset,
-                            task->buffer, task->count * request->pipeline.type.bytes);
+        return hp_node_pull(request->pipeline.node, task->member,
+                            (char *)task->peer_buffer->address + task->offset, task->buffer,
+                            bytes_at_peer(request, task));
     case TASK_PUSH:
         request->counters.pushes++;
         return hp_node_push(request->pipeline.node, task->member, hp_operand_address(task->in),
-                            (char *)*task->address + task->offset,
-                            task->count * request->pipeline.type.bytes);
+                            (char *)task->peer_buffer->address + task->offset, bytes_at_peer(request, task));
     default: /* TASK_SET */
         request->counters.sets++;
+        if (request->lanes[task->lane].notes)
+            write_note(request, &request->lanes[task->lane]);
         hp_node_set(request->pipeline.node, request->lanes[task->lane].counter, task->value);
         return HP_OK;
     }
@@ -88,6 +109,16 @@ static void run_ready(hp_request_t *request)
         run_local(request, task);
 }
 
+/* Who has set the lane's counter may have a longer message. */
+static void compare_notes(hp_request_t *request, lane_t *lane)
+{
+    const hp_note_t own = request->pipeline.note, note = own ? hp_note_read(lane->counter, own) : own;
+
+    lane->notes = false;
+    if (hp_note_is_longer(note, own))
+        hp_request_set_longer(request, hp_note_bytes(note));
+}
+
 /* Completes the waits at the head of the lane whose value its counter has reached. Returns whether there were any. */
 static bool take_flag(hp_request_t *request, lane_t *lane)
 {
@@ -96,6 +127,8 @@ static bool take_flag(hp_request_t *request, lane_t *lane)
 
     while (lane->waiting.first && !lane->waiting.first->waits && lane->waiting.first->value <= value &&
            request->error == HP_OK) {
+        if (lane->notes)
+            compare_notes(request, lane);
         task_complete(request, queue_pop(&lane->waiting));
         moved = true;
     }
@@ -143,6 +176,7 @@ hp_status_t hp_request_start(hp_request_t *request, const hp_pipeline_t *pipelin
     request->done_segments = pipeline->segment_count;
     request->ready = (queue_t){NULL, NULL};
     request->error = HP_OK;
+    request->longer_bytes = 0;
     request->scratch_held = 0;
     request->cancelled = request->transport->cancelled;
     request->counters = (hp_request_counters_t){0};
@@ -186,7 +220,7 @@ static hp_status_t progress(hp_request_t *request, take_fn_t take, bool *moved)
         if (*moved)
             hp_direct_step(request);
         *moved = *moved && hp_request_done(request);
-        return request->error;
+        return request->error == HP_OK ? request_outcome(request) : request->error;
     }
     hp_status_t status = HP_OK;
     if (!request->counters.in_flight)
@@ -205,8 +239,9 @@ static hp_status_t progress(hp_request_t *request, take_fn_t take, bool *moved)
         run_ready(request);
     }
     *moved = *moved || request->ready.first;
-    if (request->error != HP_OK)
-        give_up(request, request->counters.window_segments);
+    if (request->error == HP_OK)
+        return request_outcome(request);
+    give_up(request, request->counters.window_segments);
     return request->error;
 }
 

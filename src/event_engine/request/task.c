@@ -75,28 +75,28 @@ hp_task_t *hp_emit_reduce_to(hp_segment_t *segment, hp_operand_t left, hp_operan
     return task;
 }
 
-static hp_task_t *emit_peer(hp_segment_t *segment, task_kind_t kind, uint32_t member, void *const *address,
-                            size_t offset, size_t count)
+static hp_task_t *emit_peer(hp_segment_t *segment, task_kind_t kind, uint32_t member,
+                            const hp_node_buffer_t *buffer, size_t offset, size_t count)
 {
     hp_task_t *task = emit(segment, kind, count);
     task->member = member;
-    task->address = address;
+    task->peer_buffer = buffer;
     task->offset = offset;
     return task;
 }
 
-hp_task_t *hp_emit_pull(hp_segment_t *segment, uint32_t member, void *const *address, size_t offset,
+hp_task_t *hp_emit_pull(hp_segment_t *segment, uint32_t member, const hp_node_buffer_t *buffer, size_t offset,
                         hp_operand_t to, size_t count)
 {
-    hp_task_t *task = emit_peer(segment, TASK_PULL, member, address, offset, count);
+    hp_task_t *task = emit_peer(segment, TASK_PULL, member, buffer, offset, count);
     place(task, to);
     return task;
 }
 
-hp_task_t *hp_emit_push(hp_segment_t *segment, uint32_t member, void *const *address, size_t offset,
+hp_task_t *hp_emit_push(hp_segment_t *segment, uint32_t member, const hp_node_buffer_t *buffer, size_t offset,
                         hp_operand_t from, size_t count)
 {
-    hp_task_t *task = emit_peer(segment, TASK_PUSH, member, address, offset, count);
+    hp_task_t *task = emit_peer(segment, TASK_PUSH, member, buffer, offset, count);
     task->in = from;
     return task;
 }

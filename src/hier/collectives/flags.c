@@ -86,7 +86,17 @@ static void publish(const plan_t *p, hp_fan_t fan, const void *payload)
     hp_cell_t *cell = cell_of(p, p->node->own, fan);
     if (payload && p->bytes)
         memcpy(cell->payload, payload, p->bytes);
+    cell->bytes = p->bytes;
     hp_node_set(p->node, &cell->flag, p->step + 1);
+}
+
+/* The bytes in a cell that are taken; more than this rank has room for are an error, reported at the end. */
+static size_t taken_bytes(const plan_t *p, hp_request_t *request, const hp_cell_t *cell)
+{
+    if (__builtin_expect(cell->bytes <= p->bytes, 1))
+        return cell->bytes;
+    hp_request_set_longer(request, cell->bytes);
+    return p->bytes;
 }
 
 /* Reduces everybody's value in the order of members: the same bits everywhere. false: some are not there yet. */
@@ -98,6 +108,7 @@ static bool reduce_all(plan_t *p, hp_request_t *request)
         hp_cell_t *cell = cell_of(p, p->next, HP_FAN_IN);
         if (!there(p, cell))
             return false;
+        taken_bytes(p, request, cell);
         if (!is_reduction(p) || p->next == 0)
             continue;
         const void *left = p->next == 1 ? cell_of(p, 0, HP_FAN_IN)->payload : p->call.recv;
@@ -116,6 +127,7 @@ static bool reduce_children(plan_t *p, hp_request_t *request)
         hp_cell_t *cell = cell_of_rank(p, p->tree->children[p->tree->child_count - 1 - p->next], HP_FAN_IN);
         if (!there(p, cell))
             return false;
+        taken_bytes(p, request, cell);
         if (is_reduction(p))
             hp_request_reduce(request, p->next == 0 ? p->call.send : into, cell->payload, into,
                               p->call.count);
@@ -149,8 +161,9 @@ static bool step(hp_request_t *request, hp_direct_t *direct)
                 const hp_cell_t *cell = cell_of_rank(p, (uint32_t)p->tree->parent, HP_FAN_OUT);
                 if (!there(p, cell))
                     return false;
-                if (p->bytes)
-                    memcpy(p->call.recv, cell->payload, p->bytes);
+                const size_t bytes = taken_bytes(p, request, cell);
+                if (bytes)
+                    memcpy(p->call.recv, cell->payload, bytes);
             }
             p->phase = FAN_OUT_WRITE;
             break;

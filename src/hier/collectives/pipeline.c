@@ -339,15 +339,18 @@ static hp_status_t use_node(plan_t *p)
     use->memory = memory;
     use->first_step = memory->step;
     use->end_step = memory->step += p->step_count;
-    use->set_done = hp_request_set_lane(p->start.request, hp_node_done(memory, memory->own));
+    if (p->call.count > 0)
+        p->pipeline.note = hp_note_make(memory->noted++, p->call.count * p->call.type.bytes);
+    use->set_done = hp_request_set_lane(p->start.request, hp_node_done(memory, memory->own), false);
     bool made = use->set_done >= 0;
     for (uint32_t level = 0; level < memory->shape.levels; level++)
         for (unsigned fan = 0; fan < HP_FAN_COUNT; fan++)
             made &= (use->set[level][fan] = hp_request_set_lane(
-                         p->start.request, hp_node_counter(memory, memory->own, level, (hp_fan_t)fan))) >= 0;
+                         p->start.request, hp_node_counter(memory, memory->own, level, (hp_fan_t)fan),
+                         true)) >= 0;
     for (uint32_t member = 0; member < members && made; member++)
-        made =
-            (use->done[member] = hp_request_wait_lane(p->start.request, hp_node_done(memory, member))) >= 0;
+        made = (use->done[member] =
+                    hp_request_wait_lane(p->start.request, hp_node_done(memory, member), false)) >= 0;
     return made ? HP_OK : HP_ERR_NO_MEM;
 }
 
@@ -366,6 +369,7 @@ static void cut(plan_t *p)
         p->pipeline =
             (hp_pipeline_t){.segment_count = 1, .window_segments = 1, .scratch_bytes = 1, .type = call->type};
     }
+    p->pipeline.segment_bytes = p->setting.segment_bytes;
     p->pipeline.commutative = call->commutative;
     p->pipeline.emit = emit;
     p->segment_count = p->step_count = p->pipeline.segment_count;

@@ -131,6 +131,17 @@ static bool may_start(const hp_comm_t *comm, bool alone, uint64_t bytes)
            (all->running_count < 2 || all->running_bytes + bytes <= HP_RUNNING_BYTES_MAX);
 }
 
+/* The execution has ended with status. A message that was cut did so as its sender expects. */
+static void follow_steps(hp_comm_t *comm, const hp_execution_t *execution, hp_status_t status)
+{
+    if (status == HP_OK || !execution->alone)
+        return;
+    if (status != HP_ERR_TRUNCATED)
+        comm->executions->out_of_step = true;
+    else if (comm->has_node_memory)
+        hp_node_skip(&comm->node_memory, hp_request_segments_missed(execution->request));
+}
+
 static void start(hp_comm_t *comm, hp_execution_t *execution, const hp_call_t *call,
                   const hp_setting_t *setting)
 {
@@ -144,7 +155,7 @@ static void start(hp_comm_t *comm, hp_execution_t *execution, const hp_call_t *c
                                    ? HP_ERR_EARLIER
                                    : execution->algorithm->start(&what, call, setting);
     if (status != HP_OK || hp_request_done(execution->request)) {
-        all->out_of_step |= execution->alone && status != HP_OK;
+        follow_steps(comm, execution, status);
         set_done(comm, execution, status);
         return;
     }
@@ -219,7 +230,7 @@ static hp_execution_t **settle(hp_comm_t *comm, hp_execution_t **place, hp_statu
     *place = execution->next;
     all->running_count--;
     all->running_bytes -= bytes_of(&execution->call);
-    all->out_of_step |= all->running_alone && status != HP_OK;
+    follow_steps(comm, execution, status);
     set_done(comm, execution, status);
     return place;
 }

@@ -15,6 +15,8 @@ hp_status_t hp_node_lanes_make(hp_stage_t *stage)
     const hp_node_use_t *node = stage->node;
     const uint32_t level = stage->node_level, count = stage->team.count;
     const uint32_t slot_waits = node->memory->shape.members; /* who may still read a slot */
+    /* A bcast's members say at fan-in that they are there; they hand nothing over. */
+    const bool hands_in = stage->collective != HP_BCAST;
     bool made = true;
 
     hp_node_lanes_t *lanes = stage->own = hp_arena_get(arena, sizeof *lanes);
@@ -34,9 +36,9 @@ hp_status_t hp_node_lanes_make(hp_stage_t *stage)
             continue;
         const uint32_t member = lanes->members[position];
         lanes->member_up[position] =
-            hp_request_wait_lane(request, hp_node_counter(node->memory, member, level, HP_FAN_IN));
+            hp_request_wait_lane(request, hp_node_counter(node->memory, member, level, HP_FAN_IN), hands_in);
         lanes->member_down[position] =
-            hp_request_wait_lane(request, hp_node_counter(node->memory, member, level, HP_FAN_OUT));
+            hp_request_wait_lane(request, hp_node_counter(node->memory, member, level, HP_FAN_OUT), true);
         made = lanes->member_up[position] >= 0 && lanes->member_down[position] >= 0;
     }
     if (stage->team.position > 0) {

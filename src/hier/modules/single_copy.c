@@ -59,11 +59,12 @@ static uint32_t worker_of(const hp_stage_t *stage, const hp_flow_t *flow)
 static hp_status_t prepare(hp_stage_t *stage, const hp_call_t *call, const hp_setting_t *setting)
 {
     const hp_node_memory_t *node = stage->node->memory;
+    const uint64_t bytes = call->count * call->type.bytes;
     (void)setting;
 
     /* Nobody reads what stood there before: this rank waited for that before it left. */
-    *hp_node_address(node, node->own, HP_FAN_IN) = (void *)call->send;
-    *hp_node_address(node, node->own, HP_FAN_OUT) = call->recv;
+    *hp_node_buffer(node, node->own, HP_FAN_IN) = (hp_node_buffer_t){(void *)call->send, bytes};
+    *hp_node_buffer(node, node->own, HP_FAN_OUT) = (hp_node_buffer_t){call->recv, bytes};
     const hp_status_t status = hp_node_lanes_make(stage);
     if (is_everybody(stage)) {
         stage->tasks += 3 * stage->team.count + 4; /* every rank is a worker */
@@ -97,7 +98,7 @@ static void reduce_members(const hp_stage_t *stage, hp_segment_t *segment, hp_fl
         }
         hp_task_t *there = hp_emit_wait(segment, lanes->member_up[position], step + 1);
         hp_task_t *pull =
-            hp_emit_pull(segment, member, hp_node_address(stage->node->memory, member, HP_FAN_IN),
+            hp_emit_pull(segment, member, hp_node_buffer(stage->node->memory, member, HP_FAN_IN),
                          flow->offset, position ? pulled : hp_scratch(), flow->count);
         hp_emit_after(pull, there);
         hp_emit_after(pull, reduced);
@@ -119,7 +120,7 @@ static void work(const hp_stage_t *stage, hp_segment_t *segment, hp_flow_t *flow
 
     reduce_members(stage, segment, flow, (hp_place_t){.given = false});
     hp_task_t *push =
-        hp_emit_push(segment, lanes->leader, hp_node_address(stage->node->memory, lanes->leader, HP_FAN_OUT),
+        hp_emit_push(segment, lanes->leader, hp_node_buffer(stage->node->memory, lanes->leader, HP_FAN_OUT),
                      flow->offset, flow->value, flow->count);
     hp_emit_after(push, flow->ready);
     hp_emit_after(hp_emit_set(segment, lanes->set_down, flow->step + 1), push);
@@ -166,7 +167,7 @@ static void push_to_members(const hp_stage_t *stage, hp_segment_t *segment, hp_f
     for (uint32_t position = 1; position < stage->team.count; position++) {
         const uint32_t member = lanes->members[position];
         hp_task_t *push =
-            hp_emit_push(segment, member, hp_node_address(stage->node->memory, member, HP_FAN_OUT),
+            hp_emit_push(segment, member, hp_node_buffer(stage->node->memory, member, HP_FAN_OUT),
                          flow->offset, hp_at(flow->result), flow->count);
         if (stage->collective == HP_BCAST) { /* in an allreduce the members' contributions have been read */
             hp_task_t *entered = hp_emit_wait(segment, lanes->member_up[position], step + 1);
@@ -200,7 +201,7 @@ static void bcast(const hp_stage_t *stage, hp_segment_t *segment, hp_flow_t *flo
     if (pushed)
         return;
     hp_task_t *pull =
-        hp_emit_pull(segment, lanes->leader, hp_node_address(stage->node->memory, lanes->leader, HP_FAN_OUT),
+        hp_emit_pull(segment, lanes->leader, hp_node_buffer(stage->node->memory, lanes->leader, HP_FAN_OUT),
                      flow->offset, hp_at(flow->result), flow->count);
     hp_emit_after(pull, flow->ready);
     hp_emit_after(pull, flow->own_read);

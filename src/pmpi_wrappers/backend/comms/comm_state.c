@@ -43,7 +43,9 @@ bool hp_comm_state_init(hp_comm_state_t *state, MPI_Comm comm)
 
 int hp_comm_state_code(hp_comm_state_t *state, hp_status_t status)
 {
-    int code = status == HP_ERR_NO_MEM ? MPI_ERR_NO_MEM : MPI_ERR_OTHER;
+    int code = status == HP_ERR_NO_MEM      ? MPI_ERR_NO_MEM
+               : status == HP_ERR_TRUNCATED ? MPI_ERR_TRUNCATE
+                                            : MPI_ERR_OTHER;
 
     if (status == HP_OK)
         return MPI_SUCCESS;

@@ -16,6 +16,7 @@ void hp_network_fini(hp_network_t *network)
         free(network->nodes[i].name);
     free(network->nodes);
     free(network->machines);
+    free(network->names);
     hp_network_init(network);
 }
 
@@ -34,6 +35,38 @@ static bool grow(void **entries, uint32_t count, uint32_t *room, size_t bytes)
     return true;
 }
 
+/* Where the name is in the table, or would be: FNV-1a (G. Fowler, L. C. Noll, K.-P. Vo), then the next free place. */
+static uint32_t place_of(const hp_network_t *network, const char *name)
+{
+    uint32_t hash = 2166136261u;
+
+    for (const char *c = name; *c; c++)
+        hash = (hash ^ (unsigned char)*c) * 16777619u;
+    for (uint32_t place = hash & (network->name_room - 1);; place = (place + 1) & (network->name_room - 1)) {
+        const uint32_t entry = network->names[place];
+        if (entry == 0 || strcmp(network->nodes[entry - 1].name, name) == 0)
+            return place;
+    }
+}
+
+/* Room for one more name, half of the table stays free. */
+static bool grow_names(hp_network_t *network)
+{
+    const uint32_t room = network->name_room ? 2 * network->name_room : 64;
+
+    if (2 * network->node_count + 2 < network->name_room)
+        return true;
+    uint32_t *names = calloc(room, sizeof *names);
+    if (!names)
+        return false;
+    free(network->names);
+    network->names = names;
+    network->name_room = room;
+    for (uint32_t i = 0; i < network->node_count; i++)
+        names[place_of(network, network->nodes[i].name)] = i + 1;
+    return true;
+}
+
 int32_t hp_network_add(hp_network_t *network, const char *name, uint32_t ranks)
 {
     const uint32_t node = network->node_count;
@@ -44,12 +77,14 @@ int32_t hp_network_add(hp_network_t *network, const char *name, uint32_t ranks)
     if (ranks > 0 && !grow((void **)&network->machines, network->machine_count, &network->machine_room,
                            sizeof *network->machines))
         return -1;
+    if (!grow_names(network))
+        return -1;
     char *own = strdup(name);
     if (!own)
         return -1;
     network->nodes[node] = (hp_network_node_t){
         .name = own, .machine = -1, .ranks = ranks, .parent = -1, .part = node, .part_nodes = 1};
-    network->node_count++;
+    network->names[place_of(network, name)] = ++network->node_count;
     if (ranks > 0) {
         network->nodes[node].machine = (int32_t)network->machine_count;
         network->machines[network->machine_count++] = node;
@@ -171,19 +206,16 @@ hp_status_t hp_network_flat(hp_network_t *network, uint32_t machines, uint32_t r
 
 int32_t hp_network_node(const hp_network_t *network, const char *name)
 {
-    for (uint32_t i = 0; i < network->node_count; i++)
-        if (strcmp(network->nodes[i].name, name) == 0)
-            return (int32_t)i;
-    return -1;
+    return network->name_room ? (int32_t)network->names[place_of(network, name)] - 1 : -1;
 }
 
 int32_t hp_network_machine(const hp_network_t *network, const char *host)
 {
     const size_t length = strcspn(host, ".");
+    const int32_t node = hp_network_node(network, host);
 
-    for (uint32_t i = 0; i < network->machine_count; i++)
-        if (strcmp(network->nodes[network->machines[i]].name, host) == 0)
-            return (int32_t)i;
+    if (node >= 0)
+        return network->nodes[node].machine;
     for (uint32_t i = 0; i < network->machine_count; i++) {
         const char *name = network->nodes[network->machines[i]].name;
         if (strcspn(name, ".") == length && strncmp(name, host, length) == 0)

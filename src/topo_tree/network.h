@@ -2,7 +2,7 @@
  *
  * Each link has a rate in either direction and a latency. Two machines talk over the one path that the tree has; ranks
  * of one machine over a link of its own, its memory, which costs nothing where nobody says otherwise. Read from a file:
- * network_file.h. Rates are in bytes per microsecond, which are MB/s, as in the probes.
+ * network/file.h. Rates are in bytes per microsecond, which are MB/s, as in the probes.
  *
  * Links are numbered 0 .. hp_network_links() - 1, each direction of a cable by itself.
  *
@@ -16,7 +16,7 @@
 
 /* What a link has of which nothing is said: 1 Gbit/s. */
 enum { HP_NETWORK_RATE = 125 };
-enum { HP_NETWORK_NODES_MAX = 1 << 20 };
+enum { HP_NETWORK_NODES_MAX = 1 << 20, HP_NETWORK_RANKS_MAX = 1 << 20 };
 
 typedef struct {
     double rate; /* > 0; INFINITY: no limit */
@@ -38,7 +38,8 @@ typedef struct {
     uint32_t node_count, node_room;
     uint32_t *machines; /* the node of each machine, in the order in which they were added */
     uint32_t machine_count, machine_room;
-    hp_network_speed_t inside; /* between ranks of one machine */
+    uint32_t *names, name_room; /* a hash table: a node + 1, or 0 */
+    hp_network_speed_t inside;  /* between ranks of one machine */
 } hp_network_t;
 
 void hp_network_init(hp_network_t *network);
@@ -46,7 +47,7 @@ void hp_network_fini(hp_network_t *network);
 
 /* ---- building: machines and switches, links between them, and finish ---- */
 
-/* ranks: 0 for a switch. The node's number; -1: no memory, or too many nodes. */
+/* ranks: 0 for a switch. The node's number; -1: no memory, or too many nodes. No two have one name. */
 int32_t hp_network_add(hp_network_t *network, const char *name, uint32_t ranks);
 /* Connects two nodes that are not connected yet, machines at most once, and to a switch. to: from a to b; from: back.
  * HP_ERR_ARG: that would be no tree, or a speed is none. */

@@ -26,7 +26,7 @@ LINES_MAX, FILES_MAX = 600, 24
 TOOL = "../tuning/tune/tasks"
 
 # From the lowest to the highest.
-ORDER = """base topo_tree schedule schedule/generators schedule/catalog event_engine/op event_engine/mem event_engine event_engine/request
+ORDER = """base topo_tree topo_tree/network schedule schedule/generators schedule/catalog event_engine/op event_engine/mem event_engine event_engine/request
 hier/call hier/comm hier/modules hier/collectives hier/executions hier/planning/rules hier/planning/model hier/planning
 pmpi_wrappers
 pmpi_wrappers/backend/glue pmpi_wrappers/backend/start pmpi_wrappers/backend/comms pmpi_wrappers/backend/progress
@@ -51,7 +51,7 @@ KNOWS = {
 FOREIGN = {
     r"mpi[a-z_]*\.h|HP_MPI_HEADER": r"pmpi_wrappers/backend/glue/mpi_glue\.h",
     r"hwloc.*": r"topo_tree/.*",
-    r"jansson.*": r"schedule/file(_json)?\.c|hier/planning/.*|pmpi_wrappers/backend/observe/stall_json\.c",
+    r"jansson.*": r"topo_tree/network/json\.c|schedule/file(_json)?\.c|hier/planning/.*|pmpi_wrappers/backend/observe/stall_json\.c",
     r"ev\.h": r"pmpi_wrappers/backend/.*",
 }
 

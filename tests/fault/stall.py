@@ -2,13 +2,15 @@
 """Collectives that do not come on: HANPMPI_STALL_SECONDS says which rank, on which host, everybody waits for, in time; the
 program goes on and its results are right. One rank is late, or stopped, or holds one up that holds others up.
 
-On the virtual cluster, and on one node.
+On the virtual cluster, and on one node. The jobs do little but wait, so some run at a time.
 
     stall.py --library LIB [--yield OBJECT] [--only TEXT]
 
 Exit code: 0, 1 on a failure. Where no virtual cluster can be made, one node is all.
 """
 import argparse
+import concurrent.futures
+import itertools
 import json
 import os
 import subprocess
@@ -20,7 +22,9 @@ sys.path.insert(0, os.path.join(os.path.dirname(HERE), "cluster"))
 import left_behind  # noqa: E402
 import mpis  # noqa: E402
 
-HOSTS, RANKS, LIMIT_S, IN_TIME_S = 3, 3, 2, 3.5
+HOSTS, RANKS, JOBS = 3, 3, 4
+LIMIT_S = 1
+IN_TIME_S = LIMIT_S + 1.5  # a rank that does not answer has a second to do so
 MPIS = ("openmpi", "mpich")
 LAUNCH = {"openmpi": ["mpirun.openmpi", "--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1"], "mpich": ["mpirun.mpich"]}
 SETTINGS = {"HANPMPI_SETUP_CALLS": "1", "HANPMPI_NONBLOCKING": "on", "HANPMPI_GUARD": "0", "HANPMPI_MODEL": "0", "HANPMPI_CACHE": "off", "HANPMPI_ALLREDUCE": "han",
@@ -34,6 +38,8 @@ def fail(text, out):
 class Place:
     """Where the ranks run."""
 
+    jobs = itertools.count()
+
     def __init__(self, options, watch, mpi, cluster):
         self.options, self.watch, self.mpi, self.cluster = options, watch, mpi, cluster
         self.program = mpis.compile(mpi, os.path.join(HERE, "stall.c"), watch.folder)
@@ -43,13 +49,16 @@ class Place:
 
     def run(self, *words, **settings):
         """Returns what was said, and the reports of each rank."""
-        prefix = os.path.join(self.watch.folder, "stalls")
+        folder = os.path.join(self.watch.folder, f"job{next(self.jobs)}")
+        os.mkdir(folder)  # Open MPI's files of one job are in the way of another's
+        prefix = os.path.join(folder, "stalls")
         preload = ":".join(part for part in (self.options.library, self.options.yielding if self.mpi == "mpich" else "") if part)
         settings = {**SETTINGS, "HANPMPI_STALL_JSON": prefix, "LD_PRELOAD": preload, **settings}
         start = [mpis.VCLUSTER, "run", self.mpi, "1"] if self.cluster else [*LAUNCH[self.mpi], "-np", str(RANKS)]
         command = [*start, "env", *[f"{name}={value}" for name, value in settings.items()], self.program, *words]
         reports = {}
-        done = subprocess.run(command, env=self.watch.environment(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1"),
+        environment = self.watch.environment(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+        done = subprocess.run(command, env={**environment, "TMPDIR": folder},
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=90)
         out = done.stdout
         for rank in range(RANKS):
@@ -58,6 +67,8 @@ class Place:
                 with open(name, encoding="utf-8") as file:
                     reports[rank] = [json.loads(line) for line in file]
                 os.unlink(name)
+        if not os.listdir(folder):  # else it is left behind
+            os.rmdir(folder)
         if done.returncode != 0 or out.count("right") != RANKS:
             fail(f"exit code {done.returncode}", out)
         return out, reports
@@ -89,7 +100,7 @@ def check_named(place, reports, victim, state, phrase, out, call):
 
 
 def late(place, blocking):
-    out, reports = place.run("late", "5", "2", blocking)
+    out, reports = place.run("late", "3", "2", blocking)
     check_named(place, reports, 2, "not entered", "has not entered collective 2 of communicator 0.1", out,
                 "MPI_Allreduce" if blocking == "blocking" else "MPI_Iallreduce")
     times = [report["collectives"][0]["seconds"] for report in reports[0]]
@@ -98,13 +109,13 @@ def late(place, blocking):
 
 
 def stopped(place, blocking):
-    out, reports = place.run("stopped", "10", "1", blocking)
+    out, reports = place.run("stopped", "5", "1", blocking)
     check_named(place, reports, 1, "no answer", "does not answer", out, "MPI_Allreduce" if blocking == "blocking" else "MPI_Iallreduce")
 
 
 def behind(place, blocking):
     """Rank 0 waits for 2, which waits for 1 in another collective."""
-    out, reports = place.run("behind", "5", "1", blocking)
+    out, reports = place.run("behind", "3", "1", blocking)
     report, _ = first_report(reports, 0, out)
     two = [row for row in report["ranks"] if row["rank"] == 2]
     if not two or two[0]["state"] != "not entered" or two[0]["in"]["call"] != "MPI_Barrier" or two[0]["in"]["waits_for"] != [1]:
@@ -115,10 +126,31 @@ def behind(place, blocking):
 
 def in_time(place, blocking):
     """Nothing is said of what ends in time, nor without the setting."""
-    for settings in ({"HANPMPI_STALL_SECONDS": "4"}, {"HANPMPI_STALL_SECONDS": "0"}):
-        out, reports = place.run("late", "2", "2", blocking, **settings)
+    for limit in (LIMIT_S + 2, 0):
+        out, reports = place.run("late", str(LIMIT_S), "2", blocking, HANPMPI_STALL_SECONDS=str(limit))
         if reports or "hanpmpi" in out:
             fail("said something", out)
+
+
+CASES = ((late, "blocking"), (late, "nonblocking"), (stopped, "blocking"), (stopped, "nonblocking"), (behind, "blocking"),
+         (in_time, "nonblocking"))
+
+
+def cases_of(place, cluster):
+    return CASES if place.cluster or not cluster else CASES[1:5]
+
+
+def title_of(place, case, blocking):
+    return f"{place.mpi} {'on three hosts' if place.cluster else 'on one node'}: {case.__name__} {blocking}"
+
+
+def check(place, case, blocking):
+    begin, title = time.monotonic(), title_of(place, case, blocking)
+    try:
+        case(place, blocking)
+        return True, f"passed  {title} ({time.monotonic() - begin:.1f} s)"
+    except (AssertionError, subprocess.TimeoutExpired) as problem:
+        return False, f"FAILED  {title}: {problem}"
 
 
 def main():
@@ -133,23 +165,18 @@ def main():
     watch, failures = left_behind.Watch(), 0
     if cluster and subprocess.run([mpis.VCLUSTER, "up", str(HOSTS), "1gbit", "--wait", "60"]).returncode:
         return 1
+    places = [Place(options, watch, mpi, on_cluster) for mpi in filter(mpis.found().__contains__, MPIS)
+              for on_cluster in ((True, False) if cluster else (False,))]
     try:
-        for mpi in filter(mpis.found().__contains__, MPIS):
-            for on_cluster in (True, False) if cluster else (False,):
-                place = Place(options, watch, mpi, on_cluster)
-                for case, blocking in ((late, "blocking"), (late, "nonblocking"), (stopped, "blocking"), (stopped, "nonblocking"),
-                                       (behind, "blocking"), (in_time, "nonblocking"))[slice(None) if on_cluster or not cluster else slice(1, 5)]:
-                    title = f"{mpi} {'on three hosts' if on_cluster else 'on one node'}: {case.__name__} {blocking}"
-                    if options.only not in title:
-                        continue
-                    begin = time.monotonic()
-                    try:
-                        case(place, blocking)
-                        print(f"passed  {title} ({time.monotonic() - begin:.1f} s)", flush=True)
-                    except (AssertionError, subprocess.TimeoutExpired) as problem:
-                        failures += 1
-                        print(f"FAILED  {title}: {problem}", flush=True)
-                os.unlink(place.program)
+        with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
+            cases = [pool.submit(check, place, case, blocking) for place in places for case, blocking in cases_of(place, cluster)
+                     if options.only in title_of(place, case, blocking)]
+            for done in concurrent.futures.as_completed(cases):
+                good, text = done.result()
+                failures += not good
+                print(text, flush=True)
+        for program in {place.program for place in places}:
+            os.unlink(program)
     finally:
         if cluster:
             subprocess.run([mpis.VCLUSTER, "down"])

@@ -2,12 +2,13 @@
 """`LD_PRELOAD=libhanpmpi.so HANPMPI_...=... mpirun ...` over several hosts: does every rank on every host run with the library and
 the settings? (docs/pitfalls.md 8)
 
-On the virtual cluster, whose remote shell brings no environment, as ssh does. Open MPI: also when the user forwards
+On the virtual cluster, whose remote shell brings no environment, as ssh does; some jobs at a time. Open MPI: also when the user forwards
 variables in any of Open MPI's ways. Then one host of a job lacks the library: a warning, and the program runs.
 
 Exit code: 0, 1 on a failure, 77 when no virtual cluster can be made here.
 """
 import argparse
+import concurrent.futures
 import os
 import subprocess
 import sys
@@ -16,7 +17,7 @@ import tempfile
 import mpis
 from mpis import VCLUSTER
 
-HOSTS, RANKS_PER_HOST, VALUE = 3, 2, "12K"
+HOSTS, RANKS_PER_HOST, VALUE, JOBS = 3, 2, "12K", 3
 
 OPENMPI_WAYS = {
     "nothing else forwarded": ([], {}),
@@ -50,14 +51,14 @@ def main():
         return made.returncode
     ranks = HOSTS * RANKS_PER_HOST
     everywhere = [f"{ranks} ranks: {ranks} with the library, {ranks} with the settings"]
-    good = True
+    jobs = []
     try:
-        with tempfile.TemporaryDirectory(prefix="hanpmpi-") as directory:
+        with tempfile.TemporaryDirectory(prefix="hanpmpi-") as directory, concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
             for mpi in mpis.found():
                 program = mpis.compile(mpi, "everywhere.c", directory)
                 settings = {"LD_PRELOAD": library, "HANPMPI_SEGMENT_BYTES": VALUE}
                 for title, (words, environment) in WAYS[mpi].items():
-                    good &= run(title, mpi, words + [program, VALUE], {**settings, **environment}, everywhere)
+                    jobs.append(pool.submit(run, title, mpi, words + [program, VALUE], {**settings, **environment}, everywhere))
                 # A host without the library: the ranks of the others get it from a script, no launcher forwards it.
                 # (MPICH 5 calls a message that rank 0 never receives an error at MPI_Finalize; a rank without the library
                 # cannot receive it, so with MPICH 5 only a host further back can lack it.)
@@ -67,11 +68,11 @@ def main():
                         file.write(f"#!/bin/sh\n[ \"$(hostname)\" = {host} ] || export LD_PRELOAD={library}\n"
                                    f"export HANPMPI_HANDSHAKE_SECONDS=2\nexec {program} {VALUE}\n")
                     os.chmod(wrapper, 0o755)
-                    good &= run(f"{host} without the library", mpi, [wrapper], {},
-                                ["did not answer", f"{ranks} ranks: 0 with the library"])
+                    jobs.append(pool.submit(run, f"{host} without the library", mpi, [wrapper], {},
+                                            ["did not answer", f"{ranks} ranks: 0 with the library"]))
     finally:
         subprocess.run([VCLUSTER, "down"])
-    return 0 if good else 1
+    return 0 if all(job.result() for job in jobs) else 1
 
 
 if __name__ == "__main__":

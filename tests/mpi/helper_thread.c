@@ -1,7 +1,8 @@
 /* helper_thread: what the library's own thread does (HANPMPI_PROGRESS=thread); helper_thread.py sets that, or not.
  *
- * usage: helper_thread CASE; the cases are in the table below. Prints nothing when all is well, but for the case
- * computing, in which rank 0 tells how many of its collectives were finished without an MPI call. */
+ * usage: helper_thread CASE [SECONDS]; the cases are in the table below. Prints nothing when all is well, but for the
+ * case computing, in which rank 0 tells how many of its collectives were finished without an MPI call, within so many
+ * seconds (3). */
 #include <dirent.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -18,6 +19,7 @@ typedef struct {
     MPI_Request requests[KINDS];
 } work_t;
 static work_t work;
+static double patience_s = 3;
 
 static double now_s(void)
 {
@@ -93,7 +95,7 @@ static void case_computing(void)
     set_up(MPI_COMM_WORLD);
     CHECK_MPI(MPI_Barrier(MPI_COMM_WORLD));
     start(MPI_COMM_WORLD, 0);
-    const bool summed = compute(MPI_COMM_WORLD, 3);
+    const bool summed = compute(MPI_COMM_WORLD, patience_s);
     hp_spin_us(200000); /* the last one's messages, still without a call */
     for (int i = 0; i < KINDS; i++) {
         CHECK_MPI(MPI_Request_get_status(work.requests[i], &complete[i], MPI_STATUS_IGNORE));
@@ -281,7 +283,9 @@ static const struct {
 
 int main(int argc, char **argv)
 {
-    for (size_t i = 0; argc == 2 && i < sizeof cases / sizeof *cases; i++) {
+    if (argc == 3)
+        patience_s = atof(argv[2]);
+    for (size_t i = 0; (argc == 2 || argc == 3) && i < sizeof cases / sizeof *cases; i++) {
         int level;
         if (strcmp(argv[1], cases[i].name) != 0)
             continue;
@@ -294,6 +298,6 @@ int main(int argc, char **argv)
         CHECK_EQUAL(hp_lib_resources().requests, 0, "requests held after MPI_Finalize");
         return 0;
     }
-    fprintf(stderr, "usage: helper_thread CASE\n");
+    fprintf(stderr, "usage: helper_thread CASE [SECONDS]\n");
     return 2;
 }

@@ -5,9 +5,11 @@ with every way to wait and to end.
 Runs helper_thread.c. A case fails by AssertionError.
 """
 import argparse
+import concurrent.futures
 import os
 import shlex
 import subprocess
+import tempfile
 
 RANKS = 3
 MACHINES = {"nodes": "node:3 core:1", "node": "node:1 core:3", "both": "node:2 core:2"}
@@ -18,8 +20,9 @@ SETTINGS = {"HANPMPI_SETUP_CALLS": "1", "HANPMPI_NONBLOCKING": "on", "HANPMPI_GU
 
 def run(options, case, behind="", code=0, limit=60, ranks=RANKS, **settings):
     preload = ":".join(part for part in (options.library, behind, options.helper) if part)
-    command = ["env", f"LD_PRELOAD={preload}", *shlex.split(options.run), "-np", str(ranks), options.program, case]
-    done = subprocess.run(command, env={**os.environ, **SETTINGS, **settings}, capture_output=True, text=True, timeout=limit)
+    command = ["env", f"LD_PRELOAD={preload}", *shlex.split(options.run), "-np", str(ranks), options.program, *case.split()]
+    with tempfile.TemporaryDirectory(prefix="hanpmpi-") as folder:  # Open MPI's jobs that end at the same time remove each other's files
+        done = subprocess.run(command, env={**os.environ, **SETTINGS, "TMPDIR": folder, **settings}, capture_output=True, text=True, timeout=limit)
     assert (done.returncode == 0) == (code == 0), (case, settings, done.returncode, done.stdout + done.stderr)
     return done.stdout, done.stderr
 
@@ -38,20 +41,23 @@ def moves_on_without_calls(options):
 
 
 def nothing_moves_without_the_thread(options):
-    out, _ = run(options, "computing", HANPMPI_PROGRESS="auto")
+    out, _ = run(options, "computing 1", HANPMPI_PROGRESS="auto")
     assert finished(out) == "finished 0 of 4", out
 
 
 def a_level_that_is_denied(options):
-    out, said = run(options, "computing", behind=options.deny)
+    out, said = run(options, "computing 1", behind=options.deny)
     warnings = [line for line in said.splitlines() if "hanpmpi" in line and "warning" in line]
     assert len(warnings) == 1 and "MPI_THREAD_MULTIPLE" in warnings[0] and "HANPMPI_PROGRESS" in warnings[0], said
     assert finished(out) == "finished 0 of 4", out
 
 
 def idles(options):
-    run(options, "idle", ranks=2)
-    run(options, "idle", ranks=2, HANPMPI_PROGRESS="auto", HANPMPI_STALL_SECONDS="600")  # the watchdog looks now and then
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:  # both but sleep
+        jobs = [pool.submit(run, options, "idle", ranks=2),
+                pool.submit(run, options, "idle", ranks=2, HANPMPI_PROGRESS="auto", HANPMPI_STALL_SECONDS="600")]  # the watchdog looks now and then
+        for job in jobs:
+            job.result()
 
 
 def waits(options):

@@ -44,7 +44,8 @@ def run(mpi, source, environment):
     with tempfile.TemporaryDirectory(prefix="hanpmpi-") as outputs:
         shell = f'exec "$0" "$@" >{outputs}/${{OMPI_COMM_WORLD_RANK:-$PMI_RANK}} 2>&1'
         command = [os.path.join(directory, "mpirun")] + LAUNCHERS[mpi] + [
-            "-np", "2", "sh", "-c", shell, os.path.join(directory, "python3"), os.path.join(source, "test", "main.py"), "-q"] + [word for name in LEFT_OUT for word in ("-e", name)]
+            "-np", "2", "sh", "-c", shell, os.path.join(directory, "python3"), os.path.join(source, "test", "main.py"), "-q"]
+        command += [word for name in LEFT_OUT for word in ("-e", name)]
         subprocess.run(command, env=dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", **environment),
                        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=900)
         texts = []

@@ -1,6 +1,6 @@
-/* pairing: where recursive algorithms need a power of two: the first 2 x (count - power) positions pair up. The even
- * one of a pair hands its data to the odd one and waits for the result; the odd ones and all others take part, numbered
- * in order. For generators. Threads: pure. Ownership: plain data. */
+/* pairing: where recursive algorithms need a power of two: the first 2 x (count - power) positions pair up. The odd
+ * one of a pair hands its data to the even one and waits for the result; the even ones and all others take part, the
+ * root as number 0, numbered in order. For generators. Threads: pure. Ownership: plain data. */
 #ifndef HP_SCHEDULE_GENERATORS_PAIRING_H
 #define HP_SCHEDULE_GENERATORS_PAIRING_H
 
@@ -17,8 +17,8 @@ typedef struct {
 hp_pairing_t hp_pairing_of(uint32_t count, uint32_t position);
 /* The position that has this number. */
 uint32_t hp_pairing_position(const hp_pairing_t *pairing, uint32_t number);
-/* The steps of a position of a pair before the algorithm proper: the odd one reduces what the even one has into own.
- * And after it: the even one gets the result. */
+/* The steps of a position of a pair before the algorithm proper: the even one reduces what the odd one has into own.
+ * And after it: the odd one gets the result. */
 void hp_schedule_pair_in(hp_schedule_t *schedule, const hp_pairing_t *pairing, uint32_t me, hp_range_t own);
 void hp_schedule_pair_out(hp_schedule_t *schedule, const hp_pairing_t *pairing, uint32_t me,
                           hp_range_t result);

@@ -116,10 +116,17 @@ static void copy_turned(hp_schedule_t *schedule, const hp_schedule_t *plain, con
 
 static void turn_back(hp_schedule_t *schedule, const hp_problem_t *problem)
 {
-    hp_schedule_t plain = *schedule;
-
-    copy_turned(schedule, &plain, problem);
-    hp_schedule_fini(&plain);
+    if (turns(problem, HP_SPACE_SEND) || turns(problem, HP_SPACE_RECV)) {
+        hp_schedule_t plain = *schedule;
+        copy_turned(schedule, &plain, problem);
+        hp_schedule_fini(&plain);
+        return;
+    }
+    for (uint32_t i = 0; i < schedule->step_count; i++) {
+        hp_step_t *step = &schedule->steps[i];
+        step->to = turned(step->to, problem);
+        step->from = turned(step->from, problem);
+    }
 }
 
 /* An ordered reduction ends at position 0, which has it in scratch instead and sends it to the root. */

@@ -22,7 +22,8 @@ typedef struct {
     bool sent, received; /* the messages of this step */
     char *message;       /* what this step sends, as it was when the step began */
     uint32_t message_room;
-    uint64_t *knows; /* positions from whose beginning a chain of messages has come here */
+    uint64_t blocks_in_all; /* of the spaces */
+    uint64_t *knows;        /* positions from whose beginning a chain of messages has come here */
     bool queued;
 } position_t;
 
@@ -33,6 +34,8 @@ typedef struct {
     uint32_t words; /* of a set */
     size_t content_bytes;
     position_t *positions;
+    char *contents;  /* of all positions: their blocks and their messages */
+    uint64_t *knows; /* of all positions */
     uint32_t *queue; /* positions to be looked at, a ring of `count` */
     uint32_t queue_first, queue_length;
     hp_status_t status;
@@ -66,16 +69,6 @@ static content_t *content_at(const run_t *run, char *contents, uint32_t i)
     return (content_t *)(contents + i * run->content_bytes);
 }
 
-static char *make_contents(run_t *run, uint32_t count)
-{
-    char *contents = calloc(count ? count : 1, run->content_bytes);
-    if (!contents)
-        run->status = HP_ERR_NO_MEM;
-    for (uint32_t i = 0; contents && i < count; i++)
-        content_at(run, contents, i)->what = EMPTY;
-    return contents;
-}
-
 static void set_content(content_t *content, uint32_t what, uint32_t contributor)
 {
     content->what = what;
@@ -99,10 +92,10 @@ static bool combine(run_t *run, uint32_t p, content_t *into, const content_t *th
         return wrong(run, p, step, "reduces into a block that holds nothing");
     if (into->what != theirs->what)
         return wrong(run, p, step, "reduces block %u of the message into block %u", theirs->what, into->what);
-    for (uint32_t i = 0; i < run->problem->count; i++)
-        if (has(into, i) && has(theirs, i))
-            return wrong(run, p, step, "the contribution of position %u to block %u comes in twice", i,
-                         into->what);
+    for (uint32_t w = 0; w < run->words; w++)
+        if (into->set[w] & theirs->set[w])
+            return wrong(run, p, step, "the contribution of position %u to block %u comes in twice",
+                         64 * w + (uint32_t)__builtin_ctzll(into->set[w] & theirs->set[w]), into->what);
     const bool in_order = left->in_order && right->in_order && left->highest + 1 == right->lowest;
     if (run->problem->ordered && !in_order)
         return wrong(run, p, step, "reduces %u to %u with %u to %u, which is not the order of the positions",
@@ -130,34 +123,77 @@ static uint32_t brings(const hp_problem_t *problem, hp_space_t space, uint32_t p
     return own ? position : i;
 }
 
+static uint32_t largest_message(const hp_schedule_t *schedule)
+{
+    uint32_t largest = 0;
+
+    for (uint32_t i = 0; i < schedule->step_count; i++) {
+        const uint32_t blocks = hp_schedule_blocks(schedule, &schedule->steps[i].send);
+        largest = blocks > largest ? blocks : largest;
+    }
+    return largest;
+}
+
+/* Counts the blocks of the position's spaces and of its largest message; returns the sum. No message needs more than all
+ * blocks there are. */
+static size_t count_blocks(run_t *run, uint32_t p)
+{
+    const hp_schedule_t *schedule = &run->schedules[p];
+    position_t *position = &run->positions[p];
+    const uint32_t message = largest_message(schedule);
+    size_t all = 0;
+
+    for (unsigned space = 0; space < HP_SPACE_COUNT; space++)
+        all += position->block_count[space] =
+            space == HP_SPACE_SCRATCH ? schedule->scratch_blocks
+                                      : hp_problem_blocks(run->problem, schedule->cut, (hp_space_t)space, p);
+    position->blocks_in_all = all;
+    position->message_room = message < all ? message : (uint32_t)all;
+    return all + position->message_room;
+}
+
+/* Gives the position its part of the contents, from *at on, and what it brings. */
+static void fill(run_t *run, uint32_t p, char **at)
+{
+    position_t *position = &run->positions[p];
+
+    for (unsigned space = 0; space < HP_SPACE_COUNT; space++) {
+        position->blocks[space] = *at;
+        for (uint32_t i = 0; i < position->block_count[space]; i++, *at += run->content_bytes) {
+            content_t *content = content_at(run, position->blocks[space], i);
+            content->what = EMPTY;
+            const uint32_t what = brings(run->problem, (hp_space_t)space, p, i);
+            if (what != EMPTY)
+                set_content(content, what, p);
+        }
+    }
+    position->message = *at;
+    *at += position->message_room * run->content_bytes;
+    position->knows = run->knows + (size_t)p * run->words;
+    position->knows[p / 64] |= (uint64_t)1 << p % 64;
+}
+
 static bool start(run_t *run)
 {
     const uint32_t count = run->problem->count, cut = run->schedules[0].cut;
+    size_t blocks = 0;
 
     for (uint32_t p = 0; p < count; p++) {
-        position_t *position = &run->positions[p];
         if (run->schedules[p].cut != cut)
             return wrong(run, p, -1, "cuts the message into %u blocks, position 0 into %u",
                          run->schedules[p].cut, cut);
-        for (unsigned space = 0; space < HP_SPACE_COUNT; space++) {
-            const uint32_t blocks = space == HP_SPACE_SCRATCH
-                                        ? run->schedules[p].scratch_blocks
-                                        : hp_problem_blocks(run->problem, cut, (hp_space_t)space, p);
-            position->block_count[space] = blocks;
-            position->blocks[space] = make_contents(run, blocks);
-            for (uint32_t i = 0; position->blocks[space] && i < blocks; i++) {
-                const uint32_t what = brings(run->problem, (hp_space_t)space, p, i);
-                if (what != EMPTY)
-                    set_content(content_at(run, position->blocks[space], i), what, p);
-            }
-        }
-        position->knows = calloc(run->words, sizeof *position->knows);
-        if (!position->knows)
-            run->status = HP_ERR_NO_MEM;
-        else
-            position->knows[p / 64] |= (uint64_t)1 << p % 64;
+        blocks += count_blocks(run, p);
     }
-    return run->status == HP_OK;
+    run->contents = calloc(blocks + 1, run->content_bytes);
+    run->knows = calloc((size_t)count * run->words, sizeof *run->knows);
+    if (!run->contents || !run->knows) {
+        run->status = HP_ERR_NO_MEM;
+        return false;
+    }
+    char *at = run->contents;
+    for (uint32_t p = 0; p < count; p++)
+        fill(run, p, &at);
+    return true;
 }
 
 /* ---- steps ---- */
@@ -177,17 +213,23 @@ static void look_at(run_t *run, uint32_t p)
     run->queue[(run->queue_first + run->queue_length++) % run->problem->count] = p;
 }
 
-/* The block i of a range on the position; NULL: there is none. */
-static content_t *block_of(run_t *run, uint32_t p, const hp_range_t *range, uint32_t i)
+static bool not_there(run_t *run, uint32_t p, const hp_range_t *range, uint32_t block)
 {
-    const uint32_t block = hp_range_block(range, i);
+    return wrong(run, p, (int32_t)run->positions[p].step, "block %u of %s is not there: %s has %u blocks",
+                 block, hp_space_name(range->space), hp_space_name(range->space),
+                 run->positions[p].block_count[range->space]);
+}
 
-    if ((unsigned)range->space < HP_SPACE_COUNT && block < run->positions[p].block_count[range->space])
-        return content_at(run, run->positions[p].blocks[range->space], block);
-    wrong(run, p, (int32_t)run->positions[p].step, "block %u of %s is not there: %s has %u blocks", block,
-          hp_space_name(range->space), hp_space_name(range->space),
-          run->positions[p].block_count[range->space]);
-    return NULL;
+/* Goes through the blocks of a range; what is walked is one of those that hp_range_block counts. */
+typedef struct {
+    uint32_t block, in_run;
+} walk_t;
+
+static void walk_on(walk_t *walk, const hp_range_t *range)
+{
+    walk->block++;
+    if (++walk->in_run == range->run)
+        *walk = (walk_t){.block = walk->block + range->stride - range->run};
 }
 
 /* Copies what the step sends, as it is now. */
@@ -195,33 +237,46 @@ static bool pack(run_t *run, uint32_t p, const hp_step_t *step)
 {
     position_t *position = &run->positions[p];
     const hp_schedule_t *schedule = &run->schedules[p];
-    const uint32_t blocks = hp_schedule_blocks(schedule, &step->send);
     uint32_t at = 0;
 
-    if (blocks > position->message_room) {
-        free(position->message);
-        position->message = make_contents(run, blocks);
-        position->message_room = position->message ? blocks : 0;
-    }
-    for (uint32_t r = 0; r < step->send.count && run->status == HP_OK; r++) {
+    for (uint32_t r = 0; r < step->send.count; r++) {
         const hp_range_t *range = &schedule->ranges[step->send.first + r];
-        for (uint32_t i = 0; i < range->count; i++) {
-            const content_t *content = block_of(run, p, range, i);
-            if (!content)
-                return false;
+        walk_t walk = {.block = range->first};
+        for (uint32_t i = 0; i < range->count; i++, walk_on(&walk, range)) {
+            if (walk.block >= position->block_count[range->space])
+                return not_there(run, p, range, walk.block);
+            const content_t *content = content_at(run, position->blocks[range->space], walk.block);
             if (content->what == EMPTY)
                 return wrong(run, p, (int32_t)position->step, "sends block %u of %s, which holds nothing",
-                             hp_range_block(range, i), hp_space_name(range->space));
+                             walk.block, hp_space_name(range->space));
             memcpy(content_at(run, position->message, at++), content, run->content_bytes);
         }
     }
-    return run->status == HP_OK;
+    return true;
+}
+
+static bool check_list(run_t *run, uint32_t p, const hp_list_t *list, bool sends)
+{
+    const position_t *position = &run->positions[p];
+    uint64_t blocks = 0;
+
+    for (uint32_t r = 0; r < list->count; r++) {
+        const hp_range_t *range = &run->schedules[p].ranges[list->first + r];
+        if ((unsigned)range->space >= HP_SPACE_COUNT || range->count == 0 || range->run == 0)
+            return wrong(run, p, (int32_t)position->step, "a range of no blocks");
+        if (!sends && range->space == HP_SPACE_SEND)
+            return wrong(run, p, (int32_t)position->step, "writes to send, which is the program's to read");
+        blocks += range->count;
+    }
+    if (blocks > (sends ? position->message_room : position->blocks_in_all))
+        return wrong(run, p, (int32_t)position->step, "%s %llu blocks, more than it has",
+                     sends ? "sends" : "receives", (unsigned long long)blocks);
+    return true;
 }
 
 static bool check_step(run_t *run, uint32_t p, const hp_step_t *step)
 {
     const int32_t count = (int32_t)run->problem->count, i = (int32_t)run->positions[p].step;
-    const hp_schedule_t *schedule = &run->schedules[p];
 
     if (step->to >= count || step->from >= count || step->to < HP_NO_POSITION || step->from < HP_NO_POSITION)
         return wrong(run, p, i, "there is no position %d",
@@ -235,10 +290,7 @@ static bool check_step(run_t *run, uint32_t p, const hp_step_t *step)
     if (step->sync ? step->send.count + step->recv.count > 0
                    : (step->to >= 0 && step->send.count == 0) || (step->from >= 0 && step->recv.count == 0))
         return wrong(run, p, i, step->sync ? "a sync step with blocks" : "a message without blocks");
-    for (uint32_t r = 0; r < step->recv.count; r++)
-        if (schedule->ranges[step->recv.first + r].space == HP_SPACE_SEND)
-            return wrong(run, p, i, "writes to send, which is the program's to read");
-    return true;
+    return check_list(run, p, &step->send, true) && check_list(run, p, &step->recv, false);
 }
 
 /* The step that the position comes to. */
@@ -275,11 +327,12 @@ static bool take(run_t *run, uint32_t p, uint32_t from)
                      run->positions[from].step);
     for (uint32_t r = 0; r < step->recv.count; r++) {
         const hp_range_t *range = &schedule->ranges[step->recv.first + r];
-        for (uint32_t i = 0; i < range->count; i++) {
-            content_t *mine = block_of(run, p, range, i),
+        walk_t walk = {.block = range->first};
+        for (uint32_t i = 0; i < range->count; i++, walk_on(&walk, range)) {
+            if (walk.block >= position->block_count[range->space])
+                return not_there(run, p, range, walk.block);
+            content_t *mine = content_at(run, position->blocks[range->space], walk.block),
                       *theirs = content_at(run, run->positions[from].message, at++);
-            if (!mine)
-                return false;
             if (step->action == HP_ACTION_STORE)
                 memcpy(mine, theirs, run->content_bytes);
             else if (!combine(run, p, mine, theirs, step->action == HP_ACTION_REDUCE_LEFT))
@@ -404,12 +457,8 @@ static bool check_end(run_t *run)
 
 static void run_fini(run_t *run)
 {
-    for (uint32_t p = 0; run->positions && p < run->problem->count; p++) {
-        for (unsigned space = 0; space < HP_SPACE_COUNT; space++)
-            free(run->positions[p].blocks[space]);
-        free(run->positions[p].message);
-        free(run->positions[p].knows);
-    }
+    free(run->contents);
+    free(run->knows);
     free(run->positions);
     free(run->queue);
 }

@@ -67,6 +67,9 @@ typedef struct {
 hp_status_t hp_request_create(hp_transport_t *transport, hp_pool_t *pool, hp_request_t **out);
 void hp_request_destroy(hp_request_t *request); /* NULL is allowed; must not be in execution */
 
+/* It is done and will not be used for a while: what memory it has for long messages goes back. */
+void hp_request_rest(hp_request_t *request);
+
 /* Preparing a collective, in this order: plan, lanes, start. */
 
 /* Memory for the algorithm's plan, valid until the next collective on this request; NULL when out of memory.

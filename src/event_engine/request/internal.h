@@ -203,7 +203,8 @@ void hp_task_release(hp_request_t *request, hp_task_t *task);
 
 /* ---- window.c ---- */
 
-/* Sets the window up. Its memory is kept between collectives, so a repeated call allocates nothing. */
+/* Sets the window up. Its memory is kept between collectives, so a repeated call allocates nothing; but
+ * see hp_request_rest. */
 hp_status_t hp_window_prepare(hp_request_t *request, uint32_t *window);
 /* Emits into a free place of the window; a segment without tasks on this rank is done at once. */
 void hp_segment_refill(hp_request_t *request, hp_segment_t *segment);

@@ -6,6 +6,9 @@
 /* Task memory of one request at most, unless a single segment needs more: a window of 256 segments of a rank
  * with 16 children takes about half of it. */
 enum { TASK_MEMORY_BYTES = 1 << 20, WINDOW_MIN = 8 };
+/* Task memory that a request keeps while it is idle: each communicator has one at least. More is needed for many
+ * segments only, whose time is long beside a malloc's. */
+enum { TASK_MEMORY_IDLE_BYTES = 32 << 10 };
 /* Scratch memory of one request at most, unless WINDOW_MIN segments need more: a rank that waits for one slow
  * child holds what all others sent meanwhile. */
 enum { SCRATCH_MEMORY_BYTES = 16 << 20 };
@@ -53,6 +56,15 @@ void hp_segment_refill(hp_request_t *request, hp_segment_t *segment)
             return;
         request->done_segments++;
     }
+}
+
+void hp_request_rest(hp_request_t *request)
+{
+    if (request->task_memory_bytes <= TASK_MEMORY_IDLE_BYTES)
+        return;
+    free(request->task_memory);
+    request->task_memory = NULL;
+    request->task_memory_bytes = 0;
 }
 
 hp_status_t hp_window_prepare(hp_request_t *request, uint32_t *window)

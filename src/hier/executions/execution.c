@@ -90,6 +90,8 @@ void hp_execution_put(hp_comm_t *comm, hp_execution_t *execution)
 {
     hp_executions_t *all = comm->executions;
 
+    hp_pool_rest(&comm->pool);
+    hp_request_rest(execution->request);
     if (all->idle_count >= HP_RUNNING_MAX) { /* there were many in flight: their memory goes back */
         destroy(execution);
         return;

@@ -9,8 +9,8 @@
  * so that whom it comes from has it: skips_from. The rounds in front, of blocks that do not exist, are left out, and
  * blocks after the last are the last, sent once.
  * Reduce: all messages backwards, each with what the receiver of the bcast has of the block. Allreduce: both.
- * Rounds: n - 1 + q; allreduce twice that.  Bytes: a position receives the message once, and sends it at most once;
- * reduce the other way round.  Constraints: to reduce the operation must commute. */
+ * Rounds: n - 1 + q; allreduce twice that.  Bytes: a position receives the message once, and sends a block a round at
+ * most, as the root does; reduce the other way round.  Constraints: to reduce the operation must commute. */
 #include "schedule/generator.h"
 
 enum { BLOCKS, BLOCKS_MAX = 4096 };

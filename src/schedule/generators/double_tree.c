@@ -3,9 +3,9 @@
  *
  * The even blocks of the vector go along one tree, the odd ones along the other: a bcast down, a reduce up, an
  * allreduce up and down again. Each position takes the blocks in their order, so no two wait for each other.
- * Rounds: with many blocks one more for each further block, down or up, after 2 floor(log2 p) + 2 at most for the
- * first.  Bytes: a position sends and receives the message once (the root of a bcast sends it once, as it has one
- * child in each tree); allreduce twice.
+ * Rounds: in the paper's order of messages one a block, after 2 floor(log2 p) + 2 at most for the first; as the blocks
+ * come here up to half as many more. An allreduce has both.  Bytes: a position sends and receives the message once (the
+ * root of a bcast, too, as it has one child in each tree); allreduce twice.
  * Constraints: a position stands amid its subtree, so the operation must commute. */
 #include "topo_tree/double_tree.h"
 #include "schedule/generator.h"

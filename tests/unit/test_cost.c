@@ -195,6 +195,40 @@ static void segments_follow_each_other(void **state)
     }
 }
 
+/* Position 0 has two messages to send. What comes meanwhile for the block of the second waits until that has left, and
+ * what is sent on after it waits for both. */
+static void what_is_sent_is_not_overwritten(void **state)
+{
+    enum { N = 4 };
+    const double message_us = 50;
+    const hp_problem_t problem = {.pattern = HP_PATTERN_BCAST, .count = N};
+    const hp_range_t first = hp_range(HP_SPACE_RECV, 0, 1), second = hp_range(HP_SPACE_RECV, 1, 1);
+    hp_schedule_t *schedules = calloc(N, sizeof *schedules);
+    hp_network_t network;
+    hp_cost_t cost;
+    (void)state;
+
+    assert_non_null(schedules);
+    star(&network, N);
+    for (unsigned i = 0; i < N; i++)
+        schedules[i].cut = 2;
+    hp_schedule_send(&schedules[0], 2, second);
+    hp_schedule_receive(&schedules[2], 0, second, HP_ACTION_STORE);
+    hp_schedule_send(&schedules[0], 1, first);
+    hp_schedule_send(&schedules[1], 0, first);
+    hp_schedule_receive(&schedules[1], 0, second, HP_ACTION_STORE);
+    hp_schedule_receive(&schedules[0], 1, first, HP_ACTION_STORE);
+    hp_schedule_send(&schedules[0], 3, first);
+    hp_schedule_receive(&schedules[3], 0, first, HP_ACTION_STORE);
+    const hp_cost_setting_t setting = setting_of(&network, 2 * message_us * rate);
+    assert_int_equal(hp_schedules_cost(schedules, &problem, &setting, &cost), HP_OK);
+    const double left_us = send_us + 2 * message_us;
+    assert_near(cost.us, left_us + recv_us + send_us + message_us + latency_us + recv_us);
+    assert_int_equal(cost.rounds, 2);
+    hp_schedules_free(schedules, N);
+    hp_network_fini(&network);
+}
+
 /* ---- shared links ---- */
 
 /* hosts machines on either of two switches. */
@@ -429,6 +463,7 @@ int main(void)
                                        cmocka_unit_test(linear_barrier),
                                        cmocka_unit_test(recursive_doubling_reduces),
                                        cmocka_unit_test(segments_follow_each_other),
+                                       cmocka_unit_test(what_is_sent_is_not_overwritten),
                                        cmocka_unit_test(a_trunk_is_shared),
                                        cmocka_unit_test(a_machine_is_shared),
                                        cmocka_unit_test(the_mapping_matters),

@@ -1,6 +1,7 @@
 #include "hier/planning/model/model_inter_node.h"
 
 #include "hier/modules/exchange.h"
+#include "hier/planning/model/model_schedule.h"
 
 uint32_t hp_model_log2(uint32_t count)
 {
@@ -185,18 +186,124 @@ static hp_inter_node_cost_t exchange_cost(const hp_probes_t *probes, uint32_t no
     return cost;
 }
 
+static bool exchanges(const hp_setting_t *setting)
+{
+    return setting->inter_node == HP_INTER_NODE_RING ||
+           setting->inter_node == HP_INTER_NODE_RECURSIVE_DOUBLING ||
+           setting->inter_node == HP_INTER_NODE_RABENSEIFNER;
+}
+
+/* ---- by formulas, where there are no schedules ---- */
+
+static hp_inter_node_cost_t by_formula(const hp_probes_t *probes, uint32_t nodes, hp_collective_t collective,
+                                       double bytes, const hp_setting_t *setting)
+{
+    if (collective == HP_BARRIER) /* a dissemination */
+        return (hp_inter_node_cost_t){.fill_us = hp_model_log2(nodes) *
+                                                 (probes->between_us + probes->between_cpu_us)};
+    if (collective == HP_ALLREDUCE && exchanges(setting))
+        return exchange_cost(probes, nodes, bytes, setting->inter_node);
+    return tree_cost(probes, nodes, collective, bytes, setting);
+}
+
+/* ---- from schedules ---- */
+
+/* What a load takes of the link, and of the processor where each message is sent in so many pieces. */
+static double link_us_of(const hp_model_way_t *load, const hp_probes_t *probes, double bytes)
+{
+    return load->link * bytes / probes->between_rate;
+}
+
+static double cpu_us_of(const hp_model_way_t *load, const hp_probes_t *probes, double bytes, double messages)
+{
+    return load->overheads * messages * probes->between_cpu_us + load->reduce * bytes / probes->reduce_rate;
+}
+
+/* The first piece, or pieces, as they go, then what the busiest position has to do for each more. */
+static double pieces_us(const hp_model_schedule_t *schedule, const hp_probes_t *probes, double bytes,
+                        size_t piece_bytes)
+{
+    const double pieces = pieces_of(bytes, piece_bytes), piece = bytes / pieces;
+    const double step_us =
+        most(link_us_of(&schedule->most, probes, piece), cpu_us_of(&schedule->most, probes, piece, 1));
+
+    return hp_model_schedule_us(schedule, probes, piece) + (pieces - schedule->messages) * step_us;
+}
+
+/* A busiest position, and the mean of all: the busiest leads one rotation, an average one the others. */
+static double rotated(double busiest, double mean, uint32_t nodes, uint32_t rotations)
+{
+    return rotations < nodes ? (busiest + (rotations - 1) * mean) / rotations : mean;
+}
+
+static bool exchange_by_schedule(const hp_probes_t *probes, uint32_t nodes, double bytes,
+                                 hp_inter_node_t inter_node, hp_inter_node_cost_t *cost)
+{
+    const char *generator = inter_node == HP_INTER_NODE_RING           ? "ring"
+                            : inter_node == HP_INTER_NODE_RABENSEIFNER ? "rabenseifner"
+                                                                       : "recursive_doubling";
+    hp_model_schedule_t schedule;
+
+    if (!hp_model_schedule(generator, HP_PATTERN_ALLREDUCE, nodes, &schedule))
+        return false;
+    *cost = (hp_inter_node_cost_t){.fill_us = hp_model_schedule_us(&schedule, probes, bytes),
+                                   .link_us = link_us_of(&schedule.most, probes, bytes),
+                                   .cpu_us = cpu_us_of(&schedule.most, probes, bytes, 1)};
+    if (inter_node == HP_INTER_NODE_RING)
+        cost->serial_us = cost->fill_us;
+    return true;
+}
+
+static bool tree_by_schedule(const hp_probes_t *probes, uint32_t nodes, hp_collective_t collective,
+                             double bytes, const hp_setting_t *setting, hp_inter_node_cost_t *cost)
+{
+    const bool two_trees = setting->inter_node == HP_INTER_NODE_DOUBLE_TREE;
+    const char *generator =
+        two_trees ? "double_tree" : hp_shape_info(setting->shapes.shape[HP_LEVEL_NODE])->name;
+    const bool up = collective != HP_BCAST, down = collective != HP_REDUCE;
+    const uint32_t rotations = up && down ? setting->trees : 1;
+    const double messages = ((up ? pieces_of(bytes, setting->ir_segment_bytes) : 0) +
+                             (down ? pieces_of(bytes, setting->ib_segment_bytes) : 0)) /
+                            (up + down);
+    hp_model_schedule_t reduce, bcast, both;
+
+    if ((up && !hp_model_schedule(generator, HP_PATTERN_REDUCE, nodes, &reduce)) ||
+        (down && !hp_model_schedule(generator, HP_PATTERN_BCAST, nodes, &bcast)) ||
+        (up && down && !hp_model_schedule(generator, HP_PATTERN_ALLREDUCE, nodes, &both)))
+        return false;
+    const hp_model_schedule_t *load = up && down ? &both : up ? &reduce : &bcast;
+    *cost = (hp_inter_node_cost_t){
+        .fill_us = (up ? pieces_us(&reduce, probes, bytes, setting->ir_segment_bytes) : 0) +
+                   (down ? pieces_us(&bcast, probes, bytes, setting->ib_segment_bytes) : 0),
+        .link_us = rotated(link_us_of(&load->most, probes, bytes), link_us_of(&load->mean, probes, bytes),
+                           nodes, rotations),
+        .cpu_us = rotated(cpu_us_of(&load->most, probes, bytes, messages),
+                          cpu_us_of(&load->mean, probes, bytes, messages), nodes, rotations)};
+    return true;
+}
+
+static bool by_schedule(const hp_probes_t *probes, uint32_t nodes, hp_collective_t collective, double bytes,
+                        const hp_setting_t *setting, hp_inter_node_cost_t *cost)
+{
+    hp_model_schedule_t barrier;
+
+    if (collective == HP_ALLREDUCE && exchanges(setting))
+        return exchange_by_schedule(probes, nodes, bytes, setting->inter_node, cost);
+    if (collective != HP_BARRIER)
+        return tree_by_schedule(probes, nodes, collective, bytes, setting, cost);
+    if (!hp_model_schedule("dissemination", HP_PATTERN_BARRIER, nodes, &barrier))
+        return false;
+    *cost = (hp_inter_node_cost_t){.fill_us = hp_model_schedule_us(&barrier, probes, 0)};
+    return true;
+}
+
 hp_inter_node_cost_t hp_model_inter_node(const hp_probes_t *probes, uint32_t nodes,
                                          hp_collective_t collective, double bytes,
                                          const hp_setting_t *setting)
 {
-    const bool exchanges = setting->inter_node == HP_INTER_NODE_RING ||
-                           setting->inter_node == HP_INTER_NODE_RECURSIVE_DOUBLING ||
-                           setting->inter_node == HP_INTER_NODE_RABENSEIFNER;
+    hp_inter_node_cost_t cost;
 
-    if (collective == HP_BARRIER) /* a dissemination */
-        return (hp_inter_node_cost_t){.fill_us = hp_model_log2(nodes) *
-                                                 (probes->between_us + probes->between_cpu_us)};
-    if (collective == HP_ALLREDUCE && exchanges)
-        return exchange_cost(probes, nodes, bytes, setting->inter_node);
-    return tree_cost(probes, nodes, collective, bytes, setting);
+    return by_schedule(probes, nodes, collective, bytes, setting, &cost)
+               ? cost
+               : by_formula(probes, nodes, collective, bytes, setting);
 }

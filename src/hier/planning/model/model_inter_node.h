@@ -1,4 +1,5 @@
-/* model_between: what one segment costs between the nodes, by the way in which the module p2p joins them.
+/* model_inter_node: what one segment costs between the nodes, by the way in which the module p2p joins them: from the
+ * schedules of the generator of that name (model_schedule.h), by formulas for more nodes than those are asked for.
  *
  * Threads: pure. Ownership: plain data. */
 #ifndef HP_HIER_PLANNING_MODEL_MODEL_INTER_NODE_H

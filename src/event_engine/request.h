@@ -53,6 +53,7 @@ typedef struct {
     uint32_t window_segments;     /* wanted; the engine may use fewer to keep the task memory small */
     size_t scratch_bytes;         /* size of one scratch buffer */
     uint32_t scratch_per_segment; /* such buffers, at most */
+    uint32_t tag;                 /* added to those of the lanes */
     ptrdiff_t scratch_shift;      /* added to a scratch buffer's address before use: -true_lb of the type */
     hp_type_t type;
     hp_handle_t op;
@@ -70,7 +71,8 @@ void hp_request_destroy(hp_request_t *request); /* NULL is allowed; must not be 
 /* It is done and will not be used for a while: what memory it has for long messages goes back. */
 void hp_request_rest(hp_request_t *request);
 
-/* Preparing a collective, in this order: plan, lanes, start. */
+/* Preparing a collective, in this order: plan, lanes, start. When it is done it may be started
+ * again, as it is. */
 
 /* Memory for the algorithm's plan, valid until the next collective on this request; NULL when out of memory.
  * Forgets all lanes of the previous collective. */
@@ -102,6 +104,9 @@ hp_trace_call_t *hp_request_recorded(const hp_request_t *request);
 
 /* Emits the first window of segments and posts what is ready. On an error nothing is in flight. */
 hp_status_t hp_request_start(hp_request_t *request, const hp_pipeline_t *pipeline);
+
+/* The same once more, with other tags and another note; nothing else was prepared with the request meanwhile. */
+hp_status_t hp_request_start_again(hp_request_t *request, const hp_pipeline_t *pipeline);
 
 /* A collective that needs no engine: so short that emitting tasks would cost more than it takes. Its step is
  * called until it says that it is done, the first time at once; it must not block. */

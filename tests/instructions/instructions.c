@@ -2,8 +2,8 @@
  *
  * usage: valgrind --tool=callgrind (options: instructions.py) instructions [CASE...]
  *
- * Callgrind turns its counting over whenever it enters or leaves one of these functions (--toggle-collect): counted_start and
- * counted_progress, by which the simulated ranks call the library, and sim_*, by which the library calls the simulated network.
+ * Callgrind turns its counting over whenever it enters or leaves one of these functions (--toggle-collect): counted_find,
+ * counted_start and counted_progress, by which the simulated ranks call the library, and sim_*, by which the library calls the simulated network.
  * The exchanges of tests/sim, which make data and check results, are replaced: none is looked at here.
  *
  * A case is run some times first, so that its communicator owns all the memory it will ever want; then its calls are counted
@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <valgrind/callgrind.h>
+#include "hier/executions/plan.h"
 #include "hier/planning/select.h"
 #include "sim/job.h"
 
@@ -30,26 +31,16 @@ static const size_t sizes[] = {8, 64 * KIB, 4 * MIB};
 /* ---- what is counted ---- */
 
 static unsigned depth; /* of library functions that are being counted */
-static const hp_algorithm_t *algorithm;
-
-__attribute__((noinline)) static hp_status_t counted_start(const hp_start_t *context, const hp_call_t *call,
-                                                           const hp_setting_t *setting)
-{
-    return algorithm->start(context, call, setting);
-}
 
 /* A reduction is done by the library's kernel, as in an MPI program. */
-static hp_status_t start(const hp_start_t *context, const hp_call_t *call, const hp_setting_t *setting)
+static hp_call_t with_kernel(const hp_call_t *call)
 {
-    hp_call_t with_kernel = *call;
-    with_kernel.kernel = hp_kernels()->kernels[HP_NUMBER_INT64][HP_OP_SUM];
-    depth++;
-    const hp_status_t status = counted_start(context, &with_kernel, setting);
-    depth--;
-    return status;
+    hp_call_t changed = *call;
+    changed.kernel = hp_kernels()->kernels[HP_NUMBER_INT64][HP_OP_SUM];
+    return changed;
 }
 
-/* The linker puts the next three in place of those of the library and of tests/sim (--wrap). */
+/* The linker puts the next ones in place of those of the library and of tests/sim (--wrap). */
 hp_status_t __real_hp_request_progress(hp_request_t *request, bool *moved);
 hp_status_t __wrap_hp_request_progress(hp_request_t *request, bool *moved);
 void __wrap_exchange_init(exchange_t *x, const collective_t *c, uint32_t rank_count);
@@ -66,6 +57,49 @@ hp_status_t __wrap_hp_request_progress(hp_request_t *request, bool *moved)
         return __real_hp_request_progress(request, moved);
     depth++;
     const hp_status_t status = counted_progress(request, moved);
+    depth--;
+    return status;
+}
+
+hp_plan_t *__real_hp_plans_find(const hp_plans_t *plans, const hp_algorithm_t *algorithm,
+                                const hp_call_t *call, const hp_setting_t *setting);
+hp_plan_t *__wrap_hp_plans_find(const hp_plans_t *plans, const hp_algorithm_t *algorithm,
+                                const hp_call_t *call, const hp_setting_t *setting);
+hp_status_t __real_hp_plan_start(hp_plan_t *plan, hp_comm_t *comm, uint32_t number,
+                                 const hp_algorithm_t *algorithm, const hp_call_t *call,
+                                 const hp_setting_t *setting);
+hp_status_t __wrap_hp_plan_start(hp_plan_t *plan, hp_comm_t *comm, uint32_t number,
+                                 const hp_algorithm_t *algorithm, const hp_call_t *call,
+                                 const hp_setting_t *setting);
+
+__attribute__((noinline)) static hp_plan_t *counted_find(const hp_plans_t *plans,
+                                                         const hp_algorithm_t *algorithm,
+                                                         const hp_call_t *call, const hp_setting_t *setting)
+{
+    return __real_hp_plans_find(plans, algorithm, call, setting);
+}
+
+hp_plan_t *__wrap_hp_plans_find(const hp_plans_t *plans, const hp_algorithm_t *algorithm,
+                                const hp_call_t *call, const hp_setting_t *setting)
+{
+    const hp_call_t changed = with_kernel(call);
+    return counted_find(plans, algorithm, &changed, setting);
+}
+
+__attribute__((noinline)) static hp_status_t counted_start(hp_plan_t *plan, hp_comm_t *comm, uint32_t number,
+                                                           const hp_algorithm_t *algorithm,
+                                                           const hp_call_t *call, const hp_setting_t *setting)
+{
+    return __real_hp_plan_start(plan, comm, number, algorithm, call, setting);
+}
+
+hp_status_t __wrap_hp_plan_start(hp_plan_t *plan, hp_comm_t *comm, uint32_t number,
+                                 const hp_algorithm_t *algorithm, const hp_call_t *call,
+                                 const hp_setting_t *setting)
+{
+    const hp_call_t changed = with_kernel(call);
+    depth++;
+    const hp_status_t status = counted_start(plan, comm, number, algorithm, &changed, setting);
     depth--;
     return status;
 }
@@ -140,10 +174,7 @@ static void count(const char *name, const layout_t *layout, hp_collective_t id, 
     if (hp_select(job_comm(job, 0), id, bytes, &choice) == HP_OUTCOME_TAKEN) {
         const uint32_t calls = bytes >= LARGE_BYTES ? 1 : 8;
         const bool reduces = id == HP_REDUCE || id == HP_ALLREDUCE;
-        hp_algorithm_t counted = *choice.algorithm;
-        algorithm = choice.algorithm;
-        counted.start = start;
-        const collective_t call = {.algorithm = &counted,
+        const collective_t call = {.algorithm = choice.algorithm,
                                    .setting = *choice.setting,
                                    .kind = reduces ? ELEMENTS_ONE : ELEMENTS_BYTES,
                                    .op = ELEMENTS_SUM_INT64,
@@ -155,7 +186,7 @@ static void count(const char *name, const layout_t *layout, hp_collective_t id, 
         run(job, &call, calls);
         CALLGRIND_DUMP_STATS_AT(name);
         CALLGRIND_STOP_INSTRUMENTATION;
-        printf("%s %s %u %u\n", name, algorithm->name, calls, layout->nodes * layout->node_ranks);
+        printf("%s %s %u %u\n", name, choice.algorithm->name, calls, layout->nodes * layout->node_ranks);
     } else {
         printf("%s host\n", name);
     }

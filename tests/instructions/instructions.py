@@ -21,7 +21,8 @@ import tempfile
 SKIPPED = 77
 TOLERANCE = 0.05
 FIGURES = ["start", "run", "libc"]  # per call and rank; libc: calls of its functions
-COUNTED = ["counted_start", "counted_progress"]
+PHASES = {"start": ["counted_find", "counted_start"], "run": ["counted_progress"]}
+COUNTED = sum(PHASES.values(), [])
 NOT_COUNTED = ["sim_isend", "sim_irecv", "sim_poll", "sim_reduce", "sim_copy"]
 BEGIN, END = "<!-- counts: written by instructions_update -->", "<!-- end of counts -->"
 
@@ -100,8 +101,8 @@ def count(program, cases, surroundings=None):
         rows[case] = {"runs": runs}
         if numbers:
             calls, ranks = map(int, numbers)
-            for phase, figure in zip(COUNTED, FIGURES):
-                of_phase = sum(cost for (name, _), cost in costs[case].items() if name == phase)
+            for figure, functions in PHASES.items():
+                of_phase = sum(cost for (name, _), cost in costs[case].items() if name in functions)
                 rows[case][figure] = round(of_phase / (calls * ranks))
             rows[case]["libc"] = round(sum(libc[case].values()) / (calls * ranks))
             if not rows[case]["start"]:

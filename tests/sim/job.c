@@ -36,7 +36,7 @@ void job_tell_node(job_t *job, uint32_t rank, uint64_t sets_before)
 
 hp_request_t *job_request(const job_t *job, uint32_t rank)
 {
-    return job->comms[rank]->executions->idle->request;
+    return job->comms[rank]->executions->plans.first->request; /* the one used last */
 }
 
 static void check_left(job_t *job, uint32_t rank)
@@ -57,11 +57,36 @@ hp_setting_t job_setting(const job_t *job, const collective_t *c)
     return setting;
 }
 
-static hp_status_t start_lockstep(job_t *job, uint32_t rank, const hp_start_t *start, const hp_call_t *call,
+/* One collective at a time: the plan that runs is the first of those that do not. */
+static hp_status_t start_plan(job_t *job, uint32_t rank, const hp_algorithm_t *algorithm,
+                              const hp_call_t *call, const hp_setting_t *setting)
+{
+    hp_comm_t *comm = job->comms[rank];
+    hp_plans_t *plans = &comm->executions->plans;
+    hp_plan_t *plan = hp_plans_take(plans, comm, hp_plans_find(plans, algorithm, call, setting));
+
+    if (!plan)
+        return HP_ERR_NO_MEM;
+    job->seen.again += plan->again.start != NULL;
+    const hp_status_t status = hp_plan_start(plan, comm, ++comm->sequence, algorithm, call, setting);
+    hp_plans_put(plans, plan);
+    return status;
+}
+
+static hp_status_t start_lockstep(job_t *job, uint32_t rank, const hp_call_t *call,
                                   const hp_setting_t *setting)
 {
+    hp_comm_t *comm = job->comms[rank];
+    hp_plans_t *plans = &comm->executions->plans;
+    hp_plan_t *plan = hp_plans_take(plans, comm, NULL);
     hp_lockstep_t *lockstep = &job->locksteps[rank];
-    const hp_status_t status = hp_lockstep_prepare(lockstep, start, call, setting, UINT64_MAX);
+
+    if (!plan)
+        return HP_ERR_NO_MEM;
+    const hp_start_t start = {
+        .comm = comm, .request = plan->request, .arena = &plan->arena, .number = ++comm->sequence};
+    hp_plans_put(plans, plan);
+    const hp_status_t status = hp_lockstep_prepare(lockstep, &start, call, setting, UINT64_MAX);
     return status == HP_OK ? hp_lockstep_start(lockstep) : status;
 }
 
@@ -80,16 +105,11 @@ static hp_status_t start_current(job_t *job, uint32_t rank)
     const collective_t *c = x->collective;
     const hp_call_t call = exchange_call(x, rank);
     const hp_setting_t setting = job_setting(job, c);
-    hp_comm_t *comm = job->comms[rank];
-    const hp_start_t start = {.comm = comm,
-                              .request = comm->executions->idle->request,
-                              .arena = &comm->executions->idle->arena,
-                              .number = ++comm->sequence};
     x->entered++;
     const uint64_t sets_before = sets;
     sim_expect(job->sim, rank, c->algorithm->collective == HP_BARRIER ? SIM_NOTHING : SIM_SOMETHING);
-    const hp_status_t status = c->lockstep ? start_lockstep(job, rank, &start, &call, &setting)
-                                           : c->algorithm->start(&start, &call, &setting);
+    const hp_status_t status = c->lockstep ? start_lockstep(job, rank, &call, &setting)
+                                           : start_plan(job, rank, c->algorithm, &call, &setting);
     job_tell_node(job, rank, sets_before);
     if (status == HP_OK)
         check_left(job, rank);
@@ -221,9 +241,9 @@ const char *job_holds(const job_t *job, uint32_t rank)
         return "scratch buffers";
     if (all->running || all->queued || all->running_count || all->queued_end != &all->queued)
         return "collectives in execution";
-    for (const hp_execution_t *idle = all->idle; idle; idle = idle->next)
-        if (!hp_request_done(idle->request) || hp_request_counters(idle->request)->in_flight)
-            return "an execution that is not idle";
+    for (const hp_plan_t *plan = all->plans.first; plan; plan = plan->next)
+        if (!hp_request_done(plan->request) || hp_request_counters(plan->request)->in_flight)
+            return "a plan that is not idle";
     return NULL;
 }
 

@@ -51,6 +51,7 @@ typedef struct {
     uint32_t alone;              /* that run alone */
     uint32_t queued;             /* that could not start at once */
     uint32_t failed;             /* ended with an error */
+    uint32_t again;              /* that were started again, with a plan of an equal one */
     bool sound;                  /* nothing was wrong, but for these */
 } inflight_seen_t;
 const inflight_seen_t *job_inflight_seen(const job_t *job);

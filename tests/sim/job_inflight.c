@@ -58,6 +58,7 @@ static void on_start(hp_comm_t *comm, hp_execution_t *execution, const hp_call_t
         problem_report(problem, "rank %u: collective %u starts as another one", player->rank, own->index);
     now_more(&player->job->seen.running, running + 1);
     player->job->seen.alone += alone;
+    player->job->seen.again += execution->plan->again.start != NULL;
 }
 
 static void put_back(player_t *player, called_t *own)
@@ -74,7 +75,8 @@ static void on_done(hp_comm_t *comm, hp_execution_t *execution)
     const exchange_t *x = &job->exchanges[own->index];
 
     (void)comm;
-    if (own->done || execution->phase != HP_PHASE_DONE || !hp_request_done(execution->request))
+    if (own->done || execution->phase != HP_PHASE_DONE ||
+        (execution->request && !hp_request_done(execution->request)))
         problem_report(&job->problem, "rank %u: collective %u is told to be done and is not", player->rank,
                        own->index);
     own->done = true;

@@ -71,6 +71,12 @@ hp_knobs_t random_knobs(sim_random_t *random)
     return knobs;
 }
 
+void random_again(sim_random_t *random, collective_t *list, unsigned i)
+{
+    if (i > 0 && sim_random_below(random, 3) == 0)
+        list[i] = list[sim_random_below(random, i)];
+}
+
 bool may_lockstep(const collective_t *c)
 {
     const hp_collective_t id = c->algorithm->collective;

@@ -24,6 +24,9 @@ collective_t random_collective(sim_random_t *random, const hp_algorithm_t *algor
 /* Of any algorithm, with any root, to be in flight with others; most of them leave the host MPI out. */
 collective_t random_in_flight(sim_random_t *random, uint32_t rank_count, size_t most);
 
+/* Now and then list[i] becomes the same as one of those before it, which is then started again with its plan. */
+void random_again(sim_random_t *random, collective_t *list, unsigned i);
+
 /* Can it run in lock-step? */
 bool may_lockstep(const collective_t *collective);
 

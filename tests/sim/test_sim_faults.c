@@ -135,6 +135,38 @@ static void every_allocation_fails_once(void **state)
         }
 }
 
+/* A repeated collective asks for no memory. The first times other ranks may be so late that more scratch buffers are held
+ * than before. */
+static void started_again_without_memory(void **state)
+{
+    enum { TRIES = 6 };
+    (void)state;
+    const seeds_t seeds = seeds_start("started_again_without_memory", 50);
+    for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; seed++)
+        for (unsigned i = 0; any_algorithm(i); i++) {
+            fixture_t f = fixture_of(seed, any_algorithm(i));
+            job_t *job = job_create(&f.world, &f.knobs);
+            bool asked = true;
+            if (!job_run(job, &f.c, 1, NULL))
+                seeds_fail(seed, job_problem(job));
+            for (unsigned try = 0; asked && try < TRIES; try++) {
+                allocator_fail(0);
+                const bool worked = job_run(job, &f.c, 1, NULL);
+                asked = allocator_has_failed();
+                if (asked)
+                    recovers(&f, seed, job);
+                else if (!worked)
+                    seeds_fail(seed, job_problem(job));
+            }
+            if (asked) {
+                print_case(&f.c, RANKS, &f.knobs, &f.world);
+                seeds_fail(seed, "a repeated collective asks for memory each time");
+            }
+            job_destroy(job);
+            free(f.table);
+        }
+}
+
 static void creating_without_memory(void **state)
 {
     (void)state;
@@ -160,6 +192,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_call_fails_once),
         cmocka_unit_test(every_allocation_fails_once),
+        cmocka_unit_test(started_again_without_memory),
         cmocka_unit_test(creating_without_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

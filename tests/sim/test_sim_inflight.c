@@ -50,7 +50,7 @@ static void any_calls_at_any_time(void **state)
     (void)state;
     enum { MOST_ELEMENTS = 60 };
     const seeds_t seeds = seeds_start("any_calls_at_any_time", 2000);
-    uint64_t together = 0, queued = 0, mixed = 0;
+    uint64_t together = 0, queued = 0, mixed = 0, started_again = 0;
 
     for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; seed++) {
         sim_random_t random = {seed};
@@ -65,20 +65,26 @@ static void any_calls_at_any_time(void **state)
             collective_t list[MOST_COLLECTIVES];
             for (uint32_t i = 0; i < count; i++)
                 list[i] = random_in_flight(&random, rank_count, MOST_ELEMENTS);
+            for (uint32_t i = 0; i < count; i++)
+                random_again(&random, list, i);
             random_delays(&random, job_sim(f.job), rank_count, SPAN_NS);
             run(&f, seed, list, count, &how);
             const inflight_seen_t *seen = job_inflight_seen(f.job);
             together += seen->running > 2;
             mixed += seen->running > 1 && seen->alone; /* on ranks of a node, too, messages run together */
             queued += seen->queued;
+            started_again += seen->again;
         }
         fixture_fini(&f);
     }
-    printf(
-        "runs: %llu with several at a time, %llu with some of them alone; %llu had to wait for their turn\n",
-        (unsigned long long)together, (unsigned long long)mixed, (unsigned long long)queued);
+    printf("runs: %llu with several at a time, %llu with some of them alone; %llu had to wait for their "
+           "turn, %llu had been "
+           "planned\n",
+           (unsigned long long)together, (unsigned long long)mixed, (unsigned long long)queued,
+           (unsigned long long)started_again);
     if (seeds.count >= 100)
-        assert_true(together > seeds.count / 4 && mixed > seeds.count / 8 && queued > seeds.count);
+        assert_true(together > seeds.count / 4 && mixed > seeds.count / 8 && queued > seeds.count &&
+                    started_again > seeds.count);
 }
 
 /* Everything is called before anything is waited for. */

@@ -23,7 +23,8 @@ static void run_world(uint64_t seed, uint32_t rank_count)
             collective_t c = random_collective(&random, any_algorithm(i), rank_count, MOST_ELEMENTS);
             c.root = root < roots ? root : 0;
             random_delays(&random, job_sim(job), rank_count, SPAN_NS);
-            if (!job_run(job, &c, 1, NULL)) {
+            const collective_t twice[] = {c, c}; /* the second time by the plan of the first */
+            if (!job_run(job, twice, 2, NULL)) {
                 print_case(&c, rank_count, &knobs, &world);
                 seeds_fail(seed, job_problem(job));
             }
@@ -61,6 +62,7 @@ static void back_to_back(void **state)
             list[i] = random_collective(&random, any_algorithm(which), rank_count, MOST_ELEMENTS);
             list[i].root =
                 (uint32_t)sim_random_below(&random, random_roots(any_algorithm(which), rank_count));
+            random_again(&random, list, i);
         }
         random_delays(&random, job_sim(job), rank_count, SPAN_NS);
         if (!job_run(job, list, LENGTH, NULL)) {

@@ -28,6 +28,7 @@ static void pitfall_26_forced_rendezvous(void **state)
             list[i].setting.segment_bytes = 1 + (size_t)sim_random_below(&random, 32);
             list[i].root =
                 (uint32_t)sim_random_below(&random, random_roots(any_algorithm(which), rank_count));
+            random_again(&random, list, i);
         }
         job_t *job = job_create(&world, &knobs);
         random_delays(&random, job_sim(job), rank_count, SPAN_NS);

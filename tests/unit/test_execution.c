@@ -125,7 +125,7 @@ static hp_status_t start_one(const hp_start_t *start, const hp_call_t *call, con
     plan->buffer = call->recv;
     plan->lane = plan->native
                      ? hp_request_native_lane(start->request, 7)
-                     : hp_request_new_lane(start->request, HP_LANE_RECV, 1, hp_start_tag(start, 0), 1);
+                     : hp_request_new_lane(start->request, HP_LANE_RECV, 1, hp_start_tag(start), 1);
     return hp_request_start(start->request, &pipeline);
 }
 

@@ -53,8 +53,8 @@ static hp_comm_t *create(hp_transport_t *transport)
 
 static hp_start_t start_of(hp_comm_t *comm)
 {
-    hp_execution_t *execution = comm->executions->idle;
-    return (hp_start_t){.comm = comm, .request = execution->request, .arena = &execution->arena};
+    hp_plan_t *plan = comm->executions->plans.first;
+    return (hp_start_t){.comm = comm, .request = plan->request, .arena = &plan->arena};
 }
 
 static void destroy(hp_comm_t *comm)

@@ -86,8 +86,9 @@ typedef struct {
     hp_handle_t comm;      /* NATIVE */
     int32_t next_awaited;  /* WAIT: the next one in the request's list, -1 at the end */
     bool is_awaited;       /* WAIT: in that list */
-    bool notes; /* SET: the note is to be written yet, WAIT: to be compared, which once is enough for */
-    int32_t next_same; /* SEND, RECV: the next one in its bucket, -1 at the end */
+    bool notes;            /* SET: writes the pipeline's note, WAIT: compares it: once a collective, */
+    hp_note_t noted;       /* and this was the last one. For */
+    int32_t next_same;     /* SEND, RECV: the next one in its bucket, -1 at the end */
     uint32_t limit, in_flight;
     queue_t waiting;  /* emitted and not posted yet, in segment order */
     uint64_t last_ns; /* recording: when the last operation of the lane was complete */
@@ -119,6 +120,7 @@ struct hp_request {
     uint64_t used_buckets; /* bit b: buckets[b] is valid */
     int32_t buckets[LANE_BUCKETS]; /* lanes by kind, peer and tag */
     hp_segment_t *segments;        /* the window */
+    uint32_t window;               /* segments of it */
     void *task_memory;
     size_t segment_capacity, task_memory_bytes;
 
@@ -203,9 +205,8 @@ void hp_task_release(hp_request_t *request, hp_task_t *task);
 
 /* ---- window.c ---- */
 
-/* Sets the window up. Its memory is kept between collectives, so a repeated call allocates nothing; but
- * see hp_request_rest. */
-hp_status_t hp_window_prepare(hp_request_t *request, uint32_t *window);
+/* Sets the window up. Its memory is kept between collectives, but see hp_request_rest. */
+hp_status_t hp_window_prepare(hp_request_t *request);
 /* Emits into a free place of the window; a segment without tasks on this rank is done at once. */
 void hp_segment_refill(hp_request_t *request, hp_segment_t *segment);
 /* in_use: operations that were given up may still use the buffers. */

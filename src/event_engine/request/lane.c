@@ -53,16 +53,16 @@ static hp_status_t post_message(hp_request_t *request, const lane_t *lane, hp_ta
     if (task->kind == TASK_SEND) {
         task->buffer = hp_operand_address(task->in);
         request->counters.sends++;
-        return ops->isend(request->transport, task->buffer, task->count, &p->type, lane->peer, lane->tag,
-                          task);
+        return ops->isend(request->transport, task->buffer, task->count, &p->type, lane->peer,
+                          p->tag + lane->tag, task);
     }
     const hp_status_t status = hp_task_take_buffer(request, task);
     if (status != HP_OK)
         return status;
     if (task->kind == TASK_RECV) {
         request->counters.recvs++;
-        return ops->irecv(request->transport, task->buffer, task->count, &p->type, lane->peer, lane->tag,
-                          task);
+        return ops->irecv(request->transport, task->buffer, task->count, &p->type, lane->peer,
+                          p->tag + lane->tag, task);
     }
     request->counters.natives++;
     return ops->icollective(request->transport, (hp_native_t)task->native, lane->comm,

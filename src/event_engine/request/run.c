@@ -44,10 +44,16 @@ static size_t bytes_at_peer(const hp_request_t *request, const hp_task_t *task)
     return task->offset < there ? there - task->offset : 0;
 }
 
+/* Is it the first time in this collective that the lane's counter is set, or read? */
+static bool has_note(const hp_request_t *request, const lane_t *lane)
+{
+    return lane->notes && lane->noted != request->pipeline.note;
+}
+
 /* The length of this rank's message. */
 static void write_note(const hp_request_t *request, lane_t *lane)
 {
-    lane->notes = false;
+    lane->noted = request->pipeline.note;
     if (request->pipeline.note)
         hp_note_write(lane->counter, request->pipeline.note);
 }
@@ -81,7 +87,7 @@ static hp_status_t run_task(hp_request_t *request, hp_task_t *task)
                             (char *)task->peer_buffer->address + task->offset, bytes_at_peer(request, task));
     default: /* TASK_SET */
         request->counters.sets++;
-        if (request->lanes[task->lane].notes)
+        if (has_note(request, &request->lanes[task->lane]))
             write_note(request, &request->lanes[task->lane]);
         hp_node_set(request->pipeline.node, request->lanes[task->lane].counter, task->value);
         return HP_OK;
@@ -114,7 +120,7 @@ static void compare_notes(hp_request_t *request, lane_t *lane)
 {
     const hp_note_t own = request->pipeline.note, note = own ? hp_note_read(lane->counter, own) : own;
 
-    lane->notes = false;
+    lane->noted = own;
     if (hp_note_is_longer(note, own))
         hp_request_set_longer(request, hp_note_bytes(note));
 }
@@ -127,7 +133,7 @@ static bool take_flag(hp_request_t *request, lane_t *lane)
 
     while (lane->waiting.first && !lane->waiting.first->waits && lane->waiting.first->value <= value &&
            request->error == HP_OK) {
-        if (lane->notes)
+        if (has_note(request, lane))
             compare_notes(request, lane);
         task_complete(request, queue_pop(&lane->waiting));
         moved = true;
@@ -161,9 +167,35 @@ static void give_up(hp_request_t *request, uint32_t window)
     const bool in_use = !hp_transport_ended(request->transport);
     for (uint32_t i = 0; i < window; i++)
         hp_segment_release_scratch(request, &request->segments[i], in_use);
+    for (uint32_t i = 0; i < request->lane_count; i++) { /* as new: the collective may be started again */
+        lane_t *lane = &request->lanes[i];
+        lane->in_flight = 0;
+        lane->waiting = (queue_t){NULL, NULL};
+        lane->is_awaited = false;
+    }
+    request->first_awaited = request->last_awaited = -1;
     request->counters.in_flight = 0;
     request->next_segment = request->pipeline.segment_count;
     request->done_segments = request->pipeline.segment_count;
+}
+
+/* The window stands. */
+static hp_status_t start(hp_request_t *request, uint32_t window)
+{
+    request->ready = (queue_t){NULL, NULL};
+    request->error = HP_OK;
+    request->longer_bytes = 0;
+    request->scratch_held = 0;
+    request->cancelled = request->transport->cancelled;
+    request->counters = (hp_request_counters_t){.window_segments = window};
+    request->next_segment = 0;
+    request->done_segments = 0;
+    for (uint32_t i = 0; i < window && request->error == HP_OK; i++)
+        hp_segment_refill(request, &request->segments[i]);
+    run_ready(request);
+    if (request->error != HP_OK)
+        give_up(request, window);
+    return request->error;
 }
 
 hp_status_t hp_request_start(hp_request_t *request, const hp_pipeline_t *pipeline)
@@ -174,26 +206,24 @@ hp_status_t hp_request_start(hp_request_t *request, const hp_pipeline_t *pipelin
     request->step = NULL;
     request->next_segment = pipeline->segment_count; /* done, until the window stands */
     request->done_segments = pipeline->segment_count;
-    request->ready = (queue_t){NULL, NULL};
-    request->error = HP_OK;
-    request->longer_bytes = 0;
-    request->scratch_held = 0;
-    request->cancelled = request->transport->cancelled;
-    request->counters = (hp_request_counters_t){0};
 
-    uint32_t window;
-    hp_status_t status = hp_window_prepare(request, &window);
-    if (status != HP_OK)
-        return status;
-    request->counters.window_segments = window;
-    request->next_segment = 0;
-    request->done_segments = 0;
-    for (uint32_t i = 0; i < window && request->error == HP_OK; i++)
-        hp_segment_refill(request, &request->segments[i]);
-    run_ready(request);
-    if (request->error != HP_OK)
-        give_up(request, window);
-    return request->error;
+    const hp_status_t status = hp_window_prepare(request);
+    return status == HP_OK ? start(request, request->window) : status;
+}
+
+hp_status_t hp_request_start_again(hp_request_t *request, const hp_pipeline_t *pipeline)
+{
+    hp_status_t status = HP_OK;
+
+    assert(hp_request_done(request) && !request->step);
+    hp_request_reclaim(request);
+    request->pipeline.tag = pipeline->tag;
+    request->pipeline.note = pipeline->note;
+    if (!request->task_memory)
+        status = hp_window_prepare(request);
+    else if (request->trace)
+        status = hp_record_prepare(request, request->window);
+    return status == HP_OK ? start(request, request->window) : status;
 }
 
 /* Of whatever request: all that use the transport are in one queue. What a completion makes ready another request

@@ -15,7 +15,7 @@ enum { SCRATCH_MEMORY_BYTES = 16 << 20 };
 
 void hp_segment_release_scratch(hp_request_t *request, hp_segment_t *segment, bool in_use)
 {
-    for (uint32_t i = 0; i < segment->task_count; i++) {
+    for (uint32_t i = 0; i < segment->task_count && request->scratch_held; i++) {
         hp_task_t *task = &segment->tasks[i];
         if (!task->scratch_held)
             continue;
@@ -67,7 +67,7 @@ void hp_request_rest(hp_request_t *request)
     request->task_memory_bytes = 0;
 }
 
-hp_status_t hp_window_prepare(hp_request_t *request, uint32_t *window)
+hp_status_t hp_window_prepare(hp_request_t *request)
 {
     const hp_pipeline_t *p = &request->pipeline;
     size_t segment_bytes = p->tasks_per_segment * sizeof(hp_task_t) + p->edges_per_segment * sizeof(edge_t);
@@ -97,7 +97,7 @@ hp_status_t hp_window_prepare(hp_request_t *request, uint32_t *window)
         request->task_memory = memory;
         request->task_memory_bytes = size * segment_bytes;
     }
-    *window = (uint32_t)size;
+    request->window = (uint32_t)size;
     if (request->trace) {
         const hp_status_t status = hp_record_prepare(request, size);
         if (status != HP_OK)

@@ -245,7 +245,7 @@ static hp_status_t prepare_in_order(const plan_t *p, rotation_t *rotation)
 }
 
 /* The stages of this rank in one rotation, innermost first. */
-static hp_status_t prepare_rotation(const plan_t *p, rotation_t *rotation)
+static hp_status_t prepare_rotation(plan_t *p, rotation_t *rotation)
 {
     hp_comm_t *comm = p->comm;
     const hp_hierarchy_t *h = hierarchy_of(p);
@@ -273,6 +273,7 @@ static hp_status_t prepare_rotation(const plan_t *p, rotation_t *rotation)
         const hp_status_t status = stage->module->prepare(stage, &p->call, &p->setting);
         if (status != HP_OK)
             return status;
+        p->modules_begin |= stage->module->begin != NULL;
     }
     return HP_OK;
 }
@@ -314,15 +315,14 @@ static hp_status_t make_lanes(plan_t *p)
         const bool sends = comm->rank == 0;
         const hp_direction_t direction = sends ? HP_LANE_SEND : HP_LANE_RECV;
         p->forward = hp_request_new_lane(p->start.request, direction, sends ? p->call.root : 0,
-                                         hp_start_tag(&p->start, HP_STREAM_FORWARD),
-                                         hp_setting_lane_limit(&p->setting, direction));
+                                         HP_STREAM_FORWARD, hp_setting_lane_limit(&p->setting, direction));
         if (p->forward < 0)
             return HP_ERR_NO_MEM;
     }
     return HP_OK;
 }
 
-/* Takes steps of the node's memory, and makes the lanes for all rotations. */
+/* Makes the lanes for all rotations. */
 static hp_status_t use_node(plan_t *p)
 {
     hp_comm_t *comm = p->comm;
@@ -334,13 +334,8 @@ static hp_status_t use_node(plan_t *p)
     hp_node_use_t *use = p->node = hp_arena_get(p->start.arena, sizeof *use);
     if (!use || !(use->done = hp_arena_get(p->start.arena, members * sizeof *use->done)))
         return HP_ERR_NO_MEM;
-    hp_node_use_slots(memory, uses_slots(p) ? p->cut.segment_elements * p->cut.extent : 0,
-                      memory->step + p->step_count);
     use->memory = memory;
-    use->first_step = memory->step;
-    use->end_step = memory->step += p->step_count;
-    if (p->call.count > 0)
-        p->pipeline.note = hp_note_make(memory->noted++, p->call.count * p->call.type.bytes);
+    p->slot_bytes = uses_slots(p) ? p->cut.segment_elements * p->cut.extent : 0;
     use->set_done = hp_request_set_lane(p->start.request, hp_node_done(memory, memory->own), false);
     bool made = use->set_done >= 0;
     for (uint32_t level = 0; level < memory->shape.levels; level++)
@@ -352,6 +347,33 @@ static hp_status_t use_node(plan_t *p)
         made = (use->done[member] =
                     hp_request_wait_lane(p->start.request, hp_node_done(memory, member), false)) >= 0;
     return made ? HP_OK : HP_ERR_NO_MEM;
+}
+
+/* Takes the next steps of the node's memory. */
+static void take_steps(plan_t *p)
+{
+    hp_node_use_t *use = p->node;
+    hp_node_memory_t *memory = use->memory;
+
+    hp_node_use_slots(memory, p->slot_bytes, memory->step + p->step_count);
+    use->first_step = memory->step;
+    use->end_step = memory->step += p->step_count;
+    if (p->call.count > 0)
+        p->pipeline.note = hp_note_make(memory->noted++, p->call.count * p->call.type.bytes);
+}
+
+/* What each start does, the first one too. */
+static void begin(plan_t *p)
+{
+    p->pipeline.tag = hp_start_tag(&p->start);
+    if (p->node)
+        take_steps(p);
+    for (uint32_t t = 0; t < p->rotation_count && p->modules_begin; t++)
+        for (uint32_t k = 0; k < p->rotations[t].stage_count; k++) {
+            const hp_stage_t *stage = &p->rotations[t].stages[k];
+            if (stage->module->begin)
+                stage->module->begin(stage, &p->call);
+        }
 }
 
 /* What moves the data, and in which segments. */
@@ -434,12 +456,31 @@ hp_status_t hp_pipeline_prepare(hp_pipeline_plan_t *p)
         return status;
     add_up(p);
     p->pipeline.node = p->node ? p->node->memory : NULL;
+    begin(p);
     return HP_OK;
+}
+
+/* Once more, for a call that differs in its buffers alone. */
+static hp_status_t start_again(void *plan, const hp_start_t *start, const hp_call_t *call)
+{
+    plan_t *p = plan;
+
+    p->start = *start;
+    p->call.send = call->send;
+    p->call.recv = call->recv;
+    record_modules(p);
+    begin(p);
+    return hp_request_start_again(start->request, &p->pipeline);
 }
 
 hp_status_t hp_pipeline_start(const hp_start_t *start, const hp_call_t *call, const hp_setting_t *setting)
 {
     hp_pipeline_plan_t *plan = hp_pipeline_plan(start, call, setting);
     const hp_status_t status = plan ? hp_pipeline_prepare(plan) : HP_ERR_NO_MEM;
-    return status == HP_OK ? hp_request_start(start->request, &plan->pipeline) : status;
+
+    if (status != HP_OK)
+        return status;
+    if (start->again)
+        *start->again = (hp_again_t){.start = start_again, .plan = plan};
+    return hp_request_start(start->request, &plan->pipeline);
 }

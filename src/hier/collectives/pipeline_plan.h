@@ -25,10 +25,12 @@ typedef struct {
     hp_pipeline_t pipeline;
     uint64_t segment_count;
     uint64_t step_count; /* of the node's memory: one a segment */
+    size_t slot_bytes;   /* wanted of its slots */
     bool in_place;
     bool in_order;       /* up along all ranks in their order, whatever nodes they are on */
     bool result_here;    /* this rank gets a result from the reduction itself */
     int32_t forward;     /* lane from rank 0 to the root, or its other end; -1: not needed, or not here */
+    bool modules_begin;  /* some module has something to do at each start */
     hp_node_use_t *node; /* NULL: no memory of the node is used, or not here */
     hp_pipeline_rotation_t *rotations;
     uint32_t rotation_count;

@@ -12,31 +12,11 @@ const char *hp_knob_word_progress(unsigned i)
     return i < sizeof words / sizeof *words ? words[i] : NULL;
 }
 
-static hp_execution_t *create(hp_comm_t *comm)
-{
-    hp_execution_t *execution = calloc(1, sizeof *execution);
-    if (!execution)
-        return NULL;
-    hp_arena_init(&execution->arena);
-    if (hp_request_create(comm->transport, &comm->pool, &execution->request) != HP_OK) {
-        free(execution);
-        return NULL;
-    }
-    return execution;
-}
-
-static void destroy(hp_execution_t *execution)
-{
-    hp_request_destroy(execution->request);
-    hp_arena_fini(&execution->arena);
-    free(execution);
-}
-
 static void destroy_all(hp_execution_t *execution)
 {
     while (execution) {
         hp_execution_t *next = execution->next;
-        destroy(execution);
+        free(execution);
         execution = next;
     }
 }
@@ -46,7 +26,9 @@ hp_status_t hp_executions_create(hp_comm_t *comm)
     hp_executions_t *all = calloc(1, sizeof *all);
     if (!all)
         return HP_ERR_NO_MEM;
-    if (!(all->idle = create(comm))) {
+    all->idle = calloc(1, sizeof *all->idle);
+    if (!all->idle || hp_plans_init(&all->plans, comm) != HP_OK) {
+        free(all->idle);
         free(all);
         return HP_ERR_NO_MEM;
     }
@@ -61,6 +43,7 @@ void hp_executions_destroy(hp_comm_t *comm)
     if (!comm || !comm->executions)
         return;
     destroy_all(comm->executions->idle);
+    hp_plans_fini(&comm->executions->plans);
     free(comm->executions);
     comm->executions = NULL;
 }
@@ -73,7 +56,7 @@ hp_execution_t *hp_execution_get(hp_comm_t *comm)
     if (execution) {
         all->idle = execution->next;
         all->idle_count--;
-    } else if (!(execution = create(comm))) {
+    } else if (!(execution = calloc(1, sizeof *execution))) {
         all->missed_call = true; /* the next call would get this one's tags */
         return NULL;
     }
@@ -82,7 +65,6 @@ hp_execution_t *hp_execution_get(hp_comm_t *comm)
     execution->owner = NULL;
     execution->traced = NULL;
     execution->since_ns = 0;
-    hp_request_record(execution->request, NULL, NULL);
     return execution;
 }
 
@@ -91,9 +73,14 @@ void hp_execution_put(hp_comm_t *comm, hp_execution_t *execution)
     hp_executions_t *all = comm->executions;
 
     hp_pool_rest(&comm->pool);
-    hp_request_rest(execution->request);
+    if (execution->plan) {
+        hp_request_rest(execution->request);
+        hp_plans_put(&all->plans, execution->plan);
+    }
+    execution->plan = NULL;
+    execution->request = NULL;
     if (all->idle_count >= HP_RUNNING_MAX) { /* there were many in flight: their memory goes back */
-        destroy(execution);
+        free(execution);
         return;
     }
     execution->phase = HP_PHASE_IDLE;
@@ -144,18 +131,34 @@ static void follow_steps(hp_comm_t *comm, const hp_execution_t *execution, hp_st
         hp_node_skip(&comm->node_memory, hp_request_segments_missed(execution->request));
 }
 
-static void start(hp_comm_t *comm, hp_execution_t *execution, const hp_call_t *call,
+static hp_status_t start_plan(hp_comm_t *comm, hp_execution_t *execution, const hp_plan_t *found,
+                              const hp_call_t *call, const hp_setting_t *setting)
+{
+    hp_executions_t *all = comm->executions;
+    const uint32_t number = ++comm->sequence;
+
+    execution->plan = hp_plans_take(&all->plans, comm, found);
+    if (!execution->plan)
+        return HP_ERR_NO_MEM;
+    execution->request = execution->plan->request;
+    hp_request_record(execution->request, NULL, NULL);
+    if (execution->on_start)
+        execution->on_start(comm, execution, call, setting);
+    if (execution->alone && all->out_of_step)
+        return HP_ERR_EARLIER;
+    const hp_status_t status =
+        hp_plan_start(execution->plan, comm, number, execution->algorithm, call, setting);
+    execution->plan->alone = execution->alone;
+    return status;
+}
+
+/* found: the plan of equal calls, or NULL. */
+static void start(hp_comm_t *comm, hp_execution_t *execution, const hp_plan_t *found, const hp_call_t *call,
                   const hp_setting_t *setting)
 {
     hp_executions_t *all = comm->executions;
 
-    const hp_start_t what = {
-        .comm = comm, .request = execution->request, .arena = &execution->arena, .number = ++comm->sequence};
-    if (execution->on_start)
-        execution->on_start(comm, execution, call, setting);
-    const hp_status_t status = execution->alone && all->out_of_step
-                                   ? HP_ERR_EARLIER
-                                   : execution->algorithm->start(&what, call, setting);
+    const hp_status_t status = start_plan(comm, execution, found, call, setting);
     if (status != HP_OK || hp_request_done(execution->request)) {
         follow_steps(comm, execution, status);
         set_done(comm, execution, status);
@@ -180,7 +183,8 @@ void hp_execution_submit(hp_comm_t *comm, hp_execution_t *execution, const hp_al
     execution->number = atomic_load_explicit(&all->submitted, memory_order_relaxed) + 1;
     atomic_store_explicit(&all->submitted, execution->number, memory_order_relaxed);
     execution->algorithm = algorithm;
-    execution->alone = algorithm->runs_alone(comm, call, setting);
+    const hp_plan_t *plan = hp_plans_find(&all->plans, algorithm, call, setting);
+    execution->alone = plan ? plan->alone : algorithm->runs_alone(comm, call, setting);
     /* What is asked of one that runs; all of it only if it has to wait. */
     execution->call.collective = call->collective;
     execution->call.count = call->count;
@@ -191,7 +195,7 @@ void hp_execution_submit(hp_comm_t *comm, hp_execution_t *execution, const hp_al
         return;
     }
     if (!all->queued && may_start(comm, execution->alone, bytes_of(call))) {
-        start(comm, execution, call, setting);
+        start(comm, execution, plan, call, setting);
         return;
     }
     execution->call = *call;
@@ -215,7 +219,8 @@ static bool start_queued(hp_comm_t *comm)
         all->queued = next->next;
         if (!all->queued)
             all->queued_end = &all->queued;
-        start(comm, next, &next->call, &next->setting);
+        start(comm, next, hp_plans_find(&all->plans, next->algorithm, &next->call, &next->setting),
+              &next->call, &next->setting);
         started = true;
     }
     return started;

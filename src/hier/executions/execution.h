@@ -20,14 +20,14 @@
 #define HP_HIER_EXECUTIONS_EXECUTION_H
 
 #include <stdatomic.h>
-#include "hier/collectives/algorithm.h"
+#include "hier/executions/plan.h"
 
 typedef enum { HP_PHASE_IDLE, HP_PHASE_QUEUED, HP_PHASE_RUNNING, HP_PHASE_DONE } hp_phase_t;
 
 typedef struct hp_execution hp_execution_t;
 struct hp_execution {
-    hp_request_t *request;
-    hp_arena_t arena; /* what it keeps of its stages */
+    hp_plan_t *plan;       /* what it runs; from its start until it is put */
+    hp_request_t *request; /* the plan's */
     hp_phase_t phase;
     hp_status_t status; /* once done */
     const hp_algorithm_t *algorithm;
@@ -50,6 +50,7 @@ struct hp_execution {
 typedef struct hp_executions {
     hp_execution_t *idle; /* at least one when nothing is in flight */
     uint32_t idle_count;
+    hp_plans_t plans;
     hp_execution_t *running, *queued; /* oldest first */
     hp_execution_t **queued_end;      /* where the next one is appended */
     uint32_t running_count;

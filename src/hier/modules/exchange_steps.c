@@ -27,7 +27,7 @@ static int32_t make_lane(const hp_stage_t *stage, const hp_setting_t *setting, h
                          int32_t position, bool finished)
 {
     return hp_request_lane(stage->start->request, direction, hp_team_rank(&stage->team, (uint32_t)position),
-                           hp_start_tag(stage->start, finished ? HP_STREAM_DOWN : HP_STREAM_UP),
+                           finished ? HP_STREAM_DOWN : HP_STREAM_UP,
                            hp_setting_lane_limit(setting, direction));
 }
 

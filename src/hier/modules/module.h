@@ -86,6 +86,8 @@ struct hp_module {
     bool (*serves)(const hp_comm_t *comm, bool inter_node, const hp_call_t *call);
     /* Makes what the stage needs. HP_OK, HP_ERR_NO_MEM or another error. */
     hp_status_t (*prepare)(hp_stage_t *stage, const hp_call_t *call, const hp_setting_t *setting);
+    /* What is to be done at each start of the collective that was prepared. NULL: nothing. */
+    void (*begin)(const hp_stage_t *stage, const hp_call_t *call);
     /* Where the stage wants this rank's value to be when an inner stage makes it. NULL: anywhere. */
     hp_place_t (*place)(const hp_stage_t *stage, hp_segment_t *segment, const hp_flow_t *flow);
     /* Members hand flow->value over; the leader's flow->value becomes the team's. */

@@ -83,14 +83,13 @@ static bool disseminates(const hp_stage_t *stage)
 static hp_status_t prepare_dissemination(hp_stage_t *stage, p2p_t *own)
 {
     const hp_team_t *team = &stage->team;
-    const uint32_t tag = hp_start_tag(stage->start, HP_STREAM_UP);
 
     for (uint32_t step = 1; step < team->count; step *= 2) {
         const uint32_t to = hp_team_rank(team, (team->position + step) % team->count);
         const uint32_t from = hp_team_rank(team, (team->position + team->count - step) % team->count);
         const uint32_t k = own->round_count++;
-        own->rounds[k].send = hp_request_lane(stage->start->request, HP_LANE_SEND, to, tag, 1);
-        own->rounds[k].recv = hp_request_lane(stage->start->request, HP_LANE_RECV, from, tag, 1);
+        own->rounds[k].send = hp_request_lane(stage->start->request, HP_LANE_SEND, to, HP_STREAM_UP, 1);
+        own->rounds[k].recv = hp_request_lane(stage->start->request, HP_LANE_RECV, from, HP_STREAM_UP, 1);
         if (own->rounds[k].send < 0 || own->rounds[k].recv < 0)
             return HP_ERR_NO_MEM;
     }

@@ -58,13 +58,9 @@ static uint32_t worker_of(const hp_stage_t *stage, const hp_flow_t *flow)
 
 static hp_status_t prepare(hp_stage_t *stage, const hp_call_t *call, const hp_setting_t *setting)
 {
-    const hp_node_memory_t *node = stage->node->memory;
-    const uint64_t bytes = call->count * call->type.bytes;
+    (void)call;
     (void)setting;
 
-    /* Nobody reads what stood there before: this rank waited for that before it left. */
-    *hp_node_buffer(node, node->own, HP_FAN_IN) = (hp_node_buffer_t){(void *)call->send, bytes};
-    *hp_node_buffer(node, node->own, HP_FAN_OUT) = (hp_node_buffer_t){call->recv, bytes};
     const hp_status_t status = hp_node_lanes_make(stage);
     if (is_everybody(stage)) {
         stage->tasks += 3 * stage->team.count + 4; /* every rank is a worker */
@@ -73,6 +69,16 @@ static hp_status_t prepare(hp_stage_t *stage, const hp_call_t *call, const hp_se
         stage->finish_tasks = stage->team.count;
     }
     return status;
+}
+
+static void begin(const hp_stage_t *stage, const hp_call_t *call)
+{
+    const hp_node_memory_t *node = stage->node->memory;
+    const uint64_t bytes = call->count * call->type.bytes;
+
+    /* Nobody reads what stood there before: this rank waited for that before it left. */
+    *hp_node_buffer(node, node->own, HP_FAN_IN) = (hp_node_buffer_t){(void *)call->send, bytes};
+    *hp_node_buffer(node, node->own, HP_FAN_OUT) = (hp_node_buffer_t){call->recv, bytes};
 }
 
 static hp_place_t place(const hp_stage_t *stage, hp_segment_t *segment, const hp_flow_t *flow)
@@ -226,5 +232,10 @@ static void finish(const hp_stage_t *stage, hp_segment_t *segment)
     }
 }
 
-const hp_module_t hp_module_single_copy = {
-    .serves = serves, .prepare = prepare, .place = place, .reduce = reduce, .bcast = bcast, .finish = finish};
+const hp_module_t hp_module_single_copy = {.serves = serves,
+                                           .prepare = prepare,
+                                           .begin = begin,
+                                           .place = place,
+                                           .reduce = reduce,
+                                           .bcast = bcast,
+                                           .finish = finish};

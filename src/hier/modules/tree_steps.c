@@ -6,20 +6,19 @@ hp_status_t hp_tree_lanes_make(hp_tree_lanes_t *out, int32_t *children, const hp
 {
     int32_t (*lane)(hp_request_t *, hp_direction_t, uint32_t, uint32_t, uint32_t) =
         shared ? hp_request_lane : hp_request_new_lane;
-    const uint32_t tag = hp_start_tag(start, stream);
     const bool up = stream == HP_STREAM_UP;
     const hp_direction_t to_parent = up ? HP_LANE_SEND : HP_LANE_RECV;
     const hp_direction_t to_child = up ? HP_LANE_RECV : HP_LANE_SEND;
 
     *out = (hp_tree_lanes_t){.child_count = neighbors->child_count, .parent = -1, .children = children};
     if (neighbors->parent >= 0) {
-        out->parent = lane(start->request, to_parent, (uint32_t)neighbors->parent, tag,
+        out->parent = lane(start->request, to_parent, (uint32_t)neighbors->parent, stream,
                            hp_setting_lane_limit(setting, to_parent));
         if (out->parent < 0)
             return HP_ERR_NO_MEM;
     }
     for (uint32_t i = 0; i < neighbors->child_count; i++) {
-        children[i] = lane(start->request, to_child, neighbors->children[i], tag,
+        children[i] = lane(start->request, to_child, neighbors->children[i], stream,
                            hp_setting_lane_limit(setting, to_child));
         if (children[i] < 0)
             return HP_ERR_NO_MEM;

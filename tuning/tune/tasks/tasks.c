@@ -104,18 +104,20 @@ static hp_status_t run_iterations(const hp_start_t *start, hp_lockstep_t *lockst
 static hp_status_t run_alone(hp_comm_t *comm, const hp_call_t *call, const hp_setting_t *setting,
                              unsigned iterations_max, double *iteration_us, unsigned *iterations)
 {
-    hp_execution_t *execution = hp_execution_get(comm);
+    hp_plan_t *plan = hp_plans_take(&comm->executions->plans, comm, NULL);
     hp_lockstep_t lockstep;
 
-    if (!execution)
+    if (!plan) {
+        hp_execution_missed(comm);
         return HP_ERR_NO_MEM;
+    }
     const hp_start_t start = {
-        .comm = comm, .request = execution->request, .arena = &execution->arena, .number = ++comm->sequence};
+        .comm = comm, .request = plan->request, .arena = &plan->arena, .number = ++comm->sequence};
     hp_status_t status = hp_lockstep_prepare(&lockstep, &start, call, setting, iterations_max);
     *iterations = status == HP_ERR_ARG ? 0 : (unsigned)lockstep.iterations;
     if (status == HP_OK)
         status = run_iterations(&start, &lockstep, iteration_us);
-    hp_execution_put(comm, execution);
+    hp_plans_put(&comm->executions->plans, plan);
     return status;
 }
 

@@ -99,6 +99,10 @@ static uint64_t bruck_blocks(uint64_t p, uint64_t radix)
     EXACT(bine, SCATTER, up, p - 1)                                                                          \
     EXACT(bine, ALLREDUCE, 2 * (down + uneven), 2 * (power - 1) + uneven * power)                            \
     EXACT(bine, REDUCE_SCATTER, up, p - 1)                                                                   \
+    EXACT(scan_doubling, SCAN, up, up)                                                                       \
+    EXACT(scan_doubling, EXSCAN, 1 + digits(p - 1, 2), p > 2 ? digits(p - 1, 2) + (p > 2) : 1)               \
+    EXACT(scan_chain, SCAN, p - 1 + n - 1, n)                                                                \
+    EXACT(scan_chain, EXSCAN, p - 1 + n - 1, n)                                                              \
     EXACT(bine, ALLGATHER, up, p - 1)
 
 #define FUNCTION(generator, id, rounds_claimed, sent_claimed)                                                \

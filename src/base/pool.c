@@ -122,7 +122,8 @@ size_t hp_pool_stored(void)
 void *hp_pool_get(hp_pool_t *pool, size_t bytes)
 {
     hp_pool_block_t *block = take_first(pool);
-    if (block && block->bytes < bytes) { /* a call with larger segments than before: small blocks leave the pool */
+    if (block &&
+        block->bytes < bytes) { /* a call with larger segments than before: small blocks leave the pool */
         free(block);
         block = NULL;
     }

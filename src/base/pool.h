@@ -16,9 +16,9 @@ typedef struct hp_pool_block hp_pool_block_t;
 
 typedef struct {
     hp_pool_block_t *free;
-    size_t free_bytes; /* of these */
+    size_t free_bytes;     /* of these */
     hp_pool_block_t *last; /* of these, while there are any */
-    uint32_t live;     /* blocks handed out and not yet given back */
+    uint32_t live;         /* blocks handed out and not yet given back */
     hp_pool_block_t *retired;
 } hp_pool_t;
 

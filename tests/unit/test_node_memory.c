@@ -422,9 +422,17 @@ static void use_all_slots(hp_node_memory_t *memory, char value)
     const hp_node_shape_t *shape = &memory->shape;
 
     hp_node_use_slots(memory, shape->slot_bytes, ++memory->step);
-    for (unsigned fan = 0; fan < HP_FAN_COUNT; fan++)
+    for (unsigned fan = 0; fan < HP_FAN_COUNT; fan++) {
+        hp_node_back_slots(memory, 0, (hp_fan_t)fan);
         for (uint32_t slot = 0; slot < shape->slots; slot++)
             memset(hp_node_slot(memory, 0, 0, (hp_fan_t)fan, slot), value, shape->slot_bytes);
+    }
+}
+
+/* As if it had been used so long ago. */
+static void age(hp_node_memory_t *memory, uint64_t ns)
+{
+    memory->slots.used_ns -= ns;
 }
 
 /* Each has 16 MiB of own slots, more than all may keep together. */
@@ -446,6 +454,7 @@ static void idle_slots_give_their_pages_back(void **state)
 
     use_all_slots(&memories[0], 1);
     hp_node_set(&memories[0], hp_node_done(&memories[0], 0), 1);
+    age(&memories[0], HP_SLOTS_IDLE_NS);
     use_all_slots(&memories[1], 2);
     assert_true(pages_of(fds[0]) >= slot_pages); /* the other member may still read them */
     hp_node_set(&memories[0], hp_node_done(&memories[0], 1), 1);
@@ -460,6 +469,8 @@ static void idle_slots_give_their_pages_back(void **state)
     for (unsigned i = 1; i < IDLE_MEMORIES; i++)
         for (uint32_t member = 0; member < 2; member++)
             hp_node_set(&memories[i], hp_node_done(&memories[i], member), 1);
+    age(&memories[1], HP_SLOTS_IDLE_NS);
+    age(&memories[2], HP_SLOTS_IDLE_NS);
     use_all_slots(&memories[0], 4);
     assert_int_equal(*hp_node_slot(&memories[0], 0, 0, HP_FAN_OUT, 7), 4);
     assert_true(pages_of(fds[1]) < 16 && pages_of(fds[2]) < 16);
@@ -468,6 +479,62 @@ static void idle_slots_give_their_pages_back(void **state)
         hp_node_memory_fini(&memories[i]);
     }
     assert_int_equal(hp_node_usage().memories, 0);
+    assert_int_equal(hp_node_usage().slot_bytes, 0);
+}
+
+/* A program that uses more communicators in turn than may keep pages while they are idle must not pay for them in each
+ * call. */
+static void slots_that_are_used_again_and_again_keep_their_pages(void **state)
+{
+    (void)state;
+    const hp_node_shape_t shape = {.members = 2, .levels = 1, .slots = 8, .slot_bytes = BIG_SLOT_BYTES};
+    const size_t slot_pages = (size_t)HP_FAN_COUNT * shape.slots * BIG_SLOT_BYTES / 4096;
+    hp_node_memory_t memories[IDLE_MEMORIES];
+    int fds[IDLE_MEMORIES];
+
+    for (unsigned i = 0; i < IDLE_MEMORIES; i++) {
+        assert_int_equal(hp_node_memory_file(hp_node_memory_bytes(&shape), &fds[i]), HP_OK);
+        assert_int_equal(hp_node_memory_init(&memories[i], &shape, 0, NULL, fds[i], NULL), HP_OK);
+    }
+    for (unsigned turn = 0; turn < 2; turn++)
+        for (unsigned i = 0; i < IDLE_MEMORIES; i++) {
+            use_all_slots(&memories[i], 1);
+            for (uint32_t member = 0; member < 2; member++)
+                hp_node_set(&memories[i], hp_node_done(&memories[i], member), memories[i].step);
+        }
+    for (unsigned i = 0; i < IDLE_MEMORIES; i++) {
+        assert_true(pages_of(fds[i]) >= slot_pages);
+        close(fds[i]);
+        hp_node_memory_fini(&memories[i]);
+    }
+}
+
+/* What a rank does not write is not there: of four levels most ranks write one ring. */
+static void only_rings_that_are_filled_get_pages(void **state)
+{
+    (void)state;
+    const hp_node_shape_t shape = {.members = 2, .levels = 4, .slots = 8, .slot_bytes = BIG_SLOT_BYTES};
+    const size_t used = 32768;
+    hp_node_memory_t memory;
+    int fd;
+
+    assert_int_equal(hp_node_memory_file(hp_node_memory_bytes(&shape), &fd), HP_OK);
+    assert_int_equal(hp_node_memory_init(&memory, &shape, 0, NULL, fd, NULL), HP_OK);
+    hp_node_use_slots(&memory, used, 1);
+    assert_int_equal(hp_node_usage().slot_bytes, 0);
+    for (unsigned again = 0; again < 2; again++) {
+        hp_node_back_slots(&memory, 3, HP_FAN_IN);
+        assert_int_equal(hp_node_usage().slot_bytes, shape.slots * used);
+        assert_in_range(pages_of(fd), 0, shape.slots * (used / 4096 + 1)); /* slots may begin amid a page */
+    }
+    hp_node_use_slots(&memory, 2 * BIG_SLOT_BYTES, 2); /* no more than a slot has */
+    hp_node_back_slots(&memory, 3, HP_FAN_IN);
+    assert_int_equal(hp_node_usage().slot_bytes, shape.slots * BIG_SLOT_BYTES);
+    hp_node_use_slots(&memory, 0, 3);
+    hp_node_back_slots(&memory, 0, HP_FAN_OUT);
+    assert_int_equal(hp_node_usage().slot_bytes, shape.slots * BIG_SLOT_BYTES);
+    close(fd);
+    hp_node_memory_fini(&memory);
     assert_int_equal(hp_node_usage().slot_bytes, 0);
 }
 
@@ -583,6 +650,8 @@ int main(void)
         cmocka_unit_test(nobody_changes_the_size_of_the_file),
         cmocka_unit_test(clear_is_what_all_have_read),
         cmocka_unit_test(idle_slots_give_their_pages_back),
+        cmocka_unit_test(slots_that_are_used_again_and_again_keep_their_pages),
+        cmocka_unit_test(only_rings_that_are_filled_get_pages),
         cmocka_unit_test(who_sets_a_counter_wakes_who_sleeps_for_it),
         cmocka_unit_test(a_sleep_ends_when_its_time_is_over),
     };

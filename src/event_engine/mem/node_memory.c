@@ -222,39 +222,47 @@ char *hp_node_slot(const hp_node_memory_t *memory, uint32_t member, uint32_t lev
 #define MADV_POPULATE_WRITE 23 /* of Linux 5.14 */
 #endif
 
-/* Own slots of a process that keep their pages while their communicators are idle: those of four communicators with the
- * slots that are usual on one level of the node, or of one with four levels. */
+/* Own slots of a process that keep their pages while their communicators are idle: those of eight communicators with
+ * the slots that are usual on one level of the node. */
 enum { KEPT_BYTES = 8 << 20 };
-
 static pthread_mutex_t slots_lock =
     PTHREAD_MUTEX_INITIALIZER;       /* guards what follows, and the fields slots of all memories */
 static hp_node_memory_t *slots_used; /* memories whose own slots have pages, the last used first */
 static hp_node_usage_t usage;
 
-static uint32_t own_slots(const hp_node_memory_t *memory)
+/* A few milliseconds do not matter, the time that a finer clock takes does. */
+static uint64_t coarse_ns(void)
 {
-    return memory->shape.levels * HP_FAN_COUNT * memory->shape.slots;
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
 static void add_slot_bytes(hp_node_memory_t *memory, size_t bytes)
 {
-    usage.slot_bytes += own_slots(memory) * (bytes - memory->slots.backed);
+    memory->slots.backed_bytes += bytes;
+    usage.slot_bytes += bytes;
     if (usage.slot_bytes > usage.slot_bytes_peak)
         usage.slot_bytes_peak = usage.slot_bytes;
-    memory->slots.backed = bytes;
 }
 
-static void forget_slots(hp_node_memory_t *memory)
+/* Takes it out of the list. */
+static void unlist(hp_node_memory_t *memory)
 {
     hp_node_memory_t **place = &slots_used;
 
     while (*place && *place != memory)
         place = &(*place)->slots.next_used;
-    if (!*place)
-        return;
-    *place = memory->slots.next_used;
-    usage.slot_bytes -= own_slots(memory) * memory->slots.backed;
-    memory->slots.backed = 0;
+    if (*place)
+        *place = memory->slots.next_used;
+}
+
+static void forget_slots(hp_node_memory_t *memory)
+{
+    unlist(memory);
+    usage.slot_bytes -= memory->slots.backed_bytes;
+    memory->slots.backed_bytes = 0;
+    memset(memory->slots.backed, 0, memory->shape.levels * HP_FAN_COUNT * sizeof *memory->slots.backed);
 }
 
 /* Has everybody, this rank too, finished the last collective that used the slots? Only their owner fills them, so
@@ -282,7 +290,8 @@ static void trim_slots(const hp_node_memory_t *in_use)
     while (usage.slot_bytes > KEPT_BYTES) {
         hp_node_memory_t *oldest = NULL;
         for (hp_node_memory_t *memory = slots_used; memory; memory = memory->slots.next_used)
-            if (memory != in_use && slots_are_idle(memory))
+            if (memory != in_use && in_use->slots.used_ns - memory->slots.used_ns >= HP_SLOTS_IDLE_NS &&
+                memory->slots.backed_bytes && slots_are_idle(memory))
                 oldest = memory;
         if (!oldest)
             return;
@@ -291,36 +300,44 @@ static void trim_slots(const hp_node_memory_t *in_use)
     }
 }
 
-static void populate(const hp_node_memory_t *memory, size_t bytes)
-{
-    const hp_node_shape_t *shape = &memory->shape;
-
-    for (uint32_t level = 0; level < shape->levels; level++)
-        for (unsigned fan = 0; fan < HP_FAN_COUNT; fan++)
-            for (uint32_t slot = 0; slot < shape->slots; slot++) {
-                char *from = hp_node_slot(memory, memory->own, level, (hp_fan_t)fan, slot);
-                const size_t ahead = (uintptr_t)from % PAGE;
-                if (madvise(from - ahead, bytes + ahead, MADV_POPULATE_WRITE) != 0)
-                    return;
-            }
-}
-
 void hp_node_use_slots(hp_node_memory_t *memory, size_t bytes, uint64_t end_step)
 {
-    bytes = bytes < memory->shape.slot_bytes ? bytes : memory->shape.slot_bytes;
     if (!memory->bytes)
         return;
     pthread_mutex_lock(&slots_lock);
-    const size_t backed = memory->slots.backed;
-    forget_slots(memory);
-    memory->slots.next_used = slots_used;
+    if (slots_used != memory) {
+        unlist(memory);
+        memory->slots.next_used = slots_used;
+        slots_used = memory;
+    }
+    memory->slots.wanted = bytes < memory->shape.slot_bytes ? bytes : memory->shape.slot_bytes;
     memory->slots.end_step = end_step;
-    slots_used = memory;
-    add_slot_bytes(memory, bytes > backed ? bytes : backed);
+    memory->slots.used_ns = coarse_ns();
     trim_slots(memory);
     pthread_mutex_unlock(&slots_lock);
-    if (bytes > backed)
-        populate(memory, bytes);
+}
+
+static void populate(const hp_node_memory_t *memory, uint32_t level, hp_fan_t fan, size_t bytes)
+{
+    for (uint32_t slot = 0; slot < memory->shape.slots; slot++) {
+        char *from = hp_node_slot(memory, memory->own, level, fan, slot);
+        const size_t ahead = (uintptr_t)from % PAGE;
+        if (madvise(from - ahead, bytes + ahead, MADV_POPULATE_WRITE) != 0)
+            return;
+    }
+}
+
+void hp_node_back_slots_slowly(hp_node_memory_t *memory, uint32_t level, hp_fan_t fan)
+{
+    size_t *backed = &memory->slots.backed[level * HP_FAN_COUNT + fan];
+    const size_t bytes = memory->slots.wanted;
+
+    pthread_mutex_lock(&slots_lock);
+    add_slot_bytes(memory, memory->shape.slots * (bytes - *backed));
+    *backed = bytes;
+    trim_slots(memory);
+    pthread_mutex_unlock(&slots_lock);
+    populate(memory, level, fan, bytes);
 }
 
 hp_node_usage_t hp_node_usage(void)
@@ -369,12 +386,17 @@ hp_status_t hp_node_memory_init(hp_node_memory_t *out, const hp_node_shape_t *sh
         return HP_ERR_NO_MEM;
     if (fd >= 0) {
         void *mapped = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-        if (mapped == MAP_FAILED) {
+        size_t *backed = calloc(shape->levels * HP_FAN_COUNT, sizeof *backed);
+        if (mapped == MAP_FAILED || !backed) {
+            if (mapped != MAP_FAILED)
+                munmap(mapped, bytes);
+            free(backed);
             free(out->peers);
             return HP_ERR_NO_MEM;
         }
         out->base = mapped;
         out->bytes = bytes;
+        out->slots.backed = backed;
     }
     out->has_peers = pids && open_peers(out, pids);
     if (out->bytes) {
@@ -393,6 +415,7 @@ void hp_node_memory_fini(hp_node_memory_t *memory)
         count_memory(memory, -1);
         pthread_mutex_unlock(&slots_lock);
         munmap(memory->base, memory->bytes);
+        free(memory->slots.backed);
     }
     for (uint32_t member = 0; member < memory->shape.members; member++)
         hp_peer_close(memory->peers[member]);

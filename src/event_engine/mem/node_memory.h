@@ -116,8 +116,11 @@ struct hp_node_memory {
     uint64_t cleared; /* all members' DONE was seen at this or beyond */
     uint32_t noted;   /* collectives whose lengths were noted; the same on all ranks */
     struct {
-        size_t backed;     /* bytes of each own slot, from its start, that have pages */
-        uint64_t end_step; /* of the last collective that used them */
+        size_t *backed;      /* of each own ring: the bytes of each slot, from its start, that have pages */
+        size_t backed_bytes; /* of all own slots */
+        size_t wanted;       /* bytes of a slot that the collective uses */
+        uint64_t end_step;   /* of the last collective that used them, */
+        uint64_t used_ns;    /* and when it began */
         hp_node_memory_t *next_used;
     } slots;
 };
@@ -177,10 +180,21 @@ hp_cell_t *hp_node_cell(const hp_node_memory_t *memory, uint32_t member, hp_fan_
 /* A collective begins that takes steps before end_step and will use the first `bytes` of own slots. Also with 0 bytes:
  * until all members have finished those steps, the slots keep their pages. *memory must stay where it is from now on.
  *
- * Gives the slots pages where they have none yet: one call instead of page faults in the first calls of every size (a
- * hint: where the kernel, before 5.14, cannot, they get them when they are written). Slots of other memories of this
- * process lose theirs when they are idle and there are too many: each communicator has slots, few are in use. */
+ * Slots of other memories of this process lose their pages when they have been idle for long and there are too many:
+ * each communicator has slots, few are in use. */
+/* For so long. Giving pages back and getting them again cost 2.5 to 7 ms together (measured: 512 KiB, 2 or 4 ranks on 2
+ * cores), so of a communicator that is used now and then 0.7% of the time at most. */
+enum { HP_SLOTS_IDLE_NS = 1000000000 };
 void hp_node_use_slots(hp_node_memory_t *memory, size_t bytes, uint64_t end_step);
+/* The own ring of slots of that level and direction is going to be filled. Gives as much of it pages as the collective
+ * uses: one call instead of page faults in the first calls of every size (a hint: where the kernel, before 5.14, cannot,
+ * they get them when they are written). */
+void hp_node_back_slots_slowly(hp_node_memory_t *memory, uint32_t level, hp_fan_t fan);
+static inline void hp_node_back_slots(hp_node_memory_t *memory, uint32_t level, hp_fan_t fan)
+{
+    if (memory->slots.backed && memory->slots.backed[level * HP_FAN_COUNT + fan] < memory->slots.wanted)
+        hp_node_back_slots_slowly(memory, level, fan);
+}
 /* The member whose counter or flag it is. */
 uint32_t hp_node_owner(const hp_node_memory_t *memory, const hp_counter_t *counter);
 /* The member's buffer for fan-in or fan-out; read it after one of its counters has said so. */

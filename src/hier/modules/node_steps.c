@@ -68,6 +68,7 @@ hp_place_t hp_node_emit_place(const hp_stage_t *stage, hp_segment_t *segment, co
         .given = true, .address = hp_node_slot(node, node->own, stage->node_level, fan, step), .free = NULL};
 
     assert(!node->bytes || node->slots.end_step >= use->end_step); /* else they may be given back meanwhile */
+    hp_node_back_slots(node, stage->node_level, fan);
     if (step < slots || hp_node_is_clear(node, step - slots + 1))
         return place;
     const uint64_t value = step - slots + 1;

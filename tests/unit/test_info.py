@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import xml.etree.ElementTree
 
 COLLECTIVES = ("bcast", "reduce", "allreduce", "barrier")
 
@@ -105,8 +106,108 @@ def answers_agree():
                         assert seen["algorithm"] == runs(explained), (way, collective, nodes, cores, size, seen["algorithm"], explained)
 
 
+def svg_of(text):
+    """(arrows, texts) of a picture."""
+    root = xml.etree.ElementTree.fromstring(text)
+    name = "{http://www.w3.org/2000/svg}"
+    return ([its for its in root.iter(name + "path") if "marker-end" in its.attrib],
+            [its.text for its in root.iter(name + "text")])
+
+
+def schedules_are_listed():
+    listed = {row["name"]: row for row in objects("--schedules")["schedules"]}
+    said = run("--schedules")
+    for name, row in listed.items():
+        assert row["built_in"] and row["patterns"], row
+        assert f"\n{name}: {row['text']}\n" in said, name
+        for parameter in row["parameters"]:
+            assert f"  {parameter['name']}=N: {parameter['text']}" in said, parameter
+    allgather = next(its for its in listed["recursive_doubling"]["patterns"] if its["pattern"] == "allgather")
+    assert allgather["power_of_two"] and not allgather["keeps_order"] and "allgather (power of two)" in said
+    # Each of them can be asked for, verified and drawn: nothing but its row is needed.
+    for name, row in listed.items():
+        for its in row["patterns"]:
+            text = f"{its['pattern']} {name} ranks=4"
+            assert "\nverified: " in run("--schedule", text, "--verify"), text
+            svg_of(run("--schedule", text, "--svg", "-"))
+
+
+def schedule_as_text():
+    said = run("--schedule", "allgather bruck ranks=12 radix=3", "--verify")
+    assert said.startswith("allgather bruck ranks=12 radix=3\n"), said
+    for line in (r"  rounds     5\b", r"  messages   60$", r"  sent       11 blocks by the busiest rank", r"rank 0$", r"rank 11$",
+                 r"     5      5      3  0-2 +9  9-11 +store +0$"):
+        assert re.search(line, said, re.MULTILINE), (line, said)
+    assert "  scratch    0 " in said
+    long = run("--schedule", "allgather ring ranks=64")
+    assert re.search(r"^  and 40 more$", long, re.MULTILINE), long
+    for text, reason in (("allgathr", "is no pattern; accepted are bcast"), ("bcast ring ranks=4", "is no algorithm for bcast"),
+                         ("allgather ring", "ranks=N is missing"), ("allgather ring ranks=4 radix=2", "accepted are ranks=N"),
+                         ("missing/file.json", "missing/file.json: No such file or directory")):
+        assert reason in run("--schedule", text, code=1), text
+
+
+def schedule_as_file_and_picture():
+    with tempfile.TemporaryDirectory() as folder:
+        svg, mine, bad = (os.path.join(folder, name) for name in ("ring.svg", "mine.json", "bad.json"))
+        said = run("--schedule", "allreduce ring ranks=5", "--svg", svg, "--json", mine)
+        with open(svg, encoding="utf-8") as file:
+            arrows, texts = svg_of(file.read())
+        assert len(arrows) == 8 * 5 + 3 and "allreduce ring ranks=5" in texts, texts
+        with open(mine, encoding="ascii") as file:
+            text = file.read()
+        assert json.loads(text)["positions"] == 5
+        again = run("--schedule", mine, "--verify")
+        assert again.split("\n", 2)[2].startswith(said.split("\n", 2)[2]) and again.startswith("allreduce mine ranks=5\n"), again
+        for option in ("--json", "--json=-"):
+            assert run("--schedule", mine, option) == text
+        assert json.loads(run("--json", "--schedule", "allreduce ring ranks=5")) == json.loads(text)
+
+        with open(bad, "w", encoding="ascii") as file:
+            file.write(text.replace('"reduce_left"', '"store"', 1))
+        reason = f"{bad}: position "
+        assert reason in run("--schedule", bad, code=1)
+        with open(os.path.join(folder, "ring.json"), "w", encoding="ascii") as file:
+            file.write(text)
+        done = subprocess.run([OPTIONS.info, "--json", "--schedules"], env={**os.environ, "HANPMPI_SCHEDULES": folder},
+                              capture_output=True, text=True, check=True)
+        rows = {row["name"]: row for row in json.loads(done.stdout)["schedules"]}
+        assert rows["ring"]["built_in"] and not rows["mine"]["built_in"] and "bad" not in rows
+        assert done.stderr.count("warning: ") == 2 and reason in done.stderr, done.stderr
+        assert '"ring" is the name of a built-in algorithm' in done.stderr, done.stderr
+        os.remove(bad)
+        os.remove(os.path.join(folder, "ring.json"))
+        assert run("--schedule", "allreduce mine", HANPMPI_SCHEDULES=folder).startswith("allreduce mine ranks=5\n")
+
+        refused = run("--schedule", "allgather ring ranks=100", "--svg", svg, code=1)
+        assert "100 ranks and 99 rounds are too many for a picture: at most 64 ranks" in refused
+        assert os.path.getsize(svg) > 0, "the picture that was there is gone"
+        assert "No such file" in run("--schedule", "allgather ring ranks=4", "--json", os.path.join(folder, "no/x.json"), code=1)
+    for words in (("--json", "x.json"), ("--verify",), ("--cost", "network=x"), ("--schedule", "bcast chain ranks=2", "x")):
+        run(*words, code=64)
+
+
+def schedule_costs():
+    with tempfile.TemporaryDirectory() as folder:
+        network = os.path.join(folder, "two.net")
+        with open(network, "w", encoding="ascii") as file:
+            file.write("hosts a b on s0 1gbit 10us\n")
+        ask = ("--schedule", "bcast binomial ranks=2", "--cost")
+        said = run(*ask, f"network={network} bytes=125000 send_us=2 recv_us=3")
+        # 125000 bytes at 1 Gbit/s, two links of 10 us, and the processors.
+        time = re.search(r"^  time +([0-9.]+) us", said, re.MULTILINE)
+        assert time and abs(float(time[1]) - 1025) < 1, said
+        assert "busiest link: a to s0, 125000 bytes, 1000.00 us" in said or "busiest link: s0 to b, 125000 bytes, 1000.00 us" in said
+        for text, reason in (("bytes=8", "network=FILE is missing"), (f"network={network} byte=8", '"byte=8" is not accepted'),
+                             (f"network={network} bytes=x", "a whole number"), (f"network={network} send_us=-1", "a number from 0 on"),
+                             (f"network={network} order=x", "order=block and order=round_robin are"),
+                             ("network=/nowhere.net", "/nowhere.net: No such file")):
+            assert reason in run(*ask, text, code=1), text
+
+
 def main():
-    for case in (help_and_version, algorithms_name_their_variable, settings, machine, topology, answers_agree):
+    for case in (help_and_version, algorithms_name_their_variable, settings, machine, topology, answers_agree, schedules_are_listed,
+                 schedule_as_text, schedule_as_file_and_picture, schedule_costs):
         case()
         print(f"{case.__name__}: ok", flush=True)
 

@@ -10,6 +10,7 @@
 #include "explain.h"
 #include "json.h"
 #include "rules.h"
+#include "schedule.h"
 #include "tables.h"
 #include "topology.h"
 
@@ -24,6 +25,10 @@ enum {
     OPTION_MACHINE,
     OPTION_MACHINE_NAME,
     OPTION_PROBES,
+    OPTION_SCHEDULE,
+    OPTION_SCHEDULES,
+    OPTION_VERIFY,
+    OPTION_COST,
     OPTION_COLLECTIVE,
     OPTION_BYTES,
     OPTION_DOT,
@@ -46,15 +51,19 @@ typedef enum {
     ASKS_TOPOLOGY,
     ASKS_MACHINE_NAME,
     ASKS_PROBES,
+    ASKS_SCHEDULE,
+    ASKS_SCHEDULES,
     ASKS_KNOBS_MAN,
     ASKS_KNOBS_MARKDOWN
 } asks_t;
 
 static struct {
     asks_t asks;
-    bool json;
+    bool json, json_may_have_file; /* json was the last word */
+    const char *json_file, *svg;
     const char *check_rules, *explain;
     info_topology_t topology;
+    info_schedule_t schedule;
 } options = {.topology = {.collective = HP_BCAST, .bytes = 1 << 20}};
 
 /* Read by the C library: hidden, as this project's names are, there would be no --version. */
@@ -75,6 +84,10 @@ static const struct argp_option argp_options[] = {
     {"machine-name", OPTION_MACHINE_NAME, NULL, 0,
      "the name of this kind of machine, for the pattern of a rule", 1},
     {"probes", OPTION_PROBES, NULL, 0, "what earlier runs have measured of this machine, for each MPI", 1},
+    {"schedule", OPTION_SCHEDULE, "TEXT", 0,
+     "rounds, messages and steps of an algorithm, e.g. \"allgather ring ranks=12\", or of a file.json", 1},
+    {"schedules", OPTION_SCHEDULES, NULL, 0,
+     "the algorithms for --schedule: patterns, constraints, parameters", 1},
     {"ranks", OPTION_RANKS, "N", 0, "with --topology: number of ranks (default: cores of the machine)", 2},
     {"root", OPTION_ROOT, "RANK", 0, "with --topology: root of the tree (default 0)", 2},
     {"machine", OPTION_MACHINE, "TEXT", 0,
@@ -86,9 +99,19 @@ static const struct argp_option argp_options[] = {
     {"bytes", OPTION_BYTES, "N", 0, "with --topology: message size for the rules (default 1M)", 2},
     {"dot", OPTION_DOT, "FILE", 0,
      "with --topology: also write the tree as Graphviz DOT (- is standard output)", 2},
-    {"svg", OPTION_SVG, "FILE", 0, "with --topology: also write the tree as an SVG picture", 2},
-    {"json", OPTION_JSON, NULL, 0,
-     "print it as JSON: knobs, algorithms, backends, machine name, probes, topology", 3},
+    {"svg", OPTION_SVG, "FILE", 0,
+     "with --topology: also write the tree as an SVG picture; with --schedule: the rounds (- is standard "
+     "output)",
+     2},
+    {"cost", OPTION_COST, "TEXT", 0,
+     "with --schedule: how long it takes on a network, e.g. \"network=cluster.net bytes=64K\"", 2},
+    {"verify", OPTION_VERIFY, NULL, 0,
+     "with --schedule: prove that it is right; exit status 1 when it is not", 2},
+    {"json", OPTION_JSON, "FILE", OPTION_ARG_OPTIONAL,
+     "print it as JSON: knobs, algorithms, backends, machine name, probes, topology, schedules; with "
+     "--schedule: "
+     "write it as a file for HANPMPI_SCHEDULES (standard output if no file is named)",
+     3},
     {NULL, 'h', NULL, 0, "give this help list", -1},
     {"knobs-man", OPTION_KNOBS_MAN, NULL, OPTION_HIDDEN, NULL, 4},
     {"knobs-markdown", OPTION_KNOBS_MARKDOWN, NULL, OPTION_HIDDEN, NULL, 4},
@@ -120,14 +143,46 @@ static hp_collective_t parse_collective(struct argp_state *state, const char *te
     return HP_BCAST;
 }
 
+/* "--json FILE", where "--json" alone is accepted as well. */
+static error_t parse_word(char *argument)
+{
+    if (!options.json_may_have_file)
+        return ARGP_ERR_UNKNOWN;
+    options.json_may_have_file = false;
+    options.json_file = argument;
+    return 0;
+}
+
+/* What only some questions take. */
+static void check_options(struct argp_state *state)
+{
+    const bool schedule = options.asks == ASKS_SCHEDULE;
+
+    if (options.json && (options.asks == ASKS_EXPLAIN || options.asks == ASKS_CHECK))
+        argp_error(state,
+                   "--json: accepted with --knobs, --algorithms, --backends, --machine-name, --probes, "
+                   "--topology, --schedule, --schedules and --rules-json");
+    if (options.json_file && !schedule)
+        argp_error(state, "--json %s: a file is accepted with --schedule", options.json_file);
+    if ((options.schedule.verify || options.schedule.cost) && !schedule)
+        argp_error(state, "--%s: accepted with --schedule", options.schedule.cost ? "cost" : "verify");
+    options.topology.svg = options.schedule.svg = options.svg;
+    options.schedule.json = options.json_file ? options.json_file : options.json ? "-" : NULL;
+}
+
 static error_t parse_option(int key, char *argument, struct argp_state *state)
 {
+    if (key == ARGP_KEY_ARG)
+        return parse_word(argument);
+    if (key < ARGP_KEY_END) /* an option, not argp's own */
+        options.json_may_have_file = key == OPTION_JSON && !argument;
     switch (key) {
     case 'h':
         argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
         break;
     case OPTION_JSON:
         options.json = true;
+        options.json_file = argument ? argument : options.json_file;
         break;
     case OPTION_KNOBS:
         options.asks = ASKS_KNOBS;
@@ -158,6 +213,19 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     case OPTION_PROBES:
         options.asks = ASKS_PROBES;
         break;
+    case OPTION_SCHEDULE:
+        options.asks = ASKS_SCHEDULE;
+        options.schedule.text = argument;
+        break;
+    case OPTION_SCHEDULES:
+        options.asks = ASKS_SCHEDULES;
+        break;
+    case OPTION_COST:
+        options.schedule.cost = argument;
+        break;
+    case OPTION_VERIFY:
+        options.schedule.verify = true;
+        break;
     case OPTION_KNOBS_MAN:
         options.asks = ASKS_KNOBS_MAN;
         break;
@@ -183,13 +251,10 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         options.topology.dot = argument;
         break;
     case OPTION_SVG:
-        options.topology.svg = argument;
+        options.svg = argument;
         break;
     case ARGP_KEY_END:
-        if (options.json && (options.asks == ASKS_EXPLAIN || options.asks == ASKS_CHECK))
-            argp_error(state,
-                       "--json: accepted with --knobs, --algorithms, --backends, --machine-name, --probes, "
-                       "--topology and --rules-json");
+        check_options(state);
         break;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -219,6 +284,10 @@ static int answer(void)
         return options.json ? info_json_machine_name() : (info_print_machine_name(), 0);
     case ASKS_PROBES:
         return options.json ? info_json_probes() : (info_print_probes(), 0);
+    case ASKS_SCHEDULE:
+        return info_print_schedule(&options.schedule);
+    case ASKS_SCHEDULES:
+        return options.json ? info_json_schedules() : info_print_schedules();
     case ASKS_KNOBS_MAN:
         info_print_knobs_man();
         return 0;
@@ -237,10 +306,11 @@ int main(int argc, char **argv)
         NULL,
         "Shows the settings, algorithms, backends and trees of hanpmpi.\vExamples:\n"
         "  hanpmpi_info\n  hanpmpi_info --algorithms\n"
-        "  hanpmpi_info --topology --machine \"node:2 package:2 core:4\" --root 5 --svg tree.svg",
+        "  hanpmpi_info --topology --machine \"node:2 package:2 core:4\" --root 5 --svg tree.svg\n"
+        "  hanpmpi_info --schedule \"allgather ring ranks=12\" --verify --svg ring.svg",
         NULL,
         NULL,
         NULL};
-    argp_parse(&argp, argc, argv, 0, NULL, NULL);
+    argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, NULL);
     return answer();
 }

@@ -1,0 +1,143 @@
+/* test_problem_text: problems as people write them: what is understood, what is said of the rest, and that what is
+ * written is understood as the same. */
+#include "check.h"
+#include "schedule/catalog/problem_text.h"
+#include "schedule/file.h"
+#include "schedule/generators/generators.h"
+
+/* Two ranks; the file's name is the algorithm's. */
+static const char pair[] =
+    "{\"format\": 1, \"pattern\": \"reduce\", \"positions\": 2, \"root\": 1, \"ordered\": true, "
+    "\"cut\": 1, \"parameters\": {\"depth\": 3}, \"schedules\": ["
+    "{\"steps\": [[1, null, \"store\", 0, [[\"send\", 0]], []]]}, "
+    "{\"steps\": [[1, 1, \"store\", 0, [[\"send\", 0]], [[\"recv\", 0]]], "
+    "[null, 0, \"reduce_left\", 0, [], [[\"recv\", 0]]]]}]}";
+
+/* The built-in ones and the pair. */
+static int make_catalog(void **state)
+{
+    static hp_catalog_t catalog;
+    char why[HP_SCHEDULE_FILE_WHY_BYTES];
+
+    hp_catalog_init(&catalog);
+    if (hp_schedule_file_parse("pair.json", pair, strlen(pair), &catalog.files[0], why, sizeof why) != HP_OK)
+        fail_msg("%s", why);
+    catalog.file_count = 1;
+    *state = &catalog;
+    return 0;
+}
+
+static int free_catalog(void **state)
+{
+    hp_catalog_fini(*state);
+    return 0;
+}
+
+static void what_is_written_is_understood(void **state)
+{
+    static const struct {
+        const char *text, *name;
+        hp_problem_t problem;
+        const char *again;
+    } cases[] = {
+        {"allgather ring ranks=12",
+         "ring",
+         {HP_PATTERN_ALLGATHER, 12, 0, false, {0}},
+         "allgather ring ranks=12"},
+        {"  bcast,binomial  root=5 ranks=16 blocks=4 ",
+         "binomial",
+         {HP_PATTERN_BCAST, 16, 5, false, {4}},
+         "bcast binomial ranks=16 root=5 blocks=4"},
+        {"reduce chain ordered ranks=1K",
+         "chain",
+         {HP_PATTERN_REDUCE, 1024, 0, true, {1}},
+         "reduce chain ranks=1024 root=0 blocks=1 ordered"},
+        {"alltoall bruck ranks=12 radix=3",
+         "bruck",
+         {HP_PATTERN_ALLTOALL, 12, 0, false, {3}},
+         "alltoall bruck ranks=12 radix=3"},
+        {"allreduce ring ranks=1 root=0",
+         "ring",
+         {HP_PATTERN_ALLREDUCE, 1, 0, false, {0}},
+         "allreduce ring ranks=1"},
+        {"reduce pair",
+         "pair",
+         {HP_PATTERN_REDUCE, 2, 1, true, {3}},
+         "reduce pair ranks=2 root=1 depth=3 ordered"},
+        {"reduce pair ranks=2 root=1 depth=3",
+         "pair",
+         {HP_PATTERN_REDUCE, 2, 1, true, {3}},
+         "reduce pair ranks=2 root=1 depth=3 ordered"},
+    };
+    char error[1024], again[256];
+
+    for (unsigned i = 0; i < ARRAY_LENGTH(cases); i++) {
+        hp_problem_t problem;
+        const hp_generator_t *generator;
+        if (!hp_problem_text_parse(cases[i].text, *state, &problem, &generator, error, sizeof error))
+            fail_msg("%s: %s", cases[i].text, error);
+        assert_string_equal(generator->name, cases[i].name);
+        assert_int_equal(problem.pattern, cases[i].problem.pattern);
+        assert_int_equal(problem.count, cases[i].problem.count);
+        assert_int_equal(problem.root, cases[i].problem.root);
+        assert_int_equal(problem.ordered, cases[i].problem.ordered);
+        assert_int_equal(problem.parameter[0], cases[i].problem.parameter[0]);
+        assert_string_equal(hp_problem_text_format(&problem, generator, again, sizeof again), cases[i].again);
+        assert_true(hp_problem_text_parse(again, *state, &problem, &generator, error, sizeof error));
+    }
+}
+
+static void the_rest_is_refused(void **state)
+{
+    static const struct {
+        const char *text, *said;
+    } cases[] = {
+        {"", "\"\" is no pattern; accepted are bcast, reduce, allreduce, allgather, reduce_scatter, "
+             "alltoall, gather, "
+             "scatter, scan, exscan, barrier"},
+        {"allgathr ring", "\"allgathr\" is no pattern; accepted are bcast, "},
+        {"allgather", "\"\" is no algorithm for allgather; accepted are linear, chain, "},
+        {"allgather rong ranks=3", "\"rong\" is no algorithm for allgather; accepted are linear, "},
+        {"bcast ring ranks=3", "\"ring\" is no algorithm for bcast; accepted are linear, "},
+        {"reduce rong", ", pair"},
+        {"allgather ring", "ranks=N is missing: accepted are whole numbers from 1 to 4096"},
+        {"allgather ring ranks=0", "ranks=0: accepted are whole numbers from 1 to 4096"},
+        {"allgather ring ranks=4097", "ranks=4097: accepted are"},
+        {"allgather ring ranks=x", "ranks=x: accepted are"},
+        {"allgather ring ranks=3 root=1", "root=1: allgather has no root"},
+        {"allgather ring ranks=3 ordered", "\"ordered\" is not understood; accepted are ranks=N"},
+        {"bcast chain ranks=3 root=3", "root=3: accepted are whole numbers from 0 to 2"},
+        {"bcast chain ranks=3 radix=2",
+         "\"radix=\" is not understood; accepted are ranks=N, root=N, blocks=N"},
+        {"bcast chain ranks=3 3", "\"3\" is not understood; accepted are ranks=N, root=N, blocks=N"},
+        {"bcast chain ranks=3 blocks=5000", "chain cannot do that: blocks is 5000, not from 1 to 4096"},
+        {"bcast chain ranks=3 blocks=", "blocks=: accepted are whole numbers"},
+        {"allgather recursive_doubling ranks=6",
+         "recursive_doubling cannot do that: the number of positions has to be a power of two"},
+        {"allreduce ring ranks=6 ordered", "ring cannot do that: the operation has to commute"},
+        {"reduce pair ranks=3",
+         "pair cannot do that: it was written for another number of positions or another root"},
+        {"reduce pair root=0", "pair cannot do that: it was written for another number"},
+        {"reduce pair depth=2", "pair cannot do that: depth is 2, not from 3 to 3"},
+    };
+    char error[1024], longer[HP_PROBLEM_TEXT_BYTES + 1];
+    const hp_generator_t *generator;
+    hp_problem_t problem;
+
+    for (unsigned i = 0; i < ARRAY_LENGTH(cases); i++) {
+        assert_false(hp_problem_text_parse(cases[i].text, *state, &problem, &generator, error, sizeof error));
+        if (!strstr(error, cases[i].said))
+            fail_msg("%s: said \"%s\", not \"%s\"", cases[i].text, error, cases[i].said);
+    }
+    memset(longer, ' ', sizeof longer);
+    longer[sizeof longer - 1] = '\0';
+    assert_false(hp_problem_text_parse(longer, *state, &problem, &generator, error, sizeof error));
+    assert_string_equal(error, "longer than 511 characters");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(what_is_written_is_understood),
+                                       cmocka_unit_test(the_rest_is_refused)};
+    return cmocka_run_group_tests(tests, make_catalog, free_catalog);
+}

@@ -15,7 +15,8 @@ typedef struct {
     uint64_t sent; /* blocks, by the position that sends the most */
 } one_port_t;
 
-/* schedules: of all positions, as verified. Fails the test where there is no memory. */
-one_port_t one_port_run(const hp_schedule_t *schedules, const hp_problem_t *problem);
+/* schedules: of all positions, as verified. Where the first try takes no more rounds than expected there is no second.
+ * Fails the test where there is no memory. */
+one_port_t one_port_run(const hp_schedule_t *schedules, const hp_problem_t *problem, uint64_t expected);
 
 #endif

@@ -1,7 +1,8 @@
 /* test_schedule: every generator is right for every number of positions and every root, and the verifier says where
  * broken copies of them are wrong.
  *
- * HP_SCHEDULE_POSITIONS: up to so many positions, 128 where it is not set. */
+ * HP_SCHEDULE_POSITIONS: up to so many positions, 128 where it is not set. HP_SCHEDULE_PART: "0/2": every second
+ * generator from the first on, so that two processes share the work. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,17 @@ static uint32_t positions_max(void)
 {
     const char *text = getenv("HP_SCHEDULE_POSITIONS");
     return text ? (uint32_t)strtoul(text, NULL, 10) : 128;
+}
+
+/* The i-th generator of this process; NULL past the last. */
+static const hp_generator_t *generator_here(unsigned i)
+{
+    const char *text = getenv("HP_SCHEDULE_PART");
+    unsigned part = 0, parts = 1;
+
+    if (text && (sscanf(text, "%u/%u", &part, &parts) != 2 || part >= parts))
+        fail_msg("HP_SCHEDULE_PART=%s", text);
+    return hp_generator(i * parts + part);
 }
 
 /* Every root is tried with the parameters as usual; root 0, the middle and the last with other ones. */
@@ -78,7 +90,7 @@ static void each_is_right(void **state)
     (void)state;
 
     const hp_generator_t *generator;
-    for (unsigned g = 0; (generator = hp_generator(g)) != NULL; g++) {
+    for (unsigned g = 0; (generator = generator_here(g)) != NULL; g++) {
         uint64_t verified = 0;
         for (unsigned pattern = 0; pattern < HP_PATTERN_COUNT; pattern++)
             for (uint32_t count = 1; count <= most; count++)
@@ -198,7 +210,7 @@ static void broken_ones_are_found(void **state)
     (void)state;
 
     const hp_generator_t *generator;
-    for (unsigned g = 0; (generator = hp_generator(g)) != NULL; g++) {
+    for (unsigned g = 0; (generator = generator_here(g)) != NULL; g++) {
         uint32_t broken[BREAK_COUNT] = {0}, kinds = 0;
         for (unsigned pattern = 0; pattern < HP_PATTERN_COUNT; pattern++)
             for (unsigned c = 0; c < sizeof counts / sizeof *counts; c++)

@@ -1,12 +1,13 @@
 /* request: a collective in execution: a pipeline of segments, each a small graph of tasks.
  *
  * Vocabulary
- *   task     one send, receive, reduction, copy, wait for a flag, setting of a flag, or collective of the host
- *            MPI, of one segment
+ *   task     one send, receive, reduction, copy, wait for a flag, setting of a flag, advance of a source (source.h), or
+ *            collective of the host MPI, of one segment
  *   segment  the tasks of one piece of the message; an algorithm emits them with their dependencies
  *   lane     all sends to one peer, or all receives from it, with one tag: a queue in segment order, of which at
  *            most `limit` are in flight (N sends per child, M receives per parent). Likewise all waits for one
- *            counter in shared memory, all settings of one, all collectives on one communicator
+ *            counter in shared memory, all settings of one, all collectives on one communicator, all
+ *            advances of a source
  *   window   the number of segments that have tasks at a time: it bounds the memory, whatever the message size
  *
  * Design (X. Luo 2020, section 3.3, ADAPT): the completion of a task is an event. It releases the tasks that
@@ -35,6 +36,7 @@
 #include "event_engine/label.h"
 #include "event_engine/mem/node_memory.h"
 #include "event_engine/op/op.h"
+#include "event_engine/source.h"
 #include "event_engine/trace.h"
 #include "event_engine/transport.h"
 
@@ -62,6 +64,7 @@ typedef struct {
     const hp_node_memory_t *node; /* what tasks read from peers; NULL: there are no such tasks */
     hp_note_t note;               /* the length of the message; 0: nothing is noted or compared */
     size_t segment_bytes;         /* of a longer message; 0: it has no more segments */
+    hp_source_t *source;          /* NULL: the buffers are plain memory; no source is advanced */
     hp_emit_fn_t emit;
 } hp_pipeline_t;
 
@@ -92,6 +95,9 @@ int32_t hp_request_new_lane(hp_request_t *request, hp_direction_t direction, uin
  * note goes beside it. compares: who sets the counter hands data over, and its note is compared with the pipeline's. */
 int32_t hp_request_wait_lane(hp_request_t *request, const hp_counter_t *counter, bool compares);
 int32_t hp_request_set_lane(hp_request_t *request, hp_counter_t *counter, bool notes);
+/* The lane in which the source advances, in segment order; there is one. is_awaited: other tasks wait for it; else it has
+ * time until nothing else can run. */
+int32_t hp_request_advance_lane(hp_request_t *request, bool is_awaited);
 /* A lane of collectives on a communicator (transport.h): one at a time, in segment order, which is the same on
  * all ranks; so there is one lane for each. */
 int32_t hp_request_native_lane(hp_request_t *request, hp_handle_t comm);
@@ -198,6 +204,8 @@ hp_task_t *hp_emit_push(hp_segment_t *segment, uint32_t member, const hp_node_bu
 hp_task_t *hp_emit_wait(hp_segment_t *segment, int32_t lane, uint64_t value);
 /* Sets the lane's counter to value. */
 hp_task_t *hp_emit_set(hp_segment_t *segment, int32_t lane, uint64_t value);
+/* Advances the source to so many bytes; count elements of them are the segment's. */
+hp_task_t *hp_emit_advance(hp_segment_t *segment, int32_t lane, uint64_t bytes, size_t count);
 /* A collective of the host MPI on the lane's communicator: root is a rank there. Bcast: of `to`. Reduce:
  * from -> to, significant at the root; to may be hp_scratch(). */
 hp_task_t *hp_emit_native(hp_segment_t *segment, int32_t lane, hp_native_t what, hp_operand_t from,

@@ -164,6 +164,13 @@ WRAP(int32_t, hp_request_native_lane, hp_request_t *request, hp_handle_t comm)
     return index;
 }
 
+WRAP(int32_t, hp_request_advance_lane, hp_request_t *request, bool is_awaited)
+{
+    const int32_t index = __real_hp_request_advance_lane(request, is_awaited);
+    note_lane(request, index, (lane_t){.counter = NULL});
+    return index;
+}
+
 WRAP(int32_t, hp_request_new_lane, hp_request_t *request, hp_direction_t direction, uint32_t peer,
      uint32_t tag, uint32_t limit)
 {
@@ -236,6 +243,11 @@ WRAP(hp_task_t *, hp_emit_push, hp_segment_t *segment, uint32_t member, const hp
 {
     graph.figures.pushes++;
     return note_task(__real_hp_emit_push(segment, member, buffer, offset, from, count), LOCAL, -1, count);
+}
+
+WRAP(hp_task_t *, hp_emit_advance, hp_segment_t *segment, int32_t lane, uint64_t bytes, size_t count)
+{
+    return note_task(__real_hp_emit_advance(segment, lane, bytes, count), LOCAL, lane, count);
 }
 
 WRAP(hp_task_t *, hp_emit_native, hp_segment_t *segment, int32_t lane, hp_native_t what, hp_operand_t from,

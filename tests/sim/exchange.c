@@ -79,6 +79,43 @@ static bool buffer_gaps_are_untouched(buffer_t *buffer, size_t count, const hp_t
     return same;
 }
 
+/* ---- a bcast in steps ---- */
+
+static char *element(const exchange_t *x, uint32_t rank, size_t i)
+{
+    return x->recv[rank].address + i * x->type.extent;
+}
+
+static void advance(hp_source_t *source, uint64_t bytes)
+{
+    steps_t *steps = (steps_t *)source;
+    const exchange_t *x = steps->exchange;
+    const size_t first = steps->elements, end = bytes / x->type.bytes;
+    char *there = sim_alloc(end - first + 1, x->type.bytes);
+    const char *expected = x->expected + first * x->type.bytes;
+
+    steps->wrong |= bytes % x->type.bytes != 0 || end <= first || end > x->collective->count;
+    steps->elements = end;
+    if (steps->rank == x->collective->root)
+        elements_unpack(element(x, steps->rank, first), expected, end - first, &x->type);
+    elements_pack(there, element(x, steps->rank, first), end - first, &x->type);
+    steps->wrong |= memcmp(there, expected, (end - first) * x->type.bytes) != 0;
+    free(there);
+}
+
+/* The root's data is taken away. */
+static void begin_steps(exchange_t *x, uint32_t rank_count)
+{
+    const collective_t *c = x->collective;
+    char *nothing = sim_alloc(c->count, x->type.bytes);
+
+    x->steps = sim_alloc(rank_count, sizeof *x->steps);
+    for (uint32_t rank = 0; rank < rank_count; rank++)
+        x->steps[rank] = (steps_t){.source = {advance}, .exchange = x, .rank = rank};
+    elements_unpack(x->recv[c->root].address, nothing, c->count, &x->type);
+    free(nothing);
+}
+
 /* ---- one collective ---- */
 
 static bool has_result(const collective_t *collective, uint32_t rank)
@@ -142,6 +179,8 @@ void exchange_init(exchange_t *x, const collective_t *c, uint32_t rank_count)
             memcpy(x->send[rank].before, x->send[rank].raw, x->send[rank].raw_bytes);
     }
     expect(x, rank_count);
+    if (c->algorithm->collective == HP_BCAST && !c->lockstep && rank_count > 1 && (c->data_seed & 2))
+        begin_steps(x, rank_count);
 }
 
 void exchange_fini(exchange_t *x, uint32_t rank_count)
@@ -153,6 +192,7 @@ void exchange_fini(exchange_t *x, uint32_t rank_count)
     free(x->send);
     free(x->recv);
     free(x->expected);
+    free(x->steps);
 }
 
 static uint64_t hash(const char *data, size_t bytes)
@@ -175,7 +215,8 @@ hp_call_t exchange_call(const exchange_t *x, uint32_t rank)
                        .type = x->type,
                        .op = c->op,
                        .commutative = c->commutative,
-                       .root = c->root};
+                       .root = c->root,
+                       .source = x->steps ? &x->steps[rank].source : NULL};
 }
 
 /* ---- afterwards ---- */
@@ -199,6 +240,9 @@ uint64_t exchange_check(exchange_t *x, uint32_t rank, problem_t *problem)
     const collective_t *c = x->collective;
     const size_t bytes = c->count * x->type.bytes;
 
+    if (x->steps && (x->steps[rank].wrong || x->steps[rank].elements != c->count))
+        problem_report(problem, "rank %u: %zu of %zu elements in steps, %s", rank, x->steps[rank].elements,
+                       c->count, x->steps[rank].wrong ? "wrong" : "right");
     if (has_result(c, rank)) {
         char *result = sim_alloc(1, bytes);
         elements_pack(result, x->recv[rank].address, c->count, &x->type);

@@ -37,13 +37,26 @@ typedef struct {
     size_t raw_bytes;
 } buffer_t;
 
+typedef struct exchange exchange_t;
+
+/* A rank's part of a bcast whose data is in the root's buffer as late as the library asks for it, and is looked at on the
+ * others as soon as it says that it is there. */
 typedef struct {
+    hp_source_t source; /* the first member */
+    const exchange_t *exchange;
+    uint32_t rank;
+    size_t elements; /* so far */
+    bool wrong;
+} steps_t;
+
+struct exchange {
     const collective_t *collective;
     hp_type_t type;
     buffer_t *send, *recv; /* one a rank; raw is NULL where a rank has none */
     char *expected;        /* packed */
     uint32_t entered;      /* ranks */
-} exchange_t;
+    steps_t *steps;        /* one a rank; NULL: the data is there from the start */
+};
 
 void exchange_init(exchange_t *x, const collective_t *c, uint32_t rank_count);
 void exchange_fini(exchange_t *x, uint32_t rank_count);

@@ -151,6 +151,95 @@ static void a_longer_message_of_another_rank_is_noticed(void **state)
     assert_int_equal(compare(f, 8, 10, 1000), HP_OK);
 }
 
+/* ---- sources ---- */
+
+typedef struct {
+    hp_source_t source;
+    fixture_t *fixture;
+    uint64_t bytes[OPERATIONS_MAX];
+    uint32_t count;
+    uint32_t posted[OPERATIONS_MAX]; /* messages, before each step */
+} recorder_t;
+
+static void record_step(hp_source_t *source, uint64_t bytes)
+{
+    recorder_t *recorder = (recorder_t *)source;
+    recorder->posted[recorder->count] = recorder->fixture->hand.posted;
+    recorder->bytes[recorder->count++] = bytes;
+}
+
+static void emit_filled(const void *plan, hp_segment_t *segment, uint64_t i)
+{
+    fixture_t *f = of_plan(plan);
+    hp_task_t *filled = hp_emit_advance(segment, f->lanes[0], (i + 1) * SEGMENT_BYTES, SEGMENT_BYTES);
+    hp_task_t *send = hp_emit_send(segment, f->lanes[1], hp_at(f->buffer + i * SEGMENT_BYTES), SEGMENT_BYTES);
+    hp_emit_after(send, filled);
+}
+
+/* The first segment leaves when it is filled, and each as soon as it is. */
+static void segments_leave_while_others_are_filled(void **state)
+{
+    enum { SEGMENTS = 12 };
+    fixture_t *f = *state;
+    recorder_t recorder = {.source = {record_step}, .fixture = f};
+    hp_pipeline_t pipeline = prepare(f, SEGMENTS, SEGMENTS, emit_filled);
+
+    pipeline.source = &recorder.source;
+    f->lanes[0] = hp_request_advance_lane(f->request, true);
+    f->lanes[1] = hp_request_lane(f->request, HP_LANE_SEND, CHILD, TAG, SEGMENTS);
+    assert_int_equal(hp_request_start(f->request, &pipeline), HP_OK);
+    assert_in_range(recorder.count, 1, SEGMENTS - 1); /* messages move on meanwhile */
+    for (uint32_t done = 0; !hp_request_done(f->request);) {
+        while (done < f->hand.posted)
+            hand_complete(&f->hand, done++);
+        progress_all(f);
+    }
+    assert_int_equal(recorder.count, SEGMENTS);
+    for (uint32_t i = 0; i < SEGMENTS; i++) {
+        assert_int_equal(recorder.bytes[i], (i + 1) * SEGMENT_BYTES);
+        assert_int_equal(recorder.posted[i], i);
+    }
+}
+
+static void emit_emptied(const void *plan, hp_segment_t *segment, uint64_t i)
+{
+    fixture_t *f = of_plan(plan);
+    hp_task_t *recv = hp_emit_recv(segment, f->lanes[2], f->buffer + i * SEGMENT_BYTES, SEGMENT_BYTES);
+    hp_emit_after(hp_emit_send(segment, f->lanes[1], hp_at(f->buffer + i * SEGMENT_BYTES), SEGMENT_BYTES),
+                  recv);
+    hp_emit_after(hp_emit_advance(segment, f->lanes[0], (i + 1) * SEGMENT_BYTES, SEGMENT_BYTES), recv);
+}
+
+/* Segments come out of order: the source has them in order, and behind what others wait for. */
+static void what_has_come_is_taken_in_order(void **state)
+{
+    fixture_t *f = *state;
+    recorder_t recorder = {.source = {record_step}, .fixture = f};
+    hp_pipeline_t pipeline = prepare(f, 3, 3, emit_emptied);
+
+    pipeline.source = &recorder.source;
+    f->lanes[0] = hp_request_advance_lane(f->request, false);
+    f->lanes[1] = hp_request_lane(f->request, HP_LANE_SEND, CHILD, TAG, 3);
+    f->lanes[2] = hp_request_lane(f->request, HP_LANE_RECV, PARENT, TAG, 3);
+    assert_int_equal(hp_request_start(f->request, &pipeline), HP_OK);
+    assert_int_equal(f->hand.posted, 3);
+    hand_complete(&f->hand, 1);
+    progress_all(f);
+    assert_int_equal(recorder.count, 0);
+    hand_complete(&f->hand, 0);
+    progress_all(f);
+    assert_int_equal(recorder.count, 2);
+    assert_int_equal(recorder.bytes[0], SEGMENT_BYTES);
+    assert_int_equal(recorder.posted[0], 5); /* both were sent on before */
+    hand_complete(&f->hand, 2);
+    progress_all(f);
+    assert_int_equal(recorder.bytes[2], 3 * SEGMENT_BYTES);
+    for (uint32_t i = 3; i < 6; i++)
+        hand_complete(&f->hand, i);
+    progress_all(f);
+    assert_true(hp_request_done(f->request));
+}
+
 /* ---- pulls ---- */
 
 /* The address is read when the pull starts, not when it is emitted; then the bytes go through scratch. */
@@ -437,6 +526,8 @@ int main(void)
         TEST(settings_keep_segment_order),
         TEST(waits_wait_for_what_is_before_them),
         TEST(a_longer_message_of_another_rank_is_noticed),
+        TEST(segments_leave_while_others_are_filled),
+        TEST(what_has_come_is_taken_in_order),
         TEST(pulls_read_the_address_when_they_start),
         TEST(a_pull_ends_with_the_buffer),
         TEST(a_pull_that_fails_ends_the_request),

@@ -20,6 +20,7 @@ typedef enum {
     TASK_PUSH,
     TASK_WAIT,
     TASK_SET,
+    TASK_ADVANCE,
     TASK_NATIVE,
     TASK_JOIN
 } task_kind_t;
@@ -42,7 +43,7 @@ struct hp_task {
     size_t count;
     union {
         hp_operand_t right; /* REDUCE_TO: its other operand */
-        uint64_t value;     /* WAIT, SET */
+        uint64_t value;     /* WAIT, SET; ADVANCE: bytes */
         uint32_t root;      /* NATIVE */
         struct {
             const hp_node_buffer_t *peer_buffer; /* PULL, PUSH: where the member says that its buffer is, */
@@ -74,9 +75,10 @@ typedef struct {
 typedef enum {
     LANE_SEND = HP_LANE_SEND,
     LANE_RECV = HP_LANE_RECV,
+    LANE_NATIVE, /* the last one whose operations are the transport's */
     LANE_WAIT,
     LANE_SET,
-    LANE_NATIVE
+    LANE_ADVANCE
 } lane_kind_t;
 
 typedef struct {
@@ -85,6 +87,7 @@ typedef struct {
     hp_counter_t *counter; /* WAIT, SET */
     hp_handle_t comm;      /* NATIVE */
     int32_t next_awaited;  /* WAIT: the next one in the request's list, -1 at the end */
+    bool is_late;          /* ADVANCE: nobody waits for it */
     bool is_awaited;       /* WAIT: in that list */
     bool notes;            /* SET: writes the pipeline's note, WAIT: compares it: once a collective, */
     hp_note_t noted;       /* and this was the last one. For */
@@ -129,6 +132,7 @@ struct hp_request {
     uint64_t next_segment; /* the next one to emit */
     uint64_t done_segments;
     queue_t ready; /* what needs no message and may run now; oldest segment first */
+    queue_t later; /* what nobody waits for, and may run when nothing is ready */
     hp_status_t error;
     uint64_t longer_bytes; /* of the longest message on the node that is longer than here; 0: none is */
     uint32_t scratch_held;

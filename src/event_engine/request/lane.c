@@ -70,11 +70,22 @@ static hp_status_t post_message(hp_request_t *request, const lane_t *lane, hp_ta
                             task->root, task);
 }
 
+/* What needs no message. */
+static void post_local(hp_request_t *request, lane_t *lane, hp_task_t *task)
+{
+    lane->in_flight++;
+    if (lane->kind == LANE_SET) /* others wait for it, and it takes no time */
+        queue_push_front(&request->ready, task);
+    else if (lane->is_late)
+        queue_push(&request->later, task);
+    else
+        queue_insert(&request->ready, task);
+}
+
 static hp_status_t post(hp_request_t *request, lane_t *lane, hp_task_t *task)
 {
-    if (lane->kind == LANE_SET) {
-        lane->in_flight++;
-        queue_push_front(&request->ready, task); /* others wait for it, and it takes no time */
+    if (lane->kind > LANE_NATIVE) {
+        post_local(request, lane, task);
         return HP_OK;
     }
     hp_status_t status = post_message(request, lane, task);

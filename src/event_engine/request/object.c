@@ -114,6 +114,11 @@ int32_t hp_request_set_lane(hp_request_t *request, hp_counter_t *counter, bool n
     return add_lane(request, &(lane_t){.kind = LANE_SET, .counter = counter, .limit = 1, .notes = notes});
 }
 
+int32_t hp_request_advance_lane(hp_request_t *request, bool is_awaited)
+{
+    return add_lane(request, &(lane_t){.kind = LANE_ADVANCE, .is_late = !is_awaited, .limit = 1});
+}
+
 int32_t hp_request_native_lane(hp_request_t *request, hp_handle_t comm)
 {
     for (uint32_t i = 0; i < request->lane_count; i++)

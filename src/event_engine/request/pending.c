@@ -47,7 +47,8 @@ static void report_segment(const hp_request_t *request, const hp_segment_t *segm
 {
     for (uint32_t i = 0; i < segment->task_count; i++) {
         const hp_task_t *task = &segment->tasks[i];
-        if (task->complete || task->waits || task->lane < 0 || task->kind == TASK_SET)
+        if (task->complete || task->waits || task->lane < 0 || task->kind == TASK_SET ||
+            task->kind == TASK_ADVANCE)
             continue;
         const lane_t *lane = &request->lanes[task->lane];
         hp_pending_t pending = {.segment = segment->index, .label = (hp_label_t)task->label};

@@ -55,6 +55,7 @@ static hp_trace_kind_t trace_kind(const hp_task_t *task)
     case TASK_REDUCE_TO:
         return HP_TRACE_REDUCE;
     case TASK_COPY:
+    case TASK_ADVANCE:
         return HP_TRACE_COPY;
     case TASK_PULL:
         return HP_TRACE_PULL;

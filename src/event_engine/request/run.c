@@ -21,7 +21,7 @@ static void task_complete(hp_request_t *request, hp_task_t *task)
     if (task->lane >= 0 && task->kind != TASK_WAIT) {
         lane_t *lane = &request->lanes[task->lane];
         lane->in_flight--;
-        request->counters.in_flight -= lane->kind != LANE_SET;
+        request->counters.in_flight -= lane->kind <= LANE_NATIVE;
         hp_lane_post_ready(request, lane);
     }
     if (--segment->unfinished == 0) {
@@ -85,6 +85,9 @@ static hp_status_t run_task(hp_request_t *request, hp_task_t *task)
         request->counters.pushes++;
         return hp_node_push(request->pipeline.node, task->member, hp_operand_address(task->in),
                             (char *)task->peer_buffer->address + task->offset, bytes_at_peer(request, task));
+    case TASK_ADVANCE:
+        request->pipeline.source->advance(request->pipeline.source, task->value);
+        return HP_OK;
     default: /* TASK_SET */
         request->counters.sets++;
         if (has_note(request, &request->lanes[task->lane]))
@@ -108,11 +111,13 @@ enum { LOCAL_TASKS_AT_A_TIME = 4 };
 
 static void run_ready(hp_request_t *request)
 {
-    hp_task_t *task;
-    for (int i = 0; request->error == HP_OK && (i < LOCAL_TASKS_AT_A_TIME || !request->counters.in_flight) &&
-                    (task = queue_pop(&request->ready));
-         i++)
-        run_local(request, task);
+    for (int i = 0; request->error == HP_OK && (i < LOCAL_TASKS_AT_A_TIME || !request->counters.in_flight);
+         i++) {
+        hp_task_t *task = queue_pop(&request->ready);
+        if (!task && __builtin_expect(request->later.first == NULL, 1))
+            return;
+        run_local(request, task ? task : queue_pop(&request->later));
+    }
 }
 
 /* Who has set the lane's counter may have a longer message. */
@@ -182,7 +187,7 @@ static void give_up(hp_request_t *request, uint32_t window)
 /* The window stands. */
 static hp_status_t start(hp_request_t *request, uint32_t window)
 {
-    request->ready = (queue_t){NULL, NULL};
+    request->ready = request->later = (queue_t){NULL, NULL};
     request->error = HP_OK;
     request->longer_bytes = 0;
     request->scratch_held = 0;
@@ -219,6 +224,7 @@ hp_status_t hp_request_start_again(hp_request_t *request, const hp_pipeline_t *p
     hp_request_reclaim(request);
     request->pipeline.tag = pipeline->tag;
     request->pipeline.note = pipeline->note;
+    request->pipeline.source = pipeline->source;
     if (!request->task_memory)
         status = hp_window_prepare(request);
     else if (request->trace)
@@ -268,7 +274,7 @@ static hp_status_t progress(hp_request_t *request, take_fn_t take, bool *moved)
         *moved = true;
         run_ready(request);
     }
-    *moved = *moved || request->ready.first;
+    *moved = *moved || request->ready.first || request->later.first;
     if (request->error == HP_OK)
         return request_outcome(request);
     give_up(request, request->counters.window_segments);
@@ -283,5 +289,6 @@ hp_status_t hp_request_progress(hp_request_t *request, bool *moved)
 hp_status_t hp_request_wait(hp_request_t *request, bool *moved)
 {
     const hp_transport_ops_t *ops = request->transport->ops;
-    return progress(request, ops->wait && !request->ready.first ? ops->wait : ops->poll, moved);
+    return progress(
+        request, ops->wait && !request->ready.first && !request->later.first ? ops->wait : ops->poll, moved);
 }

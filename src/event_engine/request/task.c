@@ -119,6 +119,14 @@ hp_task_t *hp_emit_set(hp_segment_t *segment, int32_t lane, uint64_t value)
     return emit_flag(segment, TASK_SET, lane, value);
 }
 
+hp_task_t *hp_emit_advance(hp_segment_t *segment, int32_t lane, uint64_t bytes, size_t count)
+{
+    hp_task_t *task = emit(segment, TASK_ADVANCE, count);
+    task->lane = lane;
+    task->value = bytes;
+    return task;
+}
+
 hp_task_t *hp_emit_native(hp_segment_t *segment, int32_t lane, hp_native_t what, hp_operand_t from,
                           hp_operand_t to, size_t count, uint32_t root)
 {

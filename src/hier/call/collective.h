@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "event_engine/op/op.h"
+#include "event_engine/source.h"
 #include "event_engine/transport.h"
 
 #define HP_COLLECTIVE_TABLE(X)                                                                               \
@@ -30,7 +31,9 @@ typedef struct {
     hp_collective_t collective;
     const void *send; /* reductions: this rank's contribution; equals recv for MPI_IN_PLACE */
     void *recv;       /* result where this rank gets one, else NULL; bcast: the buffer */
-    size_t count;     /* elements */
+    hp_source_t
+        *source;  /* bcast: what fills the buffer (root) or empties it meanwhile; NULL: it is plain memory */
+    size_t count; /* elements */
     hp_type_t type;
     hp_handle_t op;
     hp_kernel_fn_t kernel; /* the op on the type, or NULL: the transport's reduce does it */
@@ -56,7 +59,7 @@ typedef struct {
     X(RULE, "rule", "no rule for this size and number of nodes, or one that names the host MPI")             \
     X(GUARD, "guard", "the host MPI was measured to be faster here, or is being measured")                   \
     X(DATATYPE, "datatype", "a datatype or operation that is left to the host MPI")                          \
-    X(GPU, "gpu", "a HIP or Level Zero runtime is loaded on some rank: its memory is not recognized")         \
+    X(GPU, "gpu", "a HIP or Level Zero runtime is loaded on some rank: its memory is not recognized")        \
     X(NOT_AGREED, "not-agreed", "a non-blocking call before the ranks have agreed that the program uses them")
 
 typedef enum {

@@ -182,6 +182,8 @@ static bool step(hp_request_t *request, hp_direct_t *direct)
             p->phase = FINISH;
             break;
         case FINISH:
+            if (p->call.source && p->tree->parent >= 0)
+                p->call.source->advance(p->call.source, p->bytes);
             hp_node_set(p->node, hp_node_done(p->node, p->node->own), p->step + 1);
             return true;
         }
@@ -217,6 +219,8 @@ hp_status_t hp_flags_start(const hp_start_t *start, const hp_call_t *call, const
     plan_t *plan = hp_request_plan(start->request, sizeof *plan);
     if (!plan || (!tree && !exchange))
         return HP_ERR_NO_MEM;
+    if (call->source && tree->parent < 0)
+        call->source->advance(call->source, bytes);
     *plan = (plan_t){.node = node,
                      .call = *call,
                      .tree = tree,

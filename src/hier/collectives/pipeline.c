@@ -91,6 +91,17 @@ void hp_pipeline_emit_step_end(const hp_pipeline_plan_t *p, hp_segment_t *segmen
                 p->rotations[t].stages[k].module->finish(&p->rotations[t].stages[k], segment);
 }
 
+/* The segment is to be in the buffer (at the root), or is there, after flow->ready. */
+static void emit_advance(const plan_t *p, hp_segment_t *segment, hp_flow_t *flow)
+{
+    const uint64_t end = (flow->index * p->cut.segment_elements + flow->count) * p->call.type.bytes;
+
+    hp_segment_label(segment, HP_LABEL_OTHER);
+    hp_task_t *advance = hp_emit_advance(segment, p->advance, end, flow->count);
+    hp_emit_after(advance, flow->ready);
+    flow->ready = advance;
+}
+
 static void emit(const void *plan, hp_segment_t *segment, uint64_t index)
 {
     const plan_t *p = *(plan_t *const *)plan;
@@ -106,7 +117,11 @@ static void emit(const void *plan, hp_segment_t *segment, uint64_t index)
     if (is_down(p)) {
         if (!p->in_place)
             flow.own_read = NULL;
+        if (p->advance >= 0 && p->comm->rank == p->call.root)
+            emit_advance(p, segment, &flow);
         emit_down(p, rotation, segment, &flow);
+        if (p->advance >= 0 && p->comm->rank != p->call.root)
+            emit_advance(p, segment, &flow);
     }
     hp_segment_label(segment, HP_LABEL_OTHER);
     if (p->node)
@@ -288,6 +303,8 @@ static void add_up(plan_t *p)
         const hp_stage_t *in_order = &p->rotations[t].in_order; /* or all zero */
         uint32_t tasks = 3 + in_order->tasks;                   /* forward, done */
         uint32_t edges = 3 + 2 * HP_LEVEL_COUNT + in_order->edges, scratch = in_order->scratch;
+        tasks += p->advance >= 0;
+        edges += p->advance >= 0;
         for (uint32_t k = 0; k < p->rotations[t].stage_count; k++) {
             const hp_stage_t *stage = &p->rotations[t].stages[k];
             tasks += stage->tasks;
@@ -309,7 +326,12 @@ static hp_status_t make_lanes(plan_t *p)
 {
     hp_comm_t *comm = p->comm;
 
-    p->forward = -1;
+    p->forward = p->advance = -1;
+    if (p->call.source) {
+        p->advance = hp_request_advance_lane(p->start.request, comm->rank == p->call.root);
+        if (p->advance < 0)
+            return HP_ERR_NO_MEM;
+    }
     if (p->call.collective == HP_REDUCE && !p->call.commutative && p->call.root != 0 &&
         (comm->rank == 0 || comm->rank == p->call.root)) {
         const bool sends = comm->rank == 0;
@@ -366,6 +388,7 @@ static void take_steps(plan_t *p)
 static void begin(plan_t *p)
 {
     p->pipeline.tag = hp_start_tag(&p->start);
+    p->pipeline.source = p->call.source;
     if (p->node)
         take_steps(p);
     for (uint32_t t = 0; t < p->rotation_count && p->modules_begin; t++)
@@ -468,6 +491,7 @@ static hp_status_t start_again(void *plan, const hp_start_t *start, const hp_cal
     p->start = *start;
     p->call.send = call->send;
     p->call.recv = call->recv;
+    p->call.source = call->source;
     record_modules(p);
     begin(p);
     return hp_request_start_again(start->request, &p->pipeline);

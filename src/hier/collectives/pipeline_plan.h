@@ -31,6 +31,7 @@ typedef struct {
     bool result_here;    /* this rank gets a result from the reduction itself */
     int32_t forward;     /* lane from rank 0 to the root, or its other end; -1: not needed, or not here */
     bool modules_begin;  /* some module has something to do at each start */
+    int32_t advance;     /* lane of the call's source; -1: it has none */
     hp_node_use_t *node; /* NULL: no memory of the node is used, or not here */
     hp_pipeline_rotation_t *rotations;
     uint32_t rotation_count;

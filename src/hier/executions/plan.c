@@ -53,7 +53,7 @@ static bool fits(const hp_plan_t *plan, const hp_algorithm_t *algorithm, const h
     return plan->again.start && made->count == call->count && plan->algorithm == algorithm &&
            made->root == call->root && made->op == call->op && made->kernel == call->kernel &&
            made->commutative == call->commutative && same_type(&made->type, &call->type) &&
-           (made->send == made->recv) == (call->send == call->recv) &&
+           (made->send == made->recv) == (call->send == call->recv) && !made->source == !call->source &&
            hp_setting_same(&plan->setting, setting);
 }
 

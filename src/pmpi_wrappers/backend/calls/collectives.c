@@ -75,10 +75,10 @@ static int run_bcast(hp_ticket_t *ticket, void *buffer, int64_t count, MPI_Datat
 {
     hp_packed_t packed;
 
-    int code = hp_packed_init(&packed, ticket, buffer, count, datatype, root);
+    int code = hp_packed_init(&packed, ticket, buffer, count, datatype, root, true);
     if (code != MPI_SUCCESS)
         return hp_flight_miss(ticket->state, comm, code);
-    const hp_call_t call = hp_call_bcast(ticket, hp_packed_data(&packed), root);
+    const hp_call_t call = hp_packed_call(&packed, ticket, root);
     code = run(ticket, &call, comm);
     return report_end(comm, code, hp_packed_fini(&packed, ticket->state, code));
 }

@@ -51,25 +51,4 @@ static inline bool hp_ticket_passes(const hp_ticket_t *ticket)
 /* Behind every call: counts it, ns after its start (0: nobody asked). */
 void hp_ticket_count(const hp_ticket_t *ticket, uint64_t ns);
 
-/* The data of a bcast whose datatype is not plain bytes in memory: packed for the root, to be unpacked on the
- * others. Whatever the type is like, the call has to be taken: other ranks may have a plain one. */
-typedef struct {
-    char *bytes; /* NULL: the buffer itself, or what stands for it, is used */
-    void *buffer;
-    hp_staging_t staging; /* of the buffer */
-    int64_t count;
-    hp_type_t type;
-    bool is_root;
-} hp_packed_t;
-
-/* Returns an MPI error code, nothing reported yet. */
-int hp_packed_init(hp_packed_t *packed, const hp_ticket_t *ticket, void *buffer, int64_t count,
-                   MPI_Datatype datatype, int root);
-/* What the engine broadcasts. */
-void *hp_packed_data(const hp_packed_t *packed);
-/* The collective was not started. */
-void hp_packed_drop(hp_packed_t *packed);
-/* code: of the collective. Unpacks when it is a success, frees. Returns an MPI error code. */
-int hp_packed_fini(hp_packed_t *packed, const hp_comm_state_t *state, int code);
-
 #endif

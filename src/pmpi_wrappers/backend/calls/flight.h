@@ -6,7 +6,7 @@
 #ifndef HP_PMPI_WRAPPERS_BACKEND_CALLS_FLIGHT_H
 #define HP_PMPI_WRAPPERS_BACKEND_CALLS_FLIGHT_H
 
-#include "pmpi_wrappers/backend/calls/decision.h"
+#include "pmpi_wrappers/backend/calls/packed.h"
 #include "pmpi_wrappers/backend/progress/deferred.h"
 
 typedef struct hp_flight {

@@ -106,12 +106,12 @@ static int run_bcast(const hp_ticket_t *ticket, void *buffer, int64_t count, MPI
     if (!icall)
         return MPI_ERR_NO_MEM;
     hp_packed_t *packed = &icall->flight.packed;
-    const int code = hp_packed_init(packed, ticket, buffer, count, datatype, root);
+    const int code = hp_packed_init(packed, ticket, buffer, count, datatype, root, false);
     if (code != MPI_SUCCESS) {
         free(icall);
         return hp_flight_miss(ticket->state, comm, code);
     }
-    const hp_call_t call = hp_call_bcast(ticket, hp_packed_data(packed), root);
+    const hp_call_t call = hp_packed_call(packed, ticket, root);
     return start(icall, ticket, &call);
 }
 

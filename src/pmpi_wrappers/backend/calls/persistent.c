@@ -393,12 +393,12 @@ static int open_request(hp_flight_t *flight)
 
 static int pack(persistent_t *persistent)
 {
-    const hp_packed_t *to = &persistent->flight.packed;
-    const hp_packed_t what = *to;
+    hp_packed_t *packed = &persistent->flight.packed;
+    const int root = (int)persistent->call.root;
 
-    const int code = hp_packed_init(&persistent->flight.packed, &persistent->ticket, what.buffer, what.count,
-                                    persistent->datatype, (int)persistent->call.root);
-    persistent->call.recv = hp_packed_data(to);
+    const int code = hp_packed_init(packed, &persistent->ticket, packed->buffer, packed->count,
+                                    persistent->datatype, root, false);
+    persistent->call.recv = hp_packed_call(packed, &persistent->ticket, root).recv;
     return code;
 }
 

@@ -187,11 +187,16 @@ static int pack_by_message(bool pack, void *element, const hp_type_t *type, char
     return code;
 }
 
+bool hp_datatype_packs_in_place(const void *buffer, const hp_type_t *type)
+{
+    return type->bytes <= INT_MAX && buffer != MPI_BOTTOM;
+}
+
 int hp_datatype_pack(bool pack, void *buffer, int64_t count, const hp_type_t *type, char *packed,
                      const hp_route_t *route)
 {
     const MPI_Datatype datatype = HP_UNHANDLE(MPI_Datatype, type->handle);
-    const bool by_message = type->bytes > INT_MAX || buffer == MPI_BOTTOM;
+    const bool by_message = !hp_datatype_packs_in_place(buffer, type);
     const int64_t piece = by_message ? 1 : INT_MAX / (int64_t)type->bytes;
     int code = MPI_SUCCESS;
 

@@ -37,6 +37,9 @@ bool hp_datatype_is_committed(MPI_Datatype datatype, MPI_Comm comm);
 int hp_datatype_pack(bool pack, void *buffer, int64_t count, const hp_type_t *type, char *packed,
                      const hp_route_t *route);
 
+/* Does hp_datatype_pack pack by a call that sends no messages? */
+bool hp_datatype_packs_in_place(const void *buffer, const hp_type_t *type);
+
 /* The loops that reductions use from now on; NULL: all are left to MPI_Reduce_local. Inside MPI_Init. */
 void hp_reductions_init(const hp_kernel_set_t *kernels);
 

@@ -370,7 +370,7 @@ static void bounds(void **state)
             hp_network_fini(&network);
         }
     printf("estimates are %.2f to %.2f of the run\n", least, largest);
-    assert_true(least > 0.4 && largest < 1.4);
+    assert_true(least > 0.3 && largest < 2); /* an order of magnitude, whatever the algorithm */
 }
 
 static void messages_that_do_not_meet(void **state)

@@ -163,6 +163,32 @@ static void what_does_not_get_through_has_no_rounds(void **state)
     hp_schedule_fini(&schedules[1]);
 }
 
+/* Rank 0 waits for rank 1, then sends a block to each of the others, in two streams: nothing overlaps. */
+static void sends_take_turns_and_sync_comes_first(void **state)
+{
+    const hp_problem_t problem = {.pattern = HP_PATTERN_BCAST, .count = 3};
+    const hp_range_t block = hp_range(HP_SPACE_RECV, 0, 1);
+    hp_schedule_t schedules[3] = {{.cut = 1}, {.cut = 1}, {.cut = 1}};
+    hp_rounds_t rounds;
+    (void)state;
+
+    hp_schedule_sync(&schedules[0], HP_NO_POSITION, 1);
+    hp_schedule_sync(&schedules[1], 0, HP_NO_POSITION);
+    for (uint8_t rank = 1; rank < 3; rank++) {
+        schedules[0].stream = schedules[rank].stream = rank;
+        hp_schedule_send(&schedules[0], rank, block);
+        hp_schedule_receive(&schedules[rank], 0, block, HP_ACTION_STORE);
+    }
+    assert_int_equal(hp_rounds_init(&rounds, schedules, &problem), HP_OK);
+    assert_int_equal(rounds.rounds, 3);
+    assert_int_equal(rounds.message_count, 3);
+    for (uint32_t i = 0; i < 3; i++)
+        assert_int_equal(rounds.messages[i].round, i);
+    hp_rounds_fini(&rounds);
+    for (unsigned rank = 0; rank < 3; rank++)
+        hp_schedule_fini(&schedules[rank]);
+}
+
 static void blocks_are_written_short(void **state)
 {
     hp_schedule_t schedule = {0};
@@ -191,6 +217,7 @@ int main(void)
                                        cmocka_unit_test(each_can_be_drawn),
                                        cmocka_unit_test(what_is_too_large_is_not_drawn),
                                        cmocka_unit_test(what_does_not_get_through_has_no_rounds),
+                                       cmocka_unit_test(sends_take_turns_and_sync_comes_first),
                                        cmocka_unit_test(blocks_are_written_short)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -193,6 +193,8 @@ static inline hp_operand_t hp_scratch(void)
 hp_task_t *hp_emit_reduce_to(hp_segment_t *segment, hp_operand_t left, hp_operand_t right,
                              hp_operand_t result, size_t count);
 hp_task_t *hp_emit_copy(hp_segment_t *segment, void *to, hp_operand_t from, size_t count);
+/* to: an operand, or hp_scratch(). */
+hp_task_t *hp_emit_copy_to(hp_segment_t *segment, hp_operand_t to, hp_operand_t from, size_t count);
 /* Copies from the memory of a member of the node: from its buffer, which is looked up when the task starts, plus offset
  * bytes, as far as that reaches. to: also hp_scratch(). The type must be dense. */
 hp_task_t *hp_emit_pull(hp_segment_t *segment, uint32_t member, const hp_node_buffer_t *buffer, size_t offset,

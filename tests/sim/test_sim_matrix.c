@@ -37,7 +37,7 @@ static void run_world(uint64_t seed, uint32_t rank_count)
 static void all_of_it(void **state)
 {
     (void)state;
-    const seeds_t seeds = seeds_start("matrix", 24);
+    const seeds_t seeds = seeds_start("matrix", 14);
     for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; seed++)
         for (size_t i = 0; i < ARRAY_LENGTH(rank_counts); i++)
             run_world(seed, rank_counts[i]);

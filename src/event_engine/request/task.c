@@ -152,6 +152,14 @@ hp_task_t *hp_emit_copy(hp_segment_t *segment, void *to, hp_operand_t from, size
     return task;
 }
 
+hp_task_t *hp_emit_copy_to(hp_segment_t *segment, hp_operand_t to, hp_operand_t from, size_t count)
+{
+    hp_task_t *task = emit(segment, TASK_COPY, count);
+    task->in = from;
+    place(task, to);
+    return task;
+}
+
 void hp_emit_after(hp_task_t *task, hp_task_t *before)
 {
     if (!before)

@@ -12,8 +12,9 @@
  * message of no bytes to the position 2^k further on, and one from 2^k before. Constraints: none. */
 #include "hier/call/cut.h"
 #include "hier/modules/tree_steps.h"
-#include "hier/modules/exchange_steps.h"
+#include "hier/modules/schedule_steps.h"
 #include "hier/modules/module.h"
+#include "schedule/generators/generators.h"
 #include "topo_tree/double_tree.h"
 
 /* A segment has so many pieces at most: each takes task memory. */
@@ -26,7 +27,7 @@ typedef struct {
 } tree_t;
 
 typedef struct {
-    hp_exchange_use_t *exchange; /* NULL: the trees */
+    hp_schedule_use_t *exchange; /* NULL: the trees */
     tree_t trees[TREES_MAX];
     uint32_t tree_count;
     hp_cut_t up_pieces, down_pieces; /* of a whole segment */
@@ -98,15 +99,15 @@ static hp_status_t prepare_dissemination(hp_stage_t *stage, p2p_t *own)
     return HP_OK;
 }
 
-static const hp_exchange_t *exchange_of(hp_inter_node_t inter_node)
+static const hp_generator_t *exchange_of(hp_inter_node_t inter_node)
 {
     switch (inter_node) {
     case HP_INTER_NODE_RING:
-        return &hp_exchange_ring;
+        return &hp_generator_ring;
     case HP_INTER_NODE_RECURSIVE_DOUBLING:
-        return &hp_exchange_recursive_doubling;
+        return &hp_generator_recursive_doubling;
     case HP_INTER_NODE_RABENSEIFNER:
-        return &hp_exchange_rabenseifner;
+        return &hp_generator_rabenseifner;
     default:
         return NULL;
     }
@@ -116,8 +117,9 @@ static const hp_exchange_t *exchange_of(hp_inter_node_t inter_node)
 static hp_inter_node_t inter_node_of(const hp_stage_t *stage, const hp_setting_t *setting)
 {
     const hp_inter_node_t wanted = setting->inter_node;
-    const hp_exchange_t *exchange = exchange_of(wanted);
-    const bool keeps_order = (exchange && exchange->keeps_order) || stage->collective == HP_BCAST;
+    const hp_generator_t *exchange = exchange_of(wanted);
+    const bool keeps_order =
+        (exchange && exchange->ordered & HP_SERVES(ALLREDUCE)) || stage->collective == HP_BCAST;
 
     if (!stage->inter_node || !stage->outermost || wanted == HP_INTER_NODE_AUTO)
         return HP_INTER_NODE_TREE;
@@ -209,9 +211,9 @@ static hp_status_t prepare(hp_stage_t *stage, const hp_call_t *call, const hp_se
     if (disseminates(stage))
         return prepare_dissemination(stage, own);
     const hp_inter_node_t inter_node = inter_node_of(stage, setting);
-    const hp_exchange_t *exchange = exchange_of(inter_node);
+    const hp_generator_t *exchange = exchange_of(inter_node);
     if (exchange) {
-        own->exchange = hp_exchange_prepare(stage, call, setting, exchange);
+        own->exchange = hp_schedule_prepare(stage, call, setting, exchange);
         return own->exchange ? HP_OK : HP_ERR_NO_MEM;
     }
     own->tree_count = inter_node == HP_INTER_NODE_DOUBLE_TREE ? 2 : 1;
@@ -356,7 +358,7 @@ static void allreduce(const hp_stage_t *stage, hp_segment_t *segment, hp_flow_t 
 {
     const p2p_t *own = stage->own;
     if (own->exchange)
-        hp_exchange_emit(stage, own->exchange, segment, flow);
+        hp_schedule_emit(own->exchange, segment, flow);
     else
         disseminate(stage, segment, flow);
 }

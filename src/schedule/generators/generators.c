@@ -2,10 +2,6 @@
 
 #include <string.h>
 
-#define HP_GENERATOR(name) extern const hp_generator_t hp_generator_##name;
-#include "schedule/generators/generators.def"
-#undef HP_GENERATOR
-
 static const hp_generator_t *const generators[] = {
 #define HP_GENERATOR(name) &hp_generator_##name,
 #include "schedule/generators/generators.def"

@@ -17,7 +17,7 @@
  * The tasks of an iteration are in flight together. A rank begins the next one when its own tasks are
  * complete, whatever the others do: so each iteration starts with the skew that the one before has left.
  * Nothing in an iteration waits for a later one of another rank. Where ir and ib are one exchange
- * (modules/exchange.h) it counts as ir. Between two tasks of a segment a leader's value lies in the buffer for
+ * (modules/schedule_steps.h) it counts as ir. Between two tasks of a segment a leader's value lies in the buffer for
  * the result.
  *
  * It is the pipeline's plan (pipeline_plan.h) with another function that emits: what the engine takes for a

@@ -1,6 +1,6 @@
 #include "hier/planning/model/model_inter_node.h"
 
-#include "hier/modules/exchange.h"
+#include "schedule/generators/pairing.h"
 #include "hier/planning/model/model_schedule.h"
 
 uint32_t hp_model_log2(uint32_t count)

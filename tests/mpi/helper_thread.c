@@ -96,7 +96,7 @@ static void case_computing(void)
     CHECK_MPI(MPI_Barrier(MPI_COMM_WORLD));
     start(MPI_COMM_WORLD, 0);
     const bool summed = compute(MPI_COMM_WORLD, patience_s);
-    hp_spin_us(200000); /* the last one's messages, still without a call */
+    hp_spin_us(1000000); /* the last ones behind it, still without a call; the cores may be busy */
     for (int i = 0; i < KINDS; i++) {
         CHECK_MPI(MPI_Request_get_status(work.requests[i], &complete[i], MPI_STATUS_IGNORE));
         finished += summed && complete[i];

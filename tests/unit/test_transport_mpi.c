@@ -1,4 +1,4 @@
-/* test_transport_mpi: what cancel leaves behind, with the types of some mpi.h and, in the place of the MPI, functions
+/* test_transport_mpi: what cancel leaves behind, and who makes Open MPI take its fragments back, with the types of some mpi.h and, in the place of the MPI, functions
  * in which nothing completes before the test says so. */
 #include "check.h"
 #include "pmpi_wrappers/backend/glue/machine.h"
@@ -163,12 +163,76 @@ static void what_never_ends_is_left_to_the_mpi(void **state)
     assert_false(operations[2].freed); /* a collective must not be */
 }
 
+static int probes;
+
+static int count_probe(int source, int tag, MPI_Comm comm, int *found, MPI_Status *status)
+{
+    (void)source, (void)tag, (void)comm, (void)status;
+    probes++;
+    *found = 0;
+    return MPI_SUCCESS;
+}
+
+static int isend_at_once(const void *buffer, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,
+                         MPI_Request *request)
+{
+    (void)buffer, (void)count, (void)type, (void)peer, (void)tag, (void)comm;
+    *request = handle_of(0);
+    return MPI_SUCCESS;
+}
+
+static int testsome_all(int count, MPI_Request *requests, int *completed, int *indices, MPI_Status *statuses)
+{
+    (void)requests, (void)statuses;
+    for (int i = 0; i < count; i++)
+        indices[i] = i;
+    *completed = count;
+    return MPI_SUCCESS;
+}
+
+/* Sends that are complete at once, so that nothing ever waits: Open MPI takes its small fragments back all the same. */
+static void sends_alone_make_progress(void **state)
+{
+    (void)state;
+    enum { SENDS = 512, TAKEN_BACK = 31 };
+    static char buffer[4096];
+    const hp_type_t bytes = {.bytes = 1, .extent = 1, .true_extent = 1};
+    const hp_route_t route = hp_route_direct(HP_UNHANDLE(MPI_Comm, (hp_handle_t)0), 0);
+    hp_transport_mpi_t transport;
+    void *done[8];
+    uint32_t count;
+
+    hp_mpi_calls[HP_MPI_CALL_Isend] = (hp_function_t)isend_at_once;
+    hp_mpi_calls[HP_MPI_CALL_Testsome] = (hp_function_t)testsome_all;
+    hp_mpi_calls[HP_MPI_CALL_Iprobe] = (hp_function_t)count_probe;
+    hp_transport_mpi_init(&transport, &route);
+    const hp_transport_ops_t *ops = transport.base.ops;
+    for (size_t size = 8; size <= sizeof buffer; size += sizeof buffer - 8) {
+        probes = 0;
+        for (int i = 0; i < SENDS; i++) {
+            assert_int_equal(ops->isend(&transport.base, buffer, size, &bytes, 1, 0, buffer), HP_OK);
+            if (i % 3) /* one or two to a poll */
+                assert_int_equal(ops->poll(&transport.base, done, 8, &count), HP_OK);
+        }
+#ifdef OPEN_MPI
+        if (size == 8)
+            assert_true(probes * TAKEN_BACK >= SENDS - TAKEN_BACK);
+        else
+            assert_int_equal(probes, 0);
+#else
+        assert_int_equal(probes, 0);
+#endif
+    }
+    hp_transport_mpi_fini(&transport);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(what_cannot_be_cancelled_is_tested_until_it_ends, set_up),
         cmocka_unit_test_setup(a_receive_that_goes_on_does_not_block, set_up),
         cmocka_unit_test_setup(what_never_ends_is_left_to_the_mpi, set_up),
+        cmocka_unit_test_setup(sends_alone_make_progress, set_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,6 +12,8 @@ enum { SELF_TAG = 32767 };
 enum { NUDGE_TAG = 32766 };
 /* Tags with which communicators of teams are made. */
 enum { TEAM_TAG = 32600 };
+/* Up to this a message may take one of Open MPI's small fragments (btl_vader_max_inline_send). */
+enum { SMALL_BYTES = 256 };
 /* What is in flight. A collective can be neither cancelled nor freed. */
 enum { SEND, RECV, COLLECTIVE };
 /* How long cancel waits for what the host MPI does not cancel, before it lets that go on by itself. */
@@ -70,6 +72,8 @@ static hp_status_t transport_isend(hp_transport_t *transport, const void *buffer
                                    &t->requests[t->in_flight]));
     if (status == HP_OK)
         started(t, cookie, SEND);
+    if (count * type->bytes <= SMALL_BYTES)
+        t->small_sends++;
     return status;
 }
 
@@ -103,6 +107,32 @@ static void compact(hp_transport_mpi_t *t, int from)
     t->in_flight = kept;
 }
 
+/* Looks for a message that nobody sends: a probe that finds one (of a collective to come, say) returns at once,
+ * and moves nothing. */
+static void transport_nudge(hp_transport_t *transport)
+{
+    hp_transport_mpi_t *t = self(transport);
+    int found;
+    P(Iprobe)
+    (t->route.self.rank, hp_route_recv_tag(&t->route, NUDGE_TAG), t->route.comm, &found, MPI_STATUS_IGNORE);
+}
+
+/* Open MPI 4.1.4 has 512 small fragments, for messages with gaps and for what a full box has no room for. Those that have
+ * arrived come back only while it makes progress, 31 at a time, and neither a send that is complete at once makes any, nor
+ * a test that finds it complete. When none is left, the acknowledgement of a large message is put aside and looked at again
+ * only when some control message completes (mca_pml_ob1_process_pending_packets). There may be none: then both ends of
+ * the large message, which may be the program's or a collective of the host MPI, wait for ever. docs/pitfalls.md 51. */
+static void take_fragments_back(hp_transport_mpi_t *t)
+{
+#ifdef OPEN_MPI
+    enum { SENDS_PER_LOOK = 16 };
+    for (; t->small_sends >= SENDS_PER_LOOK; t->small_sends -= SENDS_PER_LOOK)
+        transport_nudge(&t->base);
+#else
+    (void)t;
+#endif
+}
+
 static hp_status_t transport_poll(hp_transport_t *transport, void **done, uint32_t capacity, uint32_t *count)
 {
     hp_transport_mpi_t *t = self(transport);
@@ -113,6 +143,7 @@ static hp_status_t transport_poll(hp_transport_t *transport, void **done, uint32
     *count = 0;
     if (t->in_flight == 0)
         return HP_OK;
+    take_fragments_back(t);
     int window = capacity < HP_TRANSPORT_MPI_TESTED ? (int)capacity : HP_TRANSPORT_MPI_TESTED;
     int first = t->in_flight <= window || t->next_window >= t->in_flight ? 0 : t->next_window;
     if (window > t->in_flight - first)
@@ -217,16 +248,6 @@ static bool transport_ended(hp_transport_t *transport)
             t->given_up[kept++] = t->given_up[i];
     t->given_up_count = kept;
     return kept == 0 && !t->is_out_of_sight;
-}
-
-/* Looks for a message that nobody sends: a probe that finds one (of a collective to come, say) returns at once,
- * and moves nothing. */
-static void transport_nudge(hp_transport_t *transport)
-{
-    hp_transport_mpi_t *t = self(transport);
-    int found;
-    P(Iprobe)
-    (t->route.self.rank, hp_route_recv_tag(&t->route, NUDGE_TAG), t->route.comm, &found, MPI_STATUS_IGNORE);
 }
 
 static hp_status_t transport_team_comm(hp_transport_t *transport, const uint32_t *ranks, uint32_t count,

@@ -23,7 +23,8 @@ typedef struct {
     hp_transport_t base;
     hp_route_t route;
     int in_flight, capacity;
-    int next_window; /* where the next poll begins when more is in flight than one poll tests */
+    uint32_t small_sends; /* since the host MPI was last made to take its fragments back */
+    int next_window;      /* where the next poll begins when more is in flight than one poll tests */
     MPI_Request *requests;
     void **cookies;
     unsigned char *kind; /* of what is in flight */

@@ -17,8 +17,7 @@ static const char *wrong_kind(int fd, size_t bytes_max, struct stat *found)
                                                : NULL;
 }
 
-/* How many bytes there were, or -1. */
-static ssize_t read_all(int fd, char *text, size_t length)
+ssize_t hp_text_file_read_all(int fd, char *text, size_t length)
 {
     size_t done = 0;
 
@@ -48,7 +47,7 @@ hp_status_t hp_text_file_read(const char *path, size_t bytes_max, char **text, s
     *reason = wrong_kind(fd, bytes_max, &found);
     if (!*reason) {
         *text = malloc((size_t)found.st_size + 1);
-        got = *text ? read_all(fd, *text, (size_t)found.st_size) : -1;
+        got = *text ? hp_text_file_read_all(fd, *text, (size_t)found.st_size) : -1;
         if (!*text)
             status = HP_ERR_NO_MEM;
         *reason = *text ? strerror(errno) : hp_status_text(status);

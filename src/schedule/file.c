@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "base/text_file.h"
 
 /* ---- reading ---- */
 
@@ -32,24 +33,6 @@ static const char *wrong_kind(int fd, struct stat *found)
                                                          : NULL;
 }
 
-/* Reads up to length bytes; how many there were, or -1. */
-static ssize_t read_all(int fd, char *text, size_t length)
-{
-    size_t done = 0;
-
-    while (done < length) {
-        const ssize_t got = read(fd, text + done, length - done);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return -1;
-        if (got == 0)
-            break;
-        done += (size_t)got;
-    }
-    return (ssize_t)done;
-}
-
 hp_status_t hp_schedule_file_read(const char *file, hp_generator_t **generator, char *why, size_t why_bytes)
 {
     /* O_NONBLOCK: a pipe that nobody writes to must not stop anybody. */
@@ -60,7 +43,7 @@ hp_status_t hp_schedule_file_read(const char *file, hp_generator_t **generator, 
     *generator = NULL;
     const char *wrong = wrong_kind(fd, &found);
     char *text = wrong ? NULL : malloc((size_t)found.st_size + 1);
-    const ssize_t length = text ? read_all(fd, text, (size_t)found.st_size) : -1;
+    const ssize_t length = text ? hp_text_file_read_all(fd, text, (size_t)found.st_size) : -1;
     if (length >= 0) {
         status = hp_schedule_file_parse(file, text, (size_t)length, generator, why, why_bytes);
     } else if (wrong || text) {

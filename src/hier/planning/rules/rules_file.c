@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "base/text_file.h"
 #include "hier/planning/rules/rules_reading.h"
 
 static const char advice[] =
@@ -40,24 +41,6 @@ static int open_file(hp_rules_reading_t *reading, struct stat *found)
     return -1;
 }
 
-/* Reads up to length bytes; how many there were, or -1. */
-static ssize_t read_all(int fd, char *text, size_t length)
-{
-    size_t done = 0;
-
-    while (done < length) {
-        const ssize_t got = read(fd, text + done, length - done);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return -1;
-        if (got == 0)
-            break;
-        done += (size_t)got;
-    }
-    return (ssize_t)done;
-}
-
 hp_status_t hp_rules_read(const hp_rules_source_t *source, hp_rule_t **rules, size_t *count)
 {
     hp_rules_reading_t reading = {.source = source};
@@ -69,7 +52,7 @@ hp_status_t hp_rules_read(const hp_rules_source_t *source, hp_rule_t **rules, si
     if (fd < 0)
         return HP_ERR_NOT_FOUND;
     char *text = malloc((size_t)found.st_size + 1);
-    const ssize_t length = text ? read_all(fd, text, (size_t)found.st_size) : -1;
+    const ssize_t length = text ? hp_text_file_read_all(fd, text, (size_t)found.st_size) : -1;
     hp_status_t status = text ? HP_ERR_NOT_FOUND : HP_ERR_NO_MEM;
     if (length >= 0)
         status = hp_rules_parse(source, text, (size_t)length, rules, count);

@@ -122,10 +122,12 @@ typedef struct {
     uint64_t value;
 } hp_direct_t;
 typedef bool (*hp_step_fn_t)(hp_request_t *request, hp_direct_t *direct);
-/* direct: the beginning of the plan. pipeline: type, op, kernel, commutative, scratch_bytes and node are
- * used. */
+/* direct: handed to step; stays where it is until the collective is done. pipeline: type, op, kernel, commutative,
+ * scratch_bytes and node are used. */
 hp_status_t hp_request_start_direct(hp_request_t *request, const hp_pipeline_t *pipeline, hp_step_fn_t step,
                                     hp_direct_t *direct);
+/* The same once more: the request has done nothing else since, and direct is still there. */
+hp_status_t hp_request_start_direct_again(hp_request_t *request);
 /* result = left (op) right, as the pipeline says. result may be left or right. An error ends the collective
  * after the step. */
 void hp_request_reduce(hp_request_t *request, const void *left, void *right, void *result, size_t count);

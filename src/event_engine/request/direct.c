@@ -9,20 +9,31 @@ void hp_direct_step(hp_request_t *request)
         request->done_segments = 1;
 }
 
+static hp_status_t start(hp_request_t *request)
+{
+    request->done_segments = 0;
+    request->error = HP_OK;
+    request->longer_bytes = 0;
+    request->counters = (hp_request_counters_t){0};
+    hp_direct_step(request);
+    return request->error == HP_OK ? request_outcome(request) : request->error;
+}
+
 hp_status_t hp_request_start_direct(hp_request_t *request, const hp_pipeline_t *pipeline, hp_step_fn_t first,
                                     hp_direct_t *direct)
 {
     assert(hp_request_done(request));
     request->pipeline = *pipeline;
     request->pipeline.segment_count = 1;
-    request->done_segments = 0;
-    request->error = HP_OK;
-    request->longer_bytes = 0;
-    request->counters = (hp_request_counters_t){0};
     request->step = first;
     request->direct = direct;
-    hp_direct_step(request);
-    return request->error == HP_OK ? request_outcome(request) : request->error;
+    return start(request);
+}
+
+hp_status_t hp_request_start_direct_again(hp_request_t *request)
+{
+    assert(hp_request_done(request) && request->step);
+    return start(request);
 }
 
 void hp_request_reduce(hp_request_t *request, const void *left, void *right, void *result, size_t count)

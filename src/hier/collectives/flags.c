@@ -22,16 +22,21 @@ typedef enum {
     FINISH
 } phase_t;
 
+/* Lies in the arena: equal calls start it again. */
 typedef struct {
     hp_direct_t direct;
     hp_node_memory_t *node;
     hp_call_t call;
-    const hp_neighbors_t *tree; /* NULL: everybody talks to everybody */
-    uint64_t step;
     size_t bytes;
+    /* By numbers in the node's memory. Without a tree everybody talks to everybody. */
+    bool has_tree;
+    int32_t parent; /* -1: the root */
+    uint32_t child_count;
+    uint32_t *children; /* in rank order where the tree is (tree.h) */
+    /* Of the call that runs: */
+    uint64_t step;
     phase_t phase;
     uint32_t next; /* whose cell comes next */
-    hp_comm_t *comm;
 } plan_t;
 
 static bool is_reduction(const plan_t *p)
@@ -42,11 +47,6 @@ static bool is_reduction(const plan_t *p)
 static hp_cell_t *cell_of(const plan_t *p, uint32_t member, hp_fan_t fan)
 {
     return hp_node_cell(p->node, member, fan, p->step);
-}
-
-static hp_cell_t *cell_of_rank(const plan_t *p, uint32_t rank, hp_fan_t fan)
-{
-    return cell_of(p, hp_comm_node_member(p->comm, rank), fan);
 }
 
 /* Has the cell's flag come? Else that is what the step waits for. */
@@ -78,7 +78,7 @@ static bool clear(plan_t *p)
 /* The end of a bcast: it only reads. */
 static bool writes_nothing(const plan_t *p)
 {
-    return p->call.collective == HP_BCAST && p->tree->child_count == 0;
+    return p->call.collective == HP_BCAST && p->child_count == 0;
 }
 
 static void publish(const plan_t *p, hp_fan_t fan, const void *payload)
@@ -117,14 +117,14 @@ static bool reduce_all(plan_t *p, hp_request_t *request)
     return true;
 }
 
-/* Reduces the children's values into the own one, in rank order where the tree is (tree.h). */
+/* Reduces the children's values into the own one. */
 static bool reduce_children(plan_t *p, hp_request_t *request)
 {
-    const bool root = p->tree->parent < 0;
+    const bool root = p->parent < 0;
     char *into = root ? p->call.recv : cell_of(p, p->node->own, HP_FAN_IN)->payload;
 
-    for (; p->next < p->tree->child_count; p->next++) {
-        hp_cell_t *cell = cell_of_rank(p, p->tree->children[p->tree->child_count - 1 - p->next], HP_FAN_IN);
+    for (; p->next < p->child_count; p->next++) {
+        hp_cell_t *cell = cell_of(p, p->children[p->next], HP_FAN_IN);
         if (!there(p, cell))
             return false;
         taken_bytes(p, request, cell);
@@ -144,7 +144,7 @@ static bool step(hp_request_t *request, hp_direct_t *direct)
         case CLEAR:
             if (!writes_nothing(p) && !clear(p))
                 return false;
-            p->phase = !p->tree ? EXCHANGE_WRITE : p->call.collective == HP_BCAST ? FAN_OUT : FAN_IN;
+            p->phase = !p->has_tree ? EXCHANGE_WRITE : p->call.collective == HP_BCAST ? FAN_OUT : FAN_IN;
             break;
         case FAN_IN:
             if (!reduce_children(p, request))
@@ -152,13 +152,13 @@ static bool step(hp_request_t *request, hp_direct_t *direct)
             p->phase = FAN_IN_DONE;
             break;
         case FAN_IN_DONE:
-            if (p->tree->parent >= 0) /* what the children sent has been reduced into the cell already */
-                publish(p, HP_FAN_IN, p->tree->child_count || !is_reduction(p) ? NULL : p->call.send);
+            if (p->parent >= 0) /* what the children sent has been reduced into the cell already */
+                publish(p, HP_FAN_IN, p->child_count || !is_reduction(p) ? NULL : p->call.send);
             p->phase = p->call.collective == HP_REDUCE ? FINISH : FAN_OUT;
             break;
         case FAN_OUT:
-            if (p->tree->parent >= 0) {
-                const hp_cell_t *cell = cell_of_rank(p, (uint32_t)p->tree->parent, HP_FAN_OUT);
+            if (p->parent >= 0) {
+                const hp_cell_t *cell = cell_of(p, (uint32_t)p->parent, HP_FAN_OUT);
                 if (!there(p, cell))
                     return false;
                 const size_t bytes = taken_bytes(p, request, cell);
@@ -168,7 +168,7 @@ static bool step(hp_request_t *request, hp_direct_t *direct)
             p->phase = FAN_OUT_WRITE;
             break;
         case FAN_OUT_WRITE:
-            if (p->tree->child_count)
+            if (p->child_count)
                 publish(p, HP_FAN_OUT, p->call.recv);
             p->phase = FINISH;
             break;
@@ -182,7 +182,7 @@ static bool step(hp_request_t *request, hp_direct_t *direct)
             p->phase = FINISH;
             break;
         case FINISH:
-            if (p->call.source && p->tree->parent >= 0)
+            if (p->call.source && p->parent >= 0)
                 p->call.source->advance(p->call.source, p->bytes);
             hp_node_set(p->node, hp_node_done(p->node, p->node->own), p->step + 1);
             return true;
@@ -204,35 +204,74 @@ bool hp_flags_runs_alone(hp_comm_t *comm, const hp_call_t *call, const hp_settin
     return serves(comm, call) || hp_pipeline_runs_alone(comm, call, setting);
 }
 
-hp_status_t hp_flags_start(const hp_start_t *start, const hp_call_t *call, const hp_setting_t *setting)
+/* From here on the call runs. */
+static void begin(plan_t *p, const hp_call_t *call)
+{
+    p->call.send = call->send;
+    p->call.recv = call->recv;
+    p->call.source = call->source;
+    if (call->source && p->parent < 0)
+        call->source->advance(call->source, p->bytes);
+    p->step = p->node->step++;
+    p->phase = CLEAR;
+    p->next = 0;
+}
+
+/* Once more, for a call that differs in its buffers alone. */
+static hp_status_t start_again(void *plan, const hp_start_t *start, const hp_call_t *call)
+{
+    begin(plan, call);
+    return hp_request_start_direct_again(start->request);
+}
+
+/* Parent and children, in the tree of the node's levels. */
+static hp_status_t find_tree(plan_t *p, const hp_start_t *start, uint32_t root)
 {
     static const hp_shapes_t linear = {{HP_SHAPE_LINEAR}};
-    hp_comm_t *comm = start->comm;
-    hp_node_memory_t *node = &comm->node_memory;
+    const hp_neighbors_t *tree = hp_comm_tree(start->comm, &linear, root);
 
-    if (!serves(comm, call))
-        return hp_pipeline_start(start, call, setting);
-    const size_t bytes = call->count * call->type.bytes;
-    const bool all = call->collective == HP_ALLREDUCE || call->collective == HP_BARRIER;
-    const bool exchange = all && hp_flags_exchange(node->shape.members, bytes);
-    const hp_neighbors_t *tree = exchange ? NULL : hp_comm_tree(comm, &linear, all ? 0 : call->root);
-    plan_t *plan = hp_request_plan(start->request, sizeof *plan);
-    if (!plan || (!tree && !exchange))
+    p->children = tree ? hp_arena_get(start->arena, (tree->child_count + 1) * sizeof *p->children) : NULL;
+    if (!p->children)
         return HP_ERR_NO_MEM;
-    if (call->source && tree->parent < 0)
-        call->source->advance(call->source, bytes);
-    *plan = (plan_t){.node = node,
-                     .call = *call,
-                     .tree = tree,
-                     .step = node->step++,
-                     .bytes = bytes,
-                     .phase = CLEAR,
-                     .comm = comm};
-    const hp_pipeline_t pipeline = {.scratch_bytes = bytes + 1,
+    p->has_tree = true;
+    if (tree->parent >= 0)
+        p->parent = (int32_t)hp_comm_node_member(start->comm, (uint32_t)tree->parent);
+    p->child_count = tree->child_count;
+    for (uint32_t i = 0; i < tree->child_count; i++)
+        p->children[i] = hp_comm_node_member(start->comm, tree->children[tree->child_count - 1 - i]);
+    return HP_OK;
+}
+
+static plan_t *prepare(const hp_start_t *start, const hp_call_t *call)
+{
+    hp_node_memory_t *node = &start->comm->node_memory;
+    const bool all = call->collective == HP_ALLREDUCE || call->collective == HP_BARRIER;
+
+    hp_arena_reset(start->arena);
+    plan_t *p = hp_arena_get(start->arena, sizeof *p);
+    if (!p)
+        return NULL;
+    *p = (plan_t){.node = node, .call = *call, .bytes = call->count * call->type.bytes, .parent = -1};
+    if (all && hp_flags_exchange(node->shape.members, p->bytes))
+        return p;
+    return find_tree(p, start, all ? 0 : call->root) == HP_OK ? p : NULL;
+}
+
+hp_status_t hp_flags_start(const hp_start_t *start, const hp_call_t *call, const hp_setting_t *setting)
+{
+    if (!serves(start->comm, call))
+        return hp_pipeline_start(start, call, setting);
+    plan_t *p = prepare(start, call);
+    if (!p)
+        return HP_ERR_NO_MEM;
+    if (start->again)
+        *start->again = (hp_again_t){.start = start_again, .plan = p};
+    begin(p, call);
+    const hp_pipeline_t pipeline = {.scratch_bytes = p->bytes + 1,
                                     .type = call->type,
                                     .op = call->op,
                                     .commutative = call->commutative,
                                     .kernel = call->kernel,
-                                    .node = node};
-    return hp_request_start_direct(start->request, &pipeline, step, &plan->direct);
+                                    .node = p->node};
+    return hp_request_start_direct(start->request, &pipeline, step, &p->direct);
 }

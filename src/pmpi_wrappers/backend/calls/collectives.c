@@ -75,6 +75,10 @@ static int run_bcast(hp_ticket_t *ticket, void *buffer, int64_t count, MPI_Datat
 {
     hp_packed_t packed;
 
+    if (hp_packed_is_needless(ticket)) {
+        const hp_call_t call = hp_call_bcast(ticket, buffer, root);
+        return run(ticket, &call, comm);
+    }
     int code = hp_packed_init(&packed, ticket, buffer, count, datatype, root, true);
     if (code != MPI_SUCCESS)
         return hp_flight_miss(ticket->state, comm, code);

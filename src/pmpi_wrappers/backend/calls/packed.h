@@ -27,6 +27,12 @@ typedef struct {
     const hp_route_t *route;
 } hp_packed_t;
 
+/* Plain bytes in memory of the processor, as most are: none of this is needed. */
+static inline bool hp_packed_is_needless(const hp_ticket_t *ticket)
+{
+    return ticket->named && ticket->named->contiguous && !hp_device_is_possible();
+}
+
 /* waits: the caller does, for the collective. Returns an MPI error code, nothing reported yet. */
 int hp_packed_init(hp_packed_t *packed, const hp_ticket_t *ticket, void *buffer, int64_t count,
                    MPI_Datatype datatype, int root, bool waits);

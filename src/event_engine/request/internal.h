@@ -199,7 +199,14 @@ static inline char *hp_operand_address(hp_operand_t operand)
 }
 
 /* Sets task->buffer, where the task's data goes. A scratch buffer is its own until its segment is complete. */
-hp_status_t hp_task_take_buffer(hp_request_t *request, hp_task_t *task);
+hp_status_t hp_task_take_scratch(hp_request_t *request, hp_task_t *task);
+static inline hp_status_t hp_task_take_buffer(hp_request_t *request, hp_task_t *task)
+{
+    if (task->scratch)
+        return hp_task_take_scratch(request, task);
+    task->buffer = hp_operand_address(task->out);
+    return HP_OK;
+}
 /* Posts from the head of a lane as long as the head waits for nothing and the lane has room. */
 void hp_lane_post_ready(hp_request_t *request, lane_t *lane);
 /* Adds a lane of waits to the list of those whose counter is looked at. */

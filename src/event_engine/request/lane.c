@@ -28,12 +28,8 @@ static void queue_insert(queue_t *queue, hp_task_t *task)
     *place = task;
 }
 
-hp_status_t hp_task_take_buffer(hp_request_t *request, hp_task_t *task)
+hp_status_t hp_task_take_scratch(hp_request_t *request, hp_task_t *task)
 {
-    if (!task->scratch) {
-        task->buffer = hp_operand_address(task->out);
-        return HP_OK;
-    }
     char *raw = hp_pool_get(request->pool, request->pipeline.scratch_bytes);
     if (!raw)
         return HP_ERR_NO_MEM;

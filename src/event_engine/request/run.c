@@ -27,7 +27,8 @@ static void task_complete(hp_request_t *request, hp_task_t *task)
     if (--segment->unfinished == 0) {
         if (request->trace)
             hp_record_segment_end(request, segment);
-        hp_segment_release_scratch(request, segment, false);
+        if (request->scratch_held)
+            hp_segment_release_scratch(request, segment, false);
         request->done_segments++;
         hp_segment_refill(request, segment);
     }
@@ -103,6 +104,11 @@ static void run_local(hp_request_t *request, hp_task_t *task)
     request->error = run_task(request, task);
     if (request->error == HP_OK)
         task_complete(request, task);
+}
+
+static inline bool has_ready(const hp_request_t *request)
+{
+    return request->ready.first || request->later.first;
 }
 
 /* While messages are in flight only a few at a time: what they make possible is not to wait for a window of
@@ -269,12 +275,13 @@ static hp_status_t progress(hp_request_t *request, take_fn_t take, bool *moved)
     take_completions(done, count);
     if (request->error == HP_OK)
         request->error = status;
-    run_ready(request);
+    if (has_ready(request))
+        run_ready(request);
     if (request->error == HP_OK && take_flags(request)) {
         *moved = true;
         run_ready(request);
     }
-    *moved = *moved || request->ready.first || request->later.first;
+    *moved = *moved || has_ready(request);
     if (request->error == HP_OK)
         return request_outcome(request);
     give_up(request, request->counters.window_segments);
@@ -289,6 +296,5 @@ hp_status_t hp_request_progress(hp_request_t *request, bool *moved)
 hp_status_t hp_request_wait(hp_request_t *request, bool *moved)
 {
     const hp_transport_ops_t *ops = request->transport->ops;
-    return progress(
-        request, ops->wait && !request->ready.first && !request->later.first ? ops->wait : ops->poll, moved);
+    return progress(request, ops->wait && !has_ready(request) ? ops->wait : ops->poll, moved);
 }

@@ -15,18 +15,25 @@ static hp_task_t *emit(hp_segment_t *segment, task_kind_t kind, size_t count)
     return task;
 }
 
+/* A lane holds its tasks in segment order from the moment they are emitted, whenever they become ready. */
+static hp_task_t *emit_in_lane(hp_segment_t *segment, task_kind_t kind, int32_t lane, size_t count)
+{
+    hp_task_t *task = emit(segment, kind, count);
+    task->lane = lane;
+    queue_push(&segment->request->lanes[lane].waiting, task);
+    return task;
+}
+
 hp_task_t *hp_emit_send(hp_segment_t *segment, int32_t lane, hp_operand_t from, size_t count)
 {
-    hp_task_t *task = emit(segment, TASK_SEND, count);
-    task->lane = lane;
+    hp_task_t *task = emit_in_lane(segment, TASK_SEND, lane, count);
     task->in = from;
     return task;
 }
 
 hp_task_t *hp_emit_recv(hp_segment_t *segment, int32_t lane, void *to, size_t count)
 {
-    hp_task_t *task = emit(segment, TASK_RECV, count);
-    task->lane = lane;
+    hp_task_t *task = emit_in_lane(segment, TASK_RECV, lane, count);
     task->out = hp_at(to);
     return task;
 }
@@ -103,8 +110,7 @@ hp_task_t *hp_emit_push(hp_segment_t *segment, uint32_t member, const hp_node_bu
 
 static hp_task_t *emit_flag(hp_segment_t *segment, task_kind_t kind, int32_t lane, uint64_t value)
 {
-    hp_task_t *task = emit(segment, kind, 0);
-    task->lane = lane;
+    hp_task_t *task = emit_in_lane(segment, kind, lane, 0);
     task->value = value;
     return task;
 }
@@ -121,8 +127,7 @@ hp_task_t *hp_emit_set(hp_segment_t *segment, int32_t lane, uint64_t value)
 
 hp_task_t *hp_emit_advance(hp_segment_t *segment, int32_t lane, uint64_t bytes, size_t count)
 {
-    hp_task_t *task = emit(segment, TASK_ADVANCE, count);
-    task->lane = lane;
+    hp_task_t *task = emit_in_lane(segment, TASK_ADVANCE, lane, count);
     task->value = bytes;
     return task;
 }
@@ -130,8 +135,7 @@ hp_task_t *hp_emit_advance(hp_segment_t *segment, int32_t lane, uint64_t bytes, 
 hp_task_t *hp_emit_native(hp_segment_t *segment, int32_t lane, hp_native_t what, hp_operand_t from,
                           hp_operand_t to, size_t count, uint32_t root)
 {
-    hp_task_t *task = emit(segment, TASK_NATIVE, count);
-    task->lane = lane;
+    hp_task_t *task = emit_in_lane(segment, TASK_NATIVE, lane, count);
     task->native = (uint8_t)what;
     task->in = from;
     place(task, to);

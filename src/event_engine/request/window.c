@@ -39,10 +39,6 @@ static void segment_emit(hp_request_t *request, hp_segment_t *segment)
         hp_record_segment_begin(segment);
     request->pipeline.emit(request->plan, segment, segment->index);
     segment->unfinished = segment->task_count;
-    /* A lane holds its tasks in segment order from the moment they are emitted, whenever they become ready. */
-    for (uint32_t i = 0; i < segment->task_count; i++)
-        if (segment->tasks[i].lane >= 0)
-            queue_push(&request->lanes[segment->tasks[i].lane].waiting, &segment->tasks[i]);
     for (uint32_t i = 0; i < segment->task_count; i++)
         if (segment->tasks[i].waits == 0)
             hp_task_release(request, &segment->tasks[i]);

@@ -38,21 +38,24 @@ void hp_plans_fini(hp_plans_t *plans)
     plans->count = 0;
 }
 
-static bool same_type(const hp_type_t *a, const hp_type_t *b)
+/* Not 0: the types differ. */
+static uint64_t type_differs(const hp_type_t *a, const hp_type_t *b)
 {
-    return a->handle == b->handle && a->bytes == b->bytes && a->extent == b->extent &&
-           a->true_lb == b->true_lb && a->true_extent == b->true_extent;
+    return (uint64_t)(a->handle ^ b->handle) | (a->bytes ^ b->bytes) | (a->extent ^ b->extent) |
+           (uint64_t)(a->true_lb ^ b->true_lb) | (a->true_extent ^ b->true_extent);
 }
 
-/* What changes most often is asked first. */
+/* What changes most often is asked first; the rest, which hardly does, at once. */
 static bool fits(const hp_plan_t *plan, const hp_algorithm_t *algorithm, const hp_call_t *call,
                  const hp_setting_t *setting)
 {
     const hp_call_t *made = &plan->call;
 
-    return plan->again.start && made->count == call->count && plan->algorithm == algorithm &&
-           made->root == call->root && made->op == call->op && made->kernel == call->kernel &&
-           made->commutative == call->commutative && same_type(&made->type, &call->type) &&
+    if (!plan->again.start || made->count != call->count || plan->algorithm != algorithm ||
+        made->root != call->root)
+        return false;
+    const uint64_t differs = (uint64_t)(made->op ^ call->op) | type_differs(&made->type, &call->type);
+    return !differs && made->kernel == call->kernel && made->commutative == call->commutative &&
            (made->send == made->recv) == (call->send == call->recv) && !made->source == !call->source &&
            hp_setting_same(&plan->setting, setting);
 }

@@ -5,11 +5,12 @@
 function(hp_mpi_tool name mpi wrapper)
   cmake_parse_arguments(ARG "" "" "FOLDERS;SOURCES;LIBRARIES" ${ARGN})
   set(flags -std=gnu11 -O2 -g -D_GNU_SOURCE -DHANPMPI_VERSION="${PROJECT_VERSION}" -Wall -Wextra -Wshadow -Wstrict-prototypes
-      -Wmissing-prototypes -I${PROJECT_SOURCE_DIR}/include -I${PROJECT_SOURCE_DIR}/tuning ${JANSSON_CFLAGS})
+      -Wmissing-prototypes -I${PROJECT_SOURCE_DIR}/include -I${PROJECT_SOURCE_DIR}/tuning
+      -I${PROJECT_BINARY_DIR}/generated ${JANSSON_CFLAGS})
   if(HANPMPI_WERROR)
     list(APPEND flags -Werror)
   endif()
-  set(headers ${PROJECT_SOURCE_DIR}/include/hanpmpi/hanpmpi.h)
+  set(headers ${PROJECT_SOURCE_DIR}/include/hanpmpi/hanpmpi.h ${PROJECT_BINARY_DIR}/generated/between_nodes.h)
   foreach(folder IN LISTS ARG_FOLDERS)
     file(GLOB found CONFIGURE_DEPENDS ${folder}/*.h)
     list(APPEND headers ${found})
@@ -25,7 +26,7 @@ function(hp_mpi_tool name mpi wrapper)
       endif()
     endforeach()
     add_custom_command(OUTPUT ${to}/${source}.o COMMAND ${wrapper} ${flags} -c ${path} -o ${to}/${source}.o
-      DEPENDS ${path} ${headers} VERBATIM)
+      DEPENDS ${path} ${headers} between_nodes VERBATIM)
     list(APPEND objects ${to}/${source}.o)
   endforeach()
   set(program ${PROJECT_BINARY_DIR}/bin/${name}.${mpi})

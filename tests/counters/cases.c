@@ -101,15 +101,16 @@ static void visit_joins(void (*visit)(const case_t *))
     static const char *const used[] = {"4x4", "8x1", "5+3+1"};
     enum { FOUR_SEGMENTS = 100000 };
     for (unsigned collective = 0; collective < HP_COLLECTIVE_COUNT; collective++)
-        for (unsigned join = HP_INTER_NODE_TREE + 1; join < HP_INTER_NODE_COUNT; join++)
+        for (unsigned word = hp_inter_node_word(HP_INTER_NODE_tree) + 1;
+             hp_inter_node(word) != HP_INTER_NODE_NONE; word++)
             for (size_t i = 0; i < LENGTH(layouts); i++)
                 for (size_t u = 0; u < LENGTH(used); u++)
                     if (strcmp(layouts[i].name, used[u]) == 0 && collective != HP_BARRIER &&
-                        (collective == HP_ALLREDUCE || join == HP_INTER_NODE_DOUBLE_TREE))
+                        hp_inter_node_serves(hp_inter_node(word), (hp_collective_t)collective))
                         visit_variants((case_t){.layout = &layouts[i],
                                                 .collective = (hp_collective_t)collective,
                                                 .wanted = "han",
-                                                .joined = hp_inter_node_name(join),
+                                                .joined = hp_inter_node_name(hp_inter_node(word)),
                                                 .between_nodes = "binary",
                                                 .inside_node = "linear",
                                                 .bytes = FOUR_SEGMENTS},

@@ -126,7 +126,7 @@ static bool choose(const case_t *c, hp_comm_t *comm, collective_t *call, char *r
     call->algorithm = choice.algorithm;
     call->setting = *choice.setting;
     snprintf(runs, TEXT_BYTES, "%s", call->algorithm->name);
-    const char *join = call->setting.inter_node == HP_INTER_NODE_TREE
+    const char *join = call->setting.inter_node == HP_INTER_NODE_tree
                            ? hp_shape_info(call->setting.shapes.shape[HP_LEVEL_NODE])->name
                            : hp_inter_node_name(call->setting.inter_node);
     const char *inside = hp_shape_info(call->setting.shapes.shape[HP_LEVEL_CORE])->name;

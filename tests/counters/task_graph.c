@@ -286,6 +286,13 @@ WRAP(hp_task_t *, hp_emit_copy, hp_segment_t *segment, void *to, hp_operand_t fr
     return note_task(__real_hp_emit_copy(segment, to, from, count), LOCAL, -1, count);
 }
 
+WRAP(hp_task_t *, hp_emit_copy_to, hp_segment_t *segment, hp_operand_t to, hp_operand_t from, size_t count)
+{
+    graph.figures.copies++;
+    graph.figures.copied_bytes += count * graph.current->element_bytes;
+    return note_task(__real_hp_emit_copy_to(segment, to, from, count), LOCAL, -1, count);
+}
+
 WRAP(void, hp_emit_after, hp_task_t *task, hp_task_t *before)
 {
     __real_hp_emit_after(task, before);

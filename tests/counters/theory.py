@@ -89,12 +89,16 @@ def floor_power(number):
 
 
 # Among n nodes: messages of a segment, and bytes as a multiple of the message.
+BLOCKS = 8 # of circulant_bcast
 EXCHANGES = {
     "ring": lambda n: (2 * n * (n - 1), 2 * (n - 1)),
     "recursive_doubling": lambda n: 2 * (floor_power(n) * (floor_power(n).bit_length() - 1) + 2 * (n - floor_power(n)),),
     "rabenseifner": lambda n: (2 * floor_power(n) * (floor_power(n).bit_length() - 1) + 2 * (n - floor_power(n)),
                                2 * (floor_power(n) - 1) + 2 * (n - floor_power(n))),
+    "circulant": lambda n: (2 * n * (n - 1).bit_length(), 2 * (n - 1)),
+    "circulant_bcast": lambda n: (2 * BLOCKS * (n - 1), 2 * (n - 1)),
 }
+EXCHANGES["bine"] = EXCHANGES["rabenseifner"]
 
 
 def count_pieces(row, size):
@@ -124,6 +128,8 @@ def expect_han(row, layout, cyclic):
     inside = 0 if shared else ways * (ranks - nodes)
     messages = volume = ways * (nodes - 1)
     pieces = count_pieces(row, size)
+    if join not in EXCHANGES and join not in DEPTHS and join != "double_tree":
+        return  # an algorithm without a theory
     exchanges = collective == "allreduce" and nodes > 1 and not flat and join in EXCHANGES and (
         not in_rank_order or join == "recursive_doubling")
     if exchanges:

@@ -1,5 +1,7 @@
 #include "fuzz.h"
 
+#include "between_nodes.h" /* generated */
+
 #include <stdatomic.h>
 
 typedef enum { SAME, REVERSED, SHUFFLED, PARTS, SUBSET, MERGED, KINDS } kind_t;
@@ -115,8 +117,9 @@ void hp_pair_create(hp_pair_t *pair, hp_random_t *random, const hp_fuzz_options_
 {
     static const char *const leaders[] = {"", "", "1", "2", "3", "16"};
     static const char *const pieces[] = {"", "", "1", "100", "1000", "8K"};
-    static const char *const joins[] = {
-        "", "", "tree", "double_tree", "ring", "recursive_doubling", "rabenseifner"};
+#define NAME(name, ...) #name,
+    static const char *const joins[] = {"", "", "tree", BETWEEN_NODES_TABLE(NAME)};
+#undef NAME
     hp_random_t own = {hp_random_next(random)};
     kind_t kind = (kind_t)hp_random_below(&own, hp_comm_size(MPI_COMM_WORLD) > 1 ? KINDS : MERGED);
     char words[HP_FUZZ_COLLECTIVES][48], segment[32], modules[160];

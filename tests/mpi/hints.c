@@ -2,6 +2,7 @@
  *
  * usage: hints [--thread-multiple] GROUP... ; the groups are in the table below. Without the library all of it must still run. */
 #include "groups.h"
+#include "between_nodes.h" /* generated */
 
 enum { LONG_COUNT = 50000 };
 
@@ -150,19 +151,21 @@ static void group_settings(void)
 {
     static const char *const sizes[] = {"0", "64", "100", "1000", "4K", "1M"};
     static const char *const few[] = {"1", "2", "3", "0"};
-    static const char *const joins[] = {"tree",         "double_tree", "ring", "recursive_doubling",
-                                        "rabenseifner", "auto"};
+#define NAME(name, ...) #name,
+    static const char *const joins[] = {"tree", BETWEEN_NODES_TABLE(NAME) "auto"};
+#undef NAME
+    enum { JOINS = sizeof joins / sizeof *joins };
     MPI_Comm comm = hp_comm_dup_hinted(
         MPI_COMM_WORLD, KEYS(HANPMPI_HINT_BCAST, "han", HANPMPI_HINT_REDUCE, "han", HANPMPI_HINT_ALLREDUCE,
                              "han", HANPMPI_HINT_BARRIER, "han", HANPMPI_HINT_GUARD, "0"));
-    for (size_t i = 0; i < 24; i++) {
-        set(comm, KEYS(HANPMPI_HINT_BETWEEN_NODES, joins[i % 6], HANPMPI_HINT_TREES, few[i % 4],
+    for (size_t i = 0; i < 4 * JOINS; i++) {
+        set(comm, KEYS(HANPMPI_HINT_BETWEEN_NODES, joins[i % JOINS], HANPMPI_HINT_TREES, few[i % 4],
                        HANPMPI_HINT_SEGMENT_BYTES, "4000", HANPMPI_HINT_IB_SEGMENT_BYTES, sizes[i % 5],
                        HANPMPI_HINT_IR_SEGMENT_BYTES, sizes[(i / 2) % 6], HANPMPI_HINT_SENDS_PER_CHILD,
                        few[i % 3], HANPMPI_HINT_RECVS_PER_PARENT, few[i / 2 % 3],
                        HANPMPI_HINT_WINDOW_SEGMENTS, few[i / 4 % 4]));
-        expect(comm, 10, 1, 1, 1, joins[i % 6]);
-        expect(comm, LONG_COUNT, 1, 1, 1, joins[i % 6]);
+        expect(comm, 10, 1, 1, 1, joins[i % JOINS]);
+        expect(comm, LONG_COUNT, 1, 1, 1, joins[i % JOINS]);
     }
     CHECK_MPI(MPI_Comm_free(&comm));
 }

@@ -3,6 +3,7 @@
  *
  * usage: tasks [--thread-multiple] GROUP... ; the groups are in the table below. Without the library there is nothing to test. */
 #include "groups.h"
+#include "between_nodes.h" /* generated */
 #include "tune/tasks/hanpmpi_tasks.h"
 
 enum {
@@ -118,7 +119,9 @@ static void check_all(MPI_Comm comm, MPI_Comm native, const char *what)
 static void group_results(void)
 {
     static const char *const modules[] = {"p2p", "shm", "single_copy", "native"};
-    static const char *const joins[] = {"tree", "double_tree", "ring", "recursive_doubling", "rabenseifner"};
+#define NAME(name, ...) #name,
+    static const char *const joins[] = {"tree", BETWEEN_NODES_TABLE(NAME)};
+#undef NAME
     static const char *const few[] = {"1", "2", "3"};
 
     if (!found() || hp_comm_size(MPI_COMM_WORLD) == 1)

@@ -94,8 +94,7 @@ collective_t random_collective(sim_random_t *random, const hp_algorithm_t *algor
     c.setting.ib_segment_bytes = below(random, 2) ? segment_bytes[below(random, LENGTH(segment_bytes))] : 0;
     c.setting.ir_segment_bytes = below(random, 2) ? segment_bytes[below(random, LENGTH(segment_bytes))] : 0;
     c.setting.trees = 1 + below(random, HP_ROTATIONS_MAX);
-    c.setting.inter_node =
-        (hp_inter_node_t)(HP_INTER_NODE_TREE + below(random, HP_INTER_NODE_COUNT - HP_INTER_NODE_TREE));
+    c.setting.inter_node = hp_inter_node(1 + below(random, hp_inter_node_word(HP_INTER_NODE_NONE) - 1));
     for (unsigned level = 0; level < HP_LEVEL_COUNT; level++)
         c.setting.shapes.shape[level] = (hp_shape_t)below(random, HP_SHAPE_COUNT);
 

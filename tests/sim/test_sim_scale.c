@@ -72,7 +72,7 @@ static void trees_send_no_message_too_many(void **state)
             if (!c.commutative)
                 continue; /* another tree, maybe with a hop to the root */
             memset(&c.setting.modules, HP_MODULE_P2P, sizeof c.setting.modules);
-            c.setting.inter_node = HP_INTER_NODE_TREE;
+            c.setting.inter_node = HP_INTER_NODE_tree;
             c.setting.ib_segment_bytes = c.setting.ir_segment_bytes = 0;
             c.root = (uint32_t)sim_random_below(&random, random_roots(tree, rank_count));
             job_t *job = job_create(&world, &knobs);

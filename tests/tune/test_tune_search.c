@@ -10,8 +10,8 @@ static double pipeline_clock(const tune_key_t *key, const tune_config_t *config)
 
     if (config->algorithm == TUNE_NATIVE)
         return 10 + bytes * 0.05;
-    const double hops = config->way == TUNE_WAY_CHAIN ? 3 : config->way == TUNE_WAY_LINEAR ? 1 : 2;
-    const double sends = config->way == TUNE_WAY_CHAIN ? 1 : config->way == TUNE_WAY_LINEAR ? 3 : 2;
+    const double hops = config->way == TUNE_WAY_chain ? 3 : config->way == TUNE_WAY_linear ? 1 : 2;
+    const double sends = config->way == TUNE_WAY_chain ? 1 : config->way == TUNE_WAY_linear ? 3 : 2;
     const double segments = bytes > segment ? bytes / segment : 1, part = bytes > segment ? segment : bytes;
     const double us = (hops + segments - 1) * (30 + sends * part * 0.0084);
     return config->inside == TUNE_INSIDE_SINGLE_COPY ? 3 * us : us;

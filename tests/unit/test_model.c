@@ -343,17 +343,17 @@ static void better_settings(void **state)
         uint64_t bytes;
         hp_setting_t faster, slower;
     } pairs[] = {
-#define TREE(shape, segment, trees) setting_of(HP_SHAPE_##shape, HP_INTER_NODE_TREE, segment, trees)
+#define TREE(shape, segment, trees) setting_of(HP_SHAPE_##shape, HP_INTER_NODE_tree, segment, trees)
 #define JOIN(between, segment)      setting_of(HP_SHAPE_BINARY, HP_INTER_NODE_##between, segment, 1)
         {&simulated, 32, 32, HP_BCAST, 8, TREE(LINEAR, 8192, 1), TREE(KNOMIAL8, 8192, 1)},
         {&simulated, 32, 32, HP_BCAST, 4096, TREE(KNOMIAL8, 8192, 1), TREE(BINARY, 8192, 1)},
         {&simulated, 32, 32, HP_BCAST, 4096, TREE(KNOMIAL8, 8192, 1), TREE(LINEAR, 8192, 1)},
         {&simulated, 32, 32, HP_BCAST, 65536, TREE(BINARY, 4096, 1), TREE(KNOMIAL8, 4096, 1)},
-        {&simulated, 16, 16, HP_BCAST, 1048576, JOIN(DOUBLE_TREE, 16384), TREE(CHAIN, 16384, 1)},
+        {&simulated, 16, 16, HP_BCAST, 1048576, JOIN(double_tree, 16384), TREE(CHAIN, 16384, 1)},
         {&simulated, 32, 32, HP_REDUCE, 4096, TREE(KNOMIAL8, 8192, 1), TREE(BINARY, 8192, 1)},
         {&simulated, 32, 32, HP_REDUCE, 65536, TREE(BINARY, 4096, 1), TREE(KNOMIAL8, 4096, 1)},
-        {&simulated, 32, 32, HP_ALLREDUCE, 1048576, JOIN(DOUBLE_TREE, 16384), JOIN(RING, 16384)},
-        {&simulated, 32, 32, HP_ALLREDUCE, 4096, JOIN(RECURSIVE_DOUBLING, 8192), JOIN(RABENSEIFNER, 8192)},
+        {&simulated, 32, 32, HP_ALLREDUCE, 1048576, JOIN(double_tree, 16384), JOIN(ring, 16384)},
+        {&simulated, 32, 32, HP_ALLREDUCE, 4096, JOIN(recursive_doubling, 8192), JOIN(rabenseifner, 8192)},
         {&cluster, 4, 4, HP_BCAST, 4194304, TREE(CHAIN, 32768, 1), TREE(LINEAR, 32768, 1)},
         {&cluster, 4, 4, HP_BCAST, 1048576, TREE(CHAIN, 32768, 1), TREE(BINARY, 32768, 1)},
         {&cluster, 4, 4, HP_BCAST, 4194304, TREE(CHAIN, 32768, 1), TREE(CHAIN, 2048, 1)},

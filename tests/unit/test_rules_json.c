@@ -111,7 +111,7 @@ static void every_key_once(void **state)
     expected.setting.segment_bytes = 32768;
     expected.setting.ib_segment_bytes = 8192;
     expected.setting.ir_segment_bytes = 4096;
-    expected.setting.inter_node = HP_INTER_NODE_RING;
+    expected.setting.inter_node = HP_INTER_NODE_ring;
     expected.setting.trees = 2;
     expected.setting.leaders = 3;
     expected.setting.sends_per_child = 5;
@@ -128,10 +128,10 @@ static void every_key_once(void **state)
     assert_int_equal(out.count, 3);
     assert_same_rule(&out.rules[0], &expected);
     assert_int_equal(out.rules[1].algorithm, HP_ALGORITHM_NATIVE);
-    assert_memory_equal(&out.rules[1].nodes, (&(hp_range_t){3, 3}), sizeof(hp_range_t));
+    assert_memory_equal(&out.rules[1].nodes, (&(hp_bounds_t){3, 3}), sizeof(hp_bounds_t));
     assert_string_equal(out.rules[1].machine, "cluster-*");
     assert_int_equal(out.rules[2].evenness, HP_RANKS_UNEVEN);
-    assert_memory_equal(&out.rules[2].bytes, (&(hp_range_t){0, 100}), sizeof(hp_range_t));
+    assert_memory_equal(&out.rules[2].bytes, (&(hp_bounds_t){0, 100}), sizeof(hp_bounds_t));
     free(out.rules);
 }
 
@@ -309,8 +309,6 @@ static const struct {
     {"between_bcast", "between_nodes: there is no ring for bcast: it would be a tree"},
     {"between_native", "between_nodes: ring needs the module p2p for the level node, not native"},
     {"between_one_node", "between_nodes: ring joins nodes, the rule is for one"},
-    {"between_unknown", "between_nodes: \"star\" is not accepted (accepted: auto, tree, ring, "
-                        "recursive_doubling, rabenseifner, double_tree)"},
     {"bytes_none", "bytes: calls without data are always left to the host MPI"},
     {"bytes_true",
      "bytes: true is not accepted: a number such as 4 or \"64K\", [from, to], or null for no end"},
@@ -382,12 +380,28 @@ static void a_broken_rule_goes_alone(void **state)
         assert_one_problem(&out, line);
         assert_int_equal(out.count, 2);
         assert_int_equal(out.rules[0].algorithm, HP_ALGORITHM_BCAST_han);
-        assert_memory_equal(&out.rules[0].bytes, (&(hp_range_t){64 << 10, 16 << 20}), sizeof(hp_range_t));
+        assert_memory_equal(&out.rules[0].bytes, (&(hp_bounds_t){64 << 10, 16 << 20}), sizeof(hp_bounds_t));
         assert_int_equal(out.rules[1].algorithm, HP_ALGORITHM_REDUCE_han);
         assert_int_equal(out.rules[1].setting.segment_bytes, 16384);
         assert_int_equal(out.rules[1].line, 6);
         free(out.rules);
     }
+}
+
+/* The algorithms between nodes are whatever generators there are. */
+static void a_word_between_nodes(void **state)
+{
+    char range[256], line[LINE_BYTES];
+    outcome_t out;
+    (void)state;
+
+    parse_data(&out, "between_unknown", "");
+    snprintf(line, sizeof line,
+             "between_unknown:5: rule 2: between_nodes: \"star\" is not accepted (accepted: %s)",
+             hp_knob_range(HP_KNOB_ID_between_nodes, range, sizeof range));
+    assert_one_problem(&out, line);
+    assert_non_null(strstr(line, "recursive_doubling"));
+    free(out.rules);
 }
 
 /* What is wrong with the file's head leaves its rules alone. */
@@ -613,6 +627,7 @@ int main(void)
         cmocka_unit_test(what_rules_mean),
         cmocka_unit_test(built_in_rules_can_be_followed),
         cmocka_unit_test(a_broken_rule_goes_alone),
+        cmocka_unit_test(a_word_between_nodes),
         cmocka_unit_test(the_head_of_the_file),
         cmocka_unit_test(no_flood),
         cmocka_unit_test(at_most_4096_rules),

@@ -23,7 +23,7 @@ static void knobs_that_are_not_set_change_nothing(void **state)
     assert_int_equal(setting.segment_bytes, 32768);
     assert_int_equal(setting.trees, HP_ROTATIONS_MAX);
     assert_int_equal(setting.leaders, 1);
-    assert_int_equal(setting.inter_node, HP_INTER_NODE_TREE);
+    assert_int_equal(setting.inter_node, HP_INTER_NODE_tree);
     assert_int_equal(setting.sends_per_child, 4);
     assert_int_equal(setting.recvs_per_parent, 6);
     assert_int_equal(setting.window_segments, 256);
@@ -44,7 +44,7 @@ static void knobs_are_applied(void **state)
     CHECK_APPLIED(recvs_per_parent);
     CHECK_APPLIED(window_segments);
 #undef CHECK_APPLIED
-    assert_int_equal(setting_with(HP_KNOB_ID_between_nodes, "ring").inter_node, HP_INTER_NODE_RING);
+    assert_int_equal(setting_with(HP_KNOB_ID_between_nodes, "ring").inter_node, HP_INTER_NODE_ring);
     assert_int_equal(setting_with(HP_KNOB_ID_shapes, "core:knomial4").shapes.shape[HP_LEVEL_CORE],
                      HP_SHAPE_KNOMIAL4);
     assert_int_equal(setting_with(HP_KNOB_ID_modules, "numa:shm").modules.module[HP_LEVEL_NUMA],

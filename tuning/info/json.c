@@ -86,8 +86,9 @@ int info_json_algorithms(void)
                     hp_shape_info((hp_shape_t)shape)->description);
     for (size_t i = 0; i < count; i++)
         append_word(modules, words[i].name, words[i].description);
-    for (unsigned i = 0; hp_inter_node_name(i); i++)
-        append_word(between, hp_inter_node_name(i), hp_inter_node_description(i));
+    for (unsigned i = 0; hp_inter_node(i) != HP_INTER_NODE_NONE; i++)
+        append_word(between, hp_inter_node_name(hp_inter_node(i)),
+                    hp_inter_node_description(hp_inter_node(i)));
     for (unsigned level = 0; level < HP_LEVEL_COUNT; level++)
         json_array_append_new(levels, json_string(hp_level_name((hp_level_t)level)));
     return info_print_json(json_pack("{s:o, s:o, s:o, s:o, s:o}", "collectives", collectives(), "shapes",

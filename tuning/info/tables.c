@@ -138,8 +138,9 @@ void info_print_algorithms(void)
     printf("inter-node: HANPMPI_BETWEEN_NODES or info key hanpmpi_between_nodes: how the module p2p of han "
            "joins the "
            "nodes\n");
-    for (unsigned i = 0; hp_inter_node_name(i); i++)
-        printf("  %-20s %s\n", hp_inter_node_name(i), hp_inter_node_description(i));
+    for (unsigned i = 0; hp_inter_node(i) != HP_INTER_NODE_NONE; i++)
+        printf("  %-20s %s\n", hp_inter_node_name(hp_inter_node(i)),
+               hp_inter_node_description(hp_inter_node(i)));
     printf("levels:");
     for (unsigned level = 0; level < HP_LEVEL_COUNT; level++)
         printf(" %s", hp_level_name((hp_level_t)level));

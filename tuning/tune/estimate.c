@@ -25,21 +25,21 @@ static void path(const tune_config_t *config, int nodes, double *hops, double *s
     *hops = rounds(nodes);
     *sends = 2;
     switch (config->way) {
-    case TUNE_WAY_CHAIN:
-    case TUNE_WAY_RING:
+    case TUNE_WAY_chain:
+    case TUNE_WAY_ring:
         *hops = nodes - 1;
         *sends = 1;
         break;
-    case TUNE_WAY_LINEAR:
+    case TUNE_WAY_linear:
         *hops = 1;
         *sends = nodes - 1;
         break;
-    case TUNE_WAY_DOUBLE_TREE:
-    case TUNE_WAY_RABENSEIFNER:
+    case TUNE_WAY_double_tree:
+    case TUNE_WAY_rabenseifner:
         *sends = 1;
         break;
-    case TUNE_WAY_BINOMIAL:
-    case TUNE_WAY_RECURSIVE_DOUBLING:
+    case TUNE_WAY_binomial:
+    case TUNE_WAY_recursive_doubling:
         *sends = rounds(nodes);
         break;
     default:

@@ -27,33 +27,32 @@ double tune_best_segment(double bytes, double latency_us, double bytes_per_us, i
 /* A chain has to fill: one hop a node. */
 static bool chains_are_long(const try_t *try)
 {
-    return try->config->way != TUNE_WAY_CHAIN || try->nodes <= 2 || segments_of(try) >= try->nodes;
+    return try->config->way != TUNE_WAY_chain || try->nodes <= 2 || segments_of(try) >= try->nodes;
 }
 
 static bool linear_is_short(const try_t *try)
 {
-    return try->config->way != TUNE_WAY_LINEAR || try->bytes <= SHORT_BYTES;
+    return try->config->way != TUNE_WAY_linear || try->bytes <= SHORT_BYTES;
 }
 
 /* Their root sends a segment several times; chains and double trees do not. */
 static bool trees_are_for_the_middle(const try_t *try)
 {
-    const bool tree = try->config->way == TUNE_WAY_BINARY || try->config->way == TUNE_WAY_BINOMIAL ||
-                      try->config->way == TUNE_WAY_KNOMIAL4 || try->config->way == TUNE_WAY_KNOMIAL8;
+    const bool tree = try->config->way == TUNE_WAY_binary || try->config->way == TUNE_WAY_binomial ||
+                      try->config->way == TUNE_WAY_knomial4 || try->config->way == TUNE_WAY_knomial8;
     return !tree || try->config->trees > 1 || try->bytes <= 4 * SHORT_BYTES || try->nodes > 16;
 }
 
 static bool double_trees_have_leaves(const try_t *try)
 {
-    return try->config->way != TUNE_WAY_DOUBLE_TREE || (try->nodes > 4 && segments_of(try) >= 4);
+    return try->config->way != TUNE_WAY_double_tree || (try->nodes > 4 && segments_of(try) >= 4);
 }
 
 static bool exchanges_have_their_sizes(const try_t *try)
 {
-    if (try->config->way == TUNE_WAY_RECURSIVE_DOUBLING)
-        return try->bytes <= SHORT_BYTES;
-    return (try->config->way != TUNE_WAY_RING && try->config->way != TUNE_WAY_RABENSEIFNER) ||
-           try->bytes >= SHORT_BYTES / 2;
+    if (!tune_way_exchanges(try->config->way))
+        return true;
+    return tune_way_splits(try->config->way) ? try->bytes >= SHORT_BYTES / 2 : try->bytes <= SHORT_BYTES;
 }
 
 static bool single_copies_are_long(const try_t *try)
@@ -65,7 +64,7 @@ static bool single_copies_are_long(const try_t *try)
 /* Roots in turn: every root gets its segments, and where there are many nothing speaks for one root. */
 static bool turns_have_segments(const try_t *try)
 {
-    const bool choice = try->config->way == TUNE_WAY_CHAIN && try->collective == TUNE_ALLREDUCE &&
+    const bool choice = try->config->way == TUNE_WAY_chain && try->collective == TUNE_ALLREDUCE &&
                         try->nodes > 1 && try->knowledge->choices->tree_count > 1;
     if (try->config->trees > 1)
         return segments_of(try) >= try->nodes;
@@ -77,7 +76,7 @@ static bool turns_have_segments(const try_t *try)
 static bool segment_is_near(const try_t *try)
 {
     const tune_choices_t *choices = try->knowledge->choices;
-    const bool exchange = try->config->way == TUNE_WAY_RING || try->config->way == TUNE_WAY_RABENSEIFNER;
+    const bool exchange = tune_way_splits(try->config->way);
     const double best = tune_best_segment((double)try->bytes, try->knowledge->latency_us,
                                           try->knowledge->bytes_per_us, (int)try->nodes - 1) *
                         (exchange ? (double)try->nodes : 1);
@@ -102,7 +101,8 @@ static const struct {
     {"linear: up to 64 KiB", linear_is_short},
     {"one binary, binomial or k-nomial tree: up to 256 KiB on up to 16 nodes", trees_are_for_the_middle},
     {"double trees: from 5 nodes and 4 segments on", double_trees_have_leaves},
-    {"recursive doubling: up to 64 KiB; ring and Rabenseifner: from 32 KiB on", exchanges_have_their_sizes},
+    {"exchanges: of whole segments up to 64 KiB; of parts of them from 32 KiB on",
+     exchanges_have_their_sizes},
     {"single_copy: segments from 64 KiB on", single_copies_are_long},
     {"roots in turn: at least as many segments as nodes; one chain in an allreduce: less than eight times as "
      "many",

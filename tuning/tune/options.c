@@ -26,6 +26,10 @@ enum {
     KEY_RESTART
 };
 
+/* All of them. */
+#define WORD(name, ...) #name " "
+#define WAYS            TUNE_SHAPE_TABLE(WORD) BETWEEN_NODES_TABLE(WORD)
+
 static const struct argp_option descriptions[] = {
     {0, 0, 0, 0, "What is tuned:", 1},
     {"collective", 'c', "LIST", 0, "of bcast, reduce, allreduce (default: all)", 1},
@@ -34,10 +38,7 @@ static const struct argp_option descriptions[] = {
     {"factor", KEY_FACTOR, "F", 0, "from one size of a range to the next (default 2)", 1},
     {0, 0, 0, 0, "What is tried:", 2},
     {"segments", KEY_SEGMENTS, "LIST", 0, "segment sizes (default 4K,16K,64K,256K,1M)", 2},
-    {"between", KEY_BETWEEN, "LIST", 0,
-     "ways between nodes, of chain, linear, binary, binomial, knomial4, knomial8, double_tree, and for "
-     "allreduce "
-     "ring, recursive_doubling, rabenseifner (default: all but the knomial ones)",
+    {"between", KEY_BETWEEN, "LIST", 0, "ways between nodes, of " WAYS "(default: all but the knomial ones)",
      2},
     {"shapes", KEY_BETWEEN, 0, OPTION_ALIAS, 0, 2},
     {"modules", KEY_MODULES, "LIST", 0, "inside a node, of shm, single_copy, p2p (default shm,single_copy)",
@@ -196,7 +197,7 @@ static bool take_range(tune_options_t *options, const char *text, double factor)
 static void default_ways(tune_options_t *options)
 {
     for (int way = 0; way < TUNE_WAYS; way++)
-        options->choices.ways[way] = way != TUNE_WAY_KNOMIAL4 && way != TUNE_WAY_KNOMIAL8;
+        options->choices.ways[way] = way != TUNE_WAY_knomial4 && way != TUNE_WAY_knomial8;
 }
 
 static bool any(const bool *flags, int count)
@@ -300,9 +301,7 @@ static error_t read_space(int key, char *argument, struct argp_state *state)
         return read_list(state, "--segments", argument, take_segment,
                          "at most 16 ascending multiples of 4 from 64 to 1G, with K, M or G");
     case KEY_BETWEEN:
-        return read_list(state, "--between", argument, take_way,
-                         "chain, linear, binary, binomial, knomial4, knomial8, double_tree, ring, "
-                         "recursive_doubling, rabenseifner");
+        return read_list(state, "--between", argument, take_way, WAYS);
     case KEY_MODULES:
         return read_list(state, "--modules", argument, take_inside, "shm, single_copy, p2p");
     case KEY_TREES:

@@ -8,12 +8,16 @@
 #define INSIDE_LEVELS "package:%1$s numa:%1$s l3:%1$s core:%1$s"
 
 static const struct {
-    const char *name, *between, *shape;
-    bool allreduce_only;
+    const char *name, *between, *shape; /* shape: also where it cannot be had */
+    bool does[TUNE_COLLECTIVES], splits;
     int least_nodes;
 } ways[] = {
-#define X(id, name, between, shape, allreduce, nodes) {#name, #between, #shape, allreduce, nodes},
-    TUNE_WAY_TABLE(X)
+#define X(name, nodes) {#name, "tree", #name, {true, true, true}, false, nodes},
+    TUNE_SHAPE_TABLE(X)
+#undef X
+#define X(name, bcast, reduce, allreduce, splits, nodes)                                                     \
+    {#name, #name, bcast ? "binary" : "binomial", {bcast, reduce, allreduce}, splits, nodes},
+        BETWEEN_NODES_TABLE(X)
 #undef X
 };
 
@@ -30,6 +34,16 @@ const char *tune_collective_name(tune_collective_t collective)
 const char *tune_way_name(unsigned way)
 {
     return way < TUNE_WAYS ? ways[way].name : NULL;
+}
+
+bool tune_way_splits(tune_way_t way)
+{
+    return ways[way].splits;
+}
+
+bool tune_way_exchanges(tune_way_t way)
+{
+    return way > TUNE_WAY_knomial8 && way != TUNE_WAY_double_tree;
 }
 
 const char *tune_inside_name(unsigned inside)
@@ -126,7 +140,7 @@ static void add_segments(tune_list_t *list, tune_config_t config, const tune_cho
  * binary trees. */
 static bool takes_turns(tune_collective_t collective, tune_way_t way, int nodes)
 {
-    return collective == TUNE_ALLREDUCE && nodes > 1 && (way == TUNE_WAY_CHAIN || way == TUNE_WAY_BINARY);
+    return collective == TUNE_ALLREDUCE && nodes > 1 && (way == TUNE_WAY_chain || way == TUNE_WAY_binary);
 }
 
 static void add_turns(tune_list_t *list, tune_config_t config, tune_collective_t collective,
@@ -151,8 +165,7 @@ static void add_han(tune_list_t *list, tune_collective_t collective, const tune_
     for (int way = 0; way < TUNE_WAYS; way++) {
         /* On one node the first way stands for all. */
         const bool fits = layout->nodes == 1 ? way == 0 : choices->ways[way];
-        if (!fits || layout->nodes < ways[way].least_nodes ||
-            (ways[way].allreduce_only && collective != TUNE_ALLREDUCE))
+        if (!fits || layout->nodes < ways[way].least_nodes || !ways[way].does[collective])
             continue;
         for (int inside = 0; inside < TUNE_INSIDES; inside++)
             /* Nor is there an inside where each rank is alone. */

@@ -8,6 +8,7 @@
 
 #include <stddef.h>
 
+#include "between_nodes.h" /* generated */
 #include "layout.h"
 
 #define TUNE_COLLECTIVE_TABLE(X)                                                                             \
@@ -24,29 +25,29 @@ typedef enum {
 
 const char *tune_collective_name(tune_collective_t collective);
 
-/* How segments go between nodes. id, name, word of hanpmpi_between_nodes, shape between nodes, allreduce
- * only, the least number of nodes on which it differs from the rows above. */
-#define TUNE_WAY_TABLE(X)                                                                                    \
-    X(CHAIN, chain, tree, chain, 0, 1)                                                                       \
-    X(LINEAR, linear, tree, linear, 0, 3)                                                                    \
-    X(BINARY, binary, tree, binary, 0, 4)                                                                    \
-    X(BINOMIAL, binomial, tree, binomial, 0, 4)                                                              \
-    X(KNOMIAL4, knomial4, tree, knomial4, 0, 5)                                                              \
-    X(KNOMIAL8, knomial8, tree, knomial8, 0, 9)                                                              \
-    X(DOUBLE_TREE, double_tree, double_tree, binary, 0, 3)                                                   \
-    X(RING, ring, ring, chain, 1, 2)                                                                         \
-    X(RECURSIVE_DOUBLING, recursive_doubling, recursive_doubling, binomial, 1, 2)                            \
-    X(RABENSEIFNER, rabenseifner, rabenseifner, binomial, 1, 3)
+/* How segments go between nodes: along a tree of a shape: X(shape, the least number of nodes on which it differs from the
+ * rows above); then all that the library has beside them (BETWEEN_NODES_TABLE). */
+#define TUNE_SHAPE_TABLE(X)                                                                                  \
+    X(chain, 1)                                                                                              \
+    X(linear, 3)                                                                                             \
+    X(binary, 4)                                                                                             \
+    X(binomial, 4)                                                                                           \
+    X(knomial4, 5)                                                                                           \
+    X(knomial8, 9)
 
 typedef enum {
-#define X(id, name, between, shape, allreduce, nodes) TUNE_WAY_##id,
-    TUNE_WAY_TABLE(X)
+#define X(name, ...) TUNE_WAY_##name,
+    TUNE_SHAPE_TABLE(X) BETWEEN_NODES_TABLE(X)
 #undef X
         TUNE_WAYS
 } tune_way_t;
 
 /* NULL past the last. */
 const char *tune_way_name(unsigned way);
+/* Is a segment cut into parts between the nodes? */
+bool tune_way_splits(tune_way_t way);
+/* Is it neither a tree nor two of them? */
+bool tune_way_exchanges(tune_way_t way);
 
 /* What moves data inside a node: the words of hanpmpi_modules. */
 #define TUNE_INSIDE_TABLE(X)                                                                                 \

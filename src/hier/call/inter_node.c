@@ -1,43 +1,96 @@
 #include "hier/call/inter_node.h"
 
 #include <stddef.h>
+#include "schedule/generators/generators.h"
+#include "topo_tree/shape.h"
 
-static const char *const names[] = {
-#define X(id, name, serves, text) #name,
-    HP_INTER_NODE_TABLE(X)
-#undef X
-};
-
-static const char *const descriptions[] = {
-#define X(id, name, serves, text) text,
-    HP_INTER_NODE_TABLE(X)
-#undef X
-};
-
-static const unsigned served[] = {
-#define X(id, name, serves, text) serves,
-    HP_INTER_NODE_TABLE(X)
-#undef X
-};
-
-const char *hp_inter_node_name(unsigned i)
+static hp_pattern_t pattern_of(hp_collective_t collective)
 {
-    return i < HP_INTER_NODE_COUNT ? names[i] : NULL;
+    static const hp_pattern_t patterns[] = {
+#define X(id, name) HP_PATTERN_##id,
+        HP_COLLECTIVE_TABLE(X)
+#undef X
+    };
+    return patterns[collective];
 }
 
-const char *hp_inter_node_description(unsigned i)
+/* The collectives that a generator is run for. Barriers are a dissemination. An exchange is what a segment goes through
+ * as a whole: the interpreter (modules/schedule_steps.h) does those of allreduces. Two trees take turns in all. */
+static unsigned patterns_of(hp_inter_node_t inter_node, const hp_generator_t *generator)
 {
-    return i < HP_INTER_NODE_COUNT ? descriptions[i] : NULL;
+    const unsigned trees = HP_SERVES(BCAST) | HP_SERVES(REDUCE) | HP_SERVES(ALLREDUCE);
+    const unsigned run = inter_node == HP_INTER_NODE_double_tree ? trees : HP_SERVES(ALLREDUCE);
+
+    return generator->patterns & ~generator->equal & run;
+}
+
+const hp_generator_t *hp_inter_node_generator(hp_inter_node_t inter_node)
+{
+    const hp_generator_t *generator =
+        inter_node > HP_INTER_NODE_tree ? hp_generator((unsigned)inter_node - HP_INTER_NODE_tree - 1) : NULL;
+
+    /* A tree of a shape is the tree, and the shape. */
+    return generator && hp_shape_find(generator->name) == HP_SHAPE_COUNT && patterns_of(inter_node, generator)
+               ? generator
+               : NULL;
+}
+
+hp_inter_node_t hp_inter_node(unsigned word)
+{
+    unsigned i = HP_INTER_NODE_auto;
+
+    for (; i < HP_INTER_NODE_NONE; i++)
+        if ((i <= HP_INTER_NODE_tree || hp_inter_node_generator((hp_inter_node_t)i)) && word-- == 0)
+            break;
+    return (hp_inter_node_t)i;
+}
+
+unsigned hp_inter_node_word(hp_inter_node_t inter_node)
+{
+    unsigned word = 0;
+
+    while (hp_inter_node(word) < inter_node) /* in ascending order */
+        word++;
+    return word;
+}
+
+const char *hp_inter_node_name(hp_inter_node_t inter_node)
+{
+    const hp_generator_t *generator = hp_inter_node_generator(inter_node);
+    return generator ? generator->name : inter_node == HP_INTER_NODE_auto ? "auto" : "tree";
+}
+
+const char *hp_inter_node_description(hp_inter_node_t inter_node)
+{
+    const hp_generator_t *generator = hp_inter_node_generator(inter_node);
+    return generator ? generator->text
+           : inter_node == HP_INTER_NODE_auto
+               ? "as the rules say"
+               : "the tree of the shape that is set for the level node, segment after segment";
 }
 
 bool hp_inter_node_serves(hp_inter_node_t inter_node, hp_collective_t collective)
 {
-    return served[inter_node] & 1u << collective;
+    const hp_generator_t *generator = hp_inter_node_generator(inter_node);
+    return !generator || patterns_of(inter_node, generator) & 1u << pattern_of(collective);
+}
+
+bool hp_inter_node_problem(hp_inter_node_t inter_node, hp_collective_t collective, uint32_t nodes,
+                           bool ordered, hp_problem_t *problem)
+{
+    const hp_generator_t *generator = hp_inter_node_generator(inter_node);
+
+    if (!generator || !hp_inter_node_serves(inter_node, collective))
+        return false;
+    *problem = (hp_problem_t){.pattern = pattern_of(collective), .count = nodes, .ordered = ordered};
+    hp_generator_usual(generator, problem);
+    return hp_generator_serves(generator, problem, NULL, 0);
 }
 
 /* The words of the knob; knobs.def names this function. */
 const char *hp_knob_word_between_nodes(unsigned i);
 const char *hp_knob_word_between_nodes(unsigned i)
 {
-    return hp_inter_node_name(i);
+    const hp_inter_node_t inter_node = hp_inter_node(i);
+    return inter_node == HP_INTER_NODE_NONE ? NULL : hp_inter_node_name(inter_node);
 }

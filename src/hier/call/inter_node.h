@@ -1,37 +1,42 @@
 /* inter_node: how the module p2p joins the nodes: the words of HANPMPI_BETWEEN_NODES and of the rules' column.
  *
- * The algorithms are for the outermost level, where the nodes' leaders meet. What one of them cannot do falls
- * to the tree: exchanges are for allreduce only, and operations that do not commute need positions in order.
- * Threads: pure. Ownership: plain data. */
+ * Beside the tree of the level's shape these are the generators of schedules (schedule/generators) that do a collective
+ * of ours, so that one more of them is one more word, for rules, hints, the model, the tuner and the tests alike. They
+ * are for the outermost level, where the nodes' leaders meet. What one of them cannot do, for the collective, the number
+ * of nodes or an operation that does not commute, falls to the tree, on all ranks alike.
+ * Threads: pure. Ownership: static. */
 #ifndef HP_HIER_CALL_INTER_NODE_H
 #define HP_HIER_CALL_INTER_NODE_H
 
 #include "hier/call/collective.h"
+#include "schedule/generator.h"
 
-/* id, name, the collectives that it can serve, description. auto: as the rule says; no rule names it. */
-#define HP_INTER_NODE_TABLE(X)                                                                               \
-    X(AUTO, auto, ~0u, "as the rules say")                                                                   \
-    X(TREE, tree, ~0u, "the tree of the shape that is set for the level node, segment after segment")        \
-    X(RING, ring, 1u << HP_ALLREDUCE, "allreduce: reduce-scatter and allgather around a ring; others: tree") \
-    X(RECURSIVE_DOUBLING, recursive_doubling, 1u << HP_ALLREDUCE,                                            \
-      "allreduce: pairwise exchange of the whole segment, log2 n rounds; others: tree")                      \
-    X(RABENSEIFNER, rabenseifner, 1u << HP_ALLREDUCE,                                                        \
-      "allreduce: reduce-scatter by recursive halving, allgather by recursive doubling; others: tree")       \
-    X(DOUBLE_TREE, double_tree, 1u << HP_BCAST | 1u << HP_REDUCE | 1u << HP_ALLREDUCE,                       \
-      "two binary trees that take turns, each node inner in at most one of them")
-
+/* auto: as the rule says; no rule names it. Then every generator; those that are no way to join nodes have no word. */
 typedef enum {
-#define X(id, name, serves, text) HP_INTER_NODE_##id,
-    HP_INTER_NODE_TABLE(X)
-#undef X
-        HP_INTER_NODE_COUNT
+    HP_INTER_NODE_auto,
+    HP_INTER_NODE_tree,
+#define HP_GENERATOR(name) HP_INTER_NODE_##name,
+#include "schedule/generators/generators.def"
+#undef HP_GENERATOR
+    HP_INTER_NODE_NONE
 } hp_inter_node_t;
 
-/* Both NULL past the last. */
-const char *hp_inter_node_name(unsigned i);
-const char *hp_inter_node_description(unsigned i);
+/* Of the i-th word; HP_INTER_NODE_NONE past the last. And the other way round. */
+hp_inter_node_t hp_inter_node(unsigned word);
+unsigned hp_inter_node_word(hp_inter_node_t inter_node);
 
-/* Is it there for the collective? Where it is not, the tree is used. */
+const char *hp_inter_node_name(hp_inter_node_t inter_node);
+const char *hp_inter_node_description(hp_inter_node_t inter_node);
+
+/* Is it there for the collective, whatever the number of nodes and the operation? Where it is not, the tree is used. */
 bool hp_inter_node_serves(hp_inter_node_t inter_node, hp_collective_t collective);
+
+/* What makes its schedules. NULL: auto, the tree, or what has no word. */
+const hp_generator_t *hp_inter_node_generator(hp_inter_node_t inter_node);
+
+/* The problem, as the module p2p runs the collective among so many nodes, the first of which is the root; ordered: the
+ * operation does not commute. False: the tree is used. */
+bool hp_inter_node_problem(hp_inter_node_t inter_node, hp_collective_t collective, uint32_t nodes,
+                           bool ordered, hp_problem_t *problem);
 
 #endif

@@ -6,7 +6,7 @@ void hp_setting_default(hp_setting_t *setting)
 {
     *setting = (hp_setting_t){.segment_bytes = 32768,
                               .shapes.shape = {[HP_LEVEL_NODE] = HP_SHAPE_CHAIN},
-                              .inter_node = HP_INTER_NODE_TREE,
+                              .inter_node = HP_INTER_NODE_tree,
                               .trees = HP_ROTATIONS_MAX,
                               .leaders = 1,
                               HP_SETTING_USUAL_PIPELINE};
@@ -44,7 +44,7 @@ void hp_setting_apply(hp_setting_t *setting, const hp_knobs_t *knobs)
     HP_SETTING_NUMBERS(NUMBER)
 #undef NUMBER
     if (knobs->between_nodes)
-        setting->inter_node = (hp_inter_node_t)knobs->between_nodes;
+        setting->inter_node = hp_inter_node((unsigned)knobs->between_nodes);
     if (knobs->modules[0])
         hp_modules_parse(knobs->modules, &setting->modules, error, sizeof error);
     if (knobs->shapes[0])
@@ -94,7 +94,7 @@ void hp_setting_knobs(const hp_setting_t *setting, const hp_setting_t *usual, hp
     HP_SETTING_NUMBERS(NUMBER)
 #undef NUMBER
     if (setting->inter_node != usual->inter_node)
-        knobs->between_nodes = setting->inter_node;
+        knobs->between_nodes = hp_inter_node_word(setting->inter_node);
     for (unsigned level = 0; level < HP_LEVEL_COUNT; level++) {
         if (setting->shapes.shape[level] != usual->shapes.shape[level])
             other_shapes |= 1u << level;

@@ -245,7 +245,7 @@ static hp_status_t prepare_in_order(const plan_t *p, rotation_t *rotation)
     const hp_leaders_t leaders = {.root = 0};
     hp_setting_t in_order = p->setting;
 
-    in_order.inter_node = HP_INTER_NODE_TREE;
+    in_order.inter_node = HP_INTER_NODE_tree;
     for (unsigned level = 0; level < HP_LEVEL_COUNT; level++)
         in_order.shapes.shape[level] = small ? HP_SHAPE_BINOMIAL : HP_SHAPE_CHAIN;
     rotation->in_order = (hp_stage_t){.module = &hp_module_p2p,

@@ -5,7 +5,7 @@
  *
  * The tree has the shape of the level; positions are numbered in preorder, so rank order is kept where the
  * team's positions are in rank order. Between nodes other algorithms may be set (call/inter_node.h): two trees that
- * take turns (double_tree.h), and for allreduce exchanges (exchange.h). Between nodes a tree may move a
+ * take turns (double_tree.h), and exchanges, whatever the generators of schedules have (schedule_steps.h). Between nodes a tree may move a
  * segment in pieces (HAN's ibs and irs): each goes on as soon as it is there, so that segments may be as
  * large as the memory inside a node likes them. Between nodes a barrier is a dissemination (D. Hensgen, R.
  * Finkel, U. Manber, Two Algorithms for Barrier Synchronization, 1988): ceil(log2 n) rounds, in round k a
@@ -14,7 +14,6 @@
 #include "hier/modules/tree_steps.h"
 #include "hier/modules/schedule_steps.h"
 #include "hier/modules/module.h"
-#include "schedule/generators/generators.h"
 #include "topo_tree/double_tree.h"
 
 /* A segment has so many pieces at most: each takes task memory. */
@@ -99,33 +98,17 @@ static hp_status_t prepare_dissemination(hp_stage_t *stage, p2p_t *own)
     return HP_OK;
 }
 
-static const hp_generator_t *exchange_of(hp_inter_node_t inter_node)
-{
-    switch (inter_node) {
-    case HP_INTER_NODE_RING:
-        return &hp_generator_ring;
-    case HP_INTER_NODE_RECURSIVE_DOUBLING:
-        return &hp_generator_recursive_doubling;
-    case HP_INTER_NODE_RABENSEIFNER:
-        return &hp_generator_rabenseifner;
-    default:
-        return NULL;
-    }
-}
-
 /* What joins this team: the setting where it can be had, else the tree. The same on all ranks. */
 static hp_inter_node_t inter_node_of(const hp_stage_t *stage, const hp_setting_t *setting)
 {
-    const hp_inter_node_t wanted = setting->inter_node;
-    const hp_generator_t *exchange = exchange_of(wanted);
-    const bool keeps_order =
-        (exchange && exchange->ordered & HP_SERVES(ALLREDUCE)) || stage->collective == HP_BCAST;
+    hp_problem_t problem;
 
-    if (!stage->inter_node || !stage->outermost || wanted == HP_INTER_NODE_AUTO)
-        return HP_INTER_NODE_TREE;
-    return hp_inter_node_serves(wanted, stage->collective) && (stage->commutative || keeps_order)
-               ? wanted
-               : HP_INTER_NODE_TREE;
+    if (!stage->inter_node || !stage->outermost)
+        return HP_INTER_NODE_tree;
+    return hp_inter_node_problem(setting->inter_node, stage->collective, stage->team.count,
+                                 !stage->commutative, &problem)
+               ? setting->inter_node
+               : HP_INTER_NODE_tree;
 }
 
 /* Trees that take turns may have lanes to the same peers. */
@@ -211,12 +194,11 @@ static hp_status_t prepare(hp_stage_t *stage, const hp_call_t *call, const hp_se
     if (disseminates(stage))
         return prepare_dissemination(stage, own);
     const hp_inter_node_t inter_node = inter_node_of(stage, setting);
-    const hp_generator_t *exchange = exchange_of(inter_node);
-    if (exchange) {
-        own->exchange = hp_schedule_prepare(stage, call, setting, exchange);
+    if (inter_node != HP_INTER_NODE_tree && inter_node != HP_INTER_NODE_double_tree) {
+        own->exchange = hp_schedule_prepare(stage, call, setting, hp_inter_node_generator(inter_node));
         return own->exchange ? HP_OK : HP_ERR_NO_MEM;
     }
-    own->tree_count = inter_node == HP_INTER_NODE_DOUBLE_TREE ? 2 : 1;
+    own->tree_count = inter_node == HP_INTER_NODE_double_tree ? 2 : 1;
     own->up_pieces = cut_segment(call, setting, stage->inter_node ? setting->ir_segment_bytes : 0);
     own->down_pieces = cut_segment(call, setting, stage->inter_node ? setting->ib_segment_bytes : 0);
     for (uint32_t t = 0; t < own->tree_count && status == HP_OK; t++) {

@@ -84,7 +84,7 @@ const char *hp_explain_candidate(const hp_candidate_t *candidate, hp_collective_
         append(text, room, ", %s",
                s->modules.module[HP_LEVEL_NODE] != HP_MODULE_P2P
                    ? hp_module_name((hp_module_id_t)s->modules.module[HP_LEVEL_NODE])
-               : s->inter_node == HP_INTER_NODE_TREE ? hp_shape_info(s->shapes.shape[HP_LEVEL_NODE])->name
+               : s->inter_node == HP_INTER_NODE_tree ? hp_shape_info(s->shapes.shape[HP_LEVEL_NODE])->name
                                                      : hp_inter_node_name(s->inter_node));
     if (layout->most_ranks > 1 && candidate->algorithm->traits & HP_TRAIT_PIPELINED)
         append(text, room, ", %s", hp_module_name(inside(s, layout)));

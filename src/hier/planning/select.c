@@ -100,7 +100,7 @@ hp_outcome_t hp_select_possible(const hp_knobs_t *knobs, hp_collective_t collect
 /* ---- what may run a call ---- */
 
 /* The part of *range around `value` that the other range has no share in: it does not hold the value. */
-static void keep_clear_of(hp_range_t *range, hp_range_t other, uint64_t value)
+static void keep_clear_of(hp_bounds_t *range, hp_bounds_t other, uint64_t value)
 {
     if (other.from > value && other.from <= range->to)
         range->to = other.from - 1;
@@ -110,7 +110,7 @@ static void keep_clear_of(hp_range_t *range, hp_range_t other, uint64_t value)
 
 /* The first rule that holds, NULL for none. *range shrinks to the sizes for which that is so. */
 static const hp_rule_t *find_rule(const hp_rule_t *rules, size_t count, hp_collective_t collective,
-                                  const hp_layout_t *layout, uint64_t bytes, hp_range_t *range)
+                                  const hp_layout_t *layout, uint64_t bytes, hp_bounds_t *range)
 {
     for (size_t i = 0; i < count; i++) {
         const hp_rule_t *rule = &rules[i];
@@ -172,7 +172,7 @@ static bool has_nothing_to_gain(const hp_layout_t *layout)
 
 /* Without the guard. *asked: somebody named the outcome, there is no question. */
 static hp_candidate_t first_choice(const hp_situation_t *s, hp_collective_t collective, uint64_t bytes,
-                                   hp_range_t *range, bool *asked)
+                                   hp_bounds_t *range, bool *asked)
 {
     const unsigned word = knob_word(s->knobs, collective);
     size_t count;
@@ -235,7 +235,7 @@ void hp_select_candidates(const hp_situation_t *s, hp_collective_t collective, u
     bool asked;
 
     memset(out, 0, sizeof *out);
-    out->bytes = (hp_range_t){bin ? 1ull << (bin - 1) : 0, bin ? (1ull << (bin - 1)) * 2 - 1 : 0};
+    out->bytes = (hp_bounds_t){bin ? 1ull << (bin - 1) : 0, bin ? (1ull << (bin - 1)) * 2 - 1 : 0};
     *first = first_choice(s, collective, bytes, &out->bytes, &asked);
     if (first->algorithm)
         hp_setting_apply(&first->setting, s->knobs);
@@ -267,7 +267,7 @@ static hp_bin_t *make_bin(hp_comm_t *comm, hp_collective_t collective, unsigned 
         return NULL;
     hp_bin_t *bin = calloc(1, sizeof *bin);
     if (bin)
-        bin->candidates.bytes = (hp_range_t){1, 0}; /* none yet */
+        bin->candidates.bytes = (hp_bounds_t){1, 0}; /* none yet */
     return comm->choices->bins[collective][number] = bin;
 }
 

@@ -53,7 +53,7 @@ typedef struct {
 
 /* All that may run calls of some sizes. */
 typedef struct {
-    hp_range_t bytes;              /* the sizes for which this holds */
+    hp_bounds_t bytes;             /* the sizes for which this holds */
     uint8_t offered;               /* slots that are filled: bit 1 << slot */
     hp_candidate_t slot[HP_SLOTS]; /* [HP_SLOT_RULE] is always there */
 } hp_candidates_t;

@@ -1,6 +1,6 @@
 #include "hier/planning/model/model_inter_node.h"
 
-#include "schedule/generators/pairing.h"
+#include "hier/call/inter_node.h"
 #include "hier/planning/model/model_schedule.h"
 
 uint32_t hp_model_log2(uint32_t count)
@@ -130,7 +130,7 @@ static hp_inter_node_cost_t tree_cost(const hp_probes_t *probes, uint32_t nodes,
                                       double bytes, const hp_setting_t *setting)
 {
     const bool up = collective != HP_BCAST, down = collective != HP_REDUCE, twice = up && down;
-    const bool two_trees = setting->inter_node == HP_INTER_NODE_DOUBLE_TREE;
+    const bool two_trees = setting->inter_node == HP_INTER_NODE_double_tree;
     const hp_model_tree_t tree =
         two_trees ? double_tree(nodes) : hp_model_tree(setting->shapes.shape[HP_LEVEL_NODE], nodes);
     const load_t load = load_of(&tree, nodes, twice ? setting->trees : 1);
@@ -148,65 +148,7 @@ static hp_inter_node_cost_t tree_cost(const hp_probes_t *probes, uint32_t nodes,
     return cost;
 }
 
-/* Rounds of an exchange, the share of the segment that each node sends in all of them together, the share
- * that it reduces. */
-typedef struct {
-    double rounds, sent, reduced;
-    bool serial;
-} exchange_t;
-
-static exchange_t exchange_of(hp_inter_node_t inter_node, uint32_t nodes)
-{
-    const hp_pairing_t pairing = hp_pairing_of(nodes, 0);
-    const double kept = (double)(pairing.power - 1) / pairing.power, all = (double)(nodes - 1) / nodes;
-    const double pairs = pairing.paired ? 1 : 0; /* the others wait for those that came in pairs */
-
-    switch (inter_node) {
-    case HP_INTER_NODE_RING:
-        return (exchange_t){2.0 * (nodes - 1), 2 * all, all, true};
-    case HP_INTER_NODE_RABENSEIFNER:
-        return (exchange_t){2.0 * pairing.rounds + 2 * pairs, 2 * kept + 2 * pairs, kept + pairs, false};
-    default:
-        return (exchange_t){pairing.rounds + 2 * pairs, pairing.rounds + 2 * pairs, pairing.rounds + pairs,
-                            false};
-    }
-}
-
-static hp_inter_node_cost_t exchange_cost(const hp_probes_t *probes, uint32_t nodes, double bytes,
-                                          hp_inter_node_t inter_node)
-{
-    const exchange_t exchange = exchange_of(inter_node, nodes);
-    const message_t message = message_of(probes, bytes * exchange.sent / exchange.rounds);
-    const double reduce_us = exchange.reduced * bytes / probes->reduce_rate;
-    hp_inter_node_cost_t cost = {.fill_us = exchange.rounds * (probes->between_us + message.us) + reduce_us,
-                                 .link_us = exchange.rounds * message.link_us,
-                                 .cpu_us = 2 * exchange.rounds * probes->between_cpu_us + reduce_us};
-    if (exchange.serial)
-        cost.serial_us = cost.fill_us;
-    return cost;
-}
-
-static bool exchanges(const hp_setting_t *setting)
-{
-    return setting->inter_node == HP_INTER_NODE_RING ||
-           setting->inter_node == HP_INTER_NODE_RECURSIVE_DOUBLING ||
-           setting->inter_node == HP_INTER_NODE_RABENSEIFNER;
-}
-
-/* ---- by formulas, where there are no schedules ---- */
-
-static hp_inter_node_cost_t by_formula(const hp_probes_t *probes, uint32_t nodes, hp_collective_t collective,
-                                       double bytes, const hp_setting_t *setting)
-{
-    if (collective == HP_BARRIER) /* a dissemination */
-        return (hp_inter_node_cost_t){.fill_us = hp_model_log2(nodes) *
-                                                 (probes->between_us + probes->between_cpu_us)};
-    if (collective == HP_ALLREDUCE && exchanges(setting))
-        return exchange_cost(probes, nodes, bytes, setting->inter_node);
-    return tree_cost(probes, nodes, collective, bytes, setting);
-}
-
-/* ---- from schedules ---- */
+/* ---- exchanges ---- */
 
 /* What a load takes of the link, and of the processor where each message is sent in so many pieces. */
 static double link_us_of(const hp_model_way_t *load, const hp_probes_t *probes, double bytes)
@@ -218,6 +160,59 @@ static double cpu_us_of(const hp_model_way_t *load, const hp_probes_t *probes, d
 {
     return load->overheads * messages * probes->between_cpu_us + load->reduce * bytes / probes->reduce_rate;
 }
+
+/* The generator that a whole segment goes through; NULL: it goes along trees. */
+static const hp_generator_t *exchange_of(const hp_setting_t *setting, hp_collective_t collective,
+                                         uint32_t nodes, hp_problem_t *problem)
+{
+    return setting->inter_node != HP_INTER_NODE_double_tree &&
+                   hp_inter_node_problem(setting->inter_node, collective, nodes, false, problem)
+               ? hp_inter_node_generator(setting->inter_node)
+               : NULL;
+}
+
+static hp_inter_node_cost_t exchange_cost(const hp_probes_t *probes, const hp_model_exchange_t *exchange,
+                                          double bytes)
+{
+    const message_t message = message_of(probes, bytes * exchange->moved / exchange->rounds);
+    const double reduce_us = exchange->reduced * bytes / probes->reduce_rate;
+
+    return (hp_inter_node_cost_t){.fill_us = exchange->rounds * (probes->between_us + message.us) + reduce_us,
+                                  .link_us = exchange->rounds * message.link_us,
+                                  .cpu_us = 2 * exchange->rounds * probes->between_cpu_us + reduce_us};
+}
+
+static bool by_exchange(const hp_probes_t *probes, const hp_generator_t *generator,
+                        const hp_problem_t *problem, double bytes, hp_inter_node_cost_t *cost)
+{
+    hp_model_schedule_t schedule;
+    hp_model_exchange_t exchange;
+
+    if (!hp_model_exchange(generator, problem, &exchange))
+        return false;
+    if (hp_model_exchange_schedule(generator, problem, &schedule))
+        *cost = (hp_inter_node_cost_t){.fill_us = hp_model_schedule_us(&schedule, probes, bytes),
+                                       .link_us = link_us_of(&schedule.most, probes, bytes),
+                                       .cpu_us = cpu_us_of(&schedule.most, probes, bytes, 1)};
+    else /* too many nodes */
+        *cost = exchange_cost(probes, &exchange, bytes);
+    if (exchange.is_serial)
+        cost->serial_us = cost->fill_us;
+    return true;
+}
+
+/* ---- by formulas, where there are no schedules ---- */
+
+static hp_inter_node_cost_t by_formula(const hp_probes_t *probes, uint32_t nodes, hp_collective_t collective,
+                                       double bytes, const hp_setting_t *setting)
+{
+    if (collective == HP_BARRIER) /* a dissemination */
+        return (hp_inter_node_cost_t){.fill_us = hp_model_log2(nodes) *
+                                                 (probes->between_us + probes->between_cpu_us)};
+    return tree_cost(probes, nodes, collective, bytes, setting);
+}
+
+/* ---- from schedules ---- */
 
 /* The first piece, or pieces, as they go, then what the busiest position has to do for each more. */
 static double pieces_us(const hp_model_schedule_t *schedule, const hp_probes_t *probes, double bytes,
@@ -236,28 +231,10 @@ static double rotated(double busiest, double mean, uint32_t nodes, uint32_t rota
     return rotations < nodes ? (busiest + (rotations - 1) * mean) / rotations : mean;
 }
 
-static bool exchange_by_schedule(const hp_probes_t *probes, uint32_t nodes, double bytes,
-                                 hp_inter_node_t inter_node, hp_inter_node_cost_t *cost)
-{
-    const char *generator = inter_node == HP_INTER_NODE_RING           ? "ring"
-                            : inter_node == HP_INTER_NODE_RABENSEIFNER ? "rabenseifner"
-                                                                       : "recursive_doubling";
-    hp_model_schedule_t schedule;
-
-    if (!hp_model_schedule(generator, HP_PATTERN_ALLREDUCE, nodes, &schedule))
-        return false;
-    *cost = (hp_inter_node_cost_t){.fill_us = hp_model_schedule_us(&schedule, probes, bytes),
-                                   .link_us = link_us_of(&schedule.most, probes, bytes),
-                                   .cpu_us = cpu_us_of(&schedule.most, probes, bytes, 1)};
-    if (inter_node == HP_INTER_NODE_RING)
-        cost->serial_us = cost->fill_us;
-    return true;
-}
-
 static bool tree_by_schedule(const hp_probes_t *probes, uint32_t nodes, hp_collective_t collective,
                              double bytes, const hp_setting_t *setting, hp_inter_node_cost_t *cost)
 {
-    const bool two_trees = setting->inter_node == HP_INTER_NODE_DOUBLE_TREE;
+    const bool two_trees = setting->inter_node == HP_INTER_NODE_double_tree;
     const char *generator =
         two_trees ? "double_tree" : hp_shape_info(setting->shapes.shape[HP_LEVEL_NODE])->name;
     const bool up = collective != HP_BCAST, down = collective != HP_REDUCE;
@@ -287,8 +264,6 @@ static bool by_schedule(const hp_probes_t *probes, uint32_t nodes, hp_collective
 {
     hp_model_schedule_t barrier;
 
-    if (collective == HP_ALLREDUCE && exchanges(setting))
-        return exchange_by_schedule(probes, nodes, bytes, setting->inter_node, cost);
     if (collective != HP_BARRIER)
         return tree_by_schedule(probes, nodes, collective, bytes, setting, cost);
     if (!hp_model_schedule("dissemination", HP_PATTERN_BARRIER, nodes, &barrier))
@@ -302,7 +277,11 @@ hp_inter_node_cost_t hp_model_inter_node(const hp_probes_t *probes, uint32_t nod
                                          const hp_setting_t *setting)
 {
     hp_inter_node_cost_t cost;
+    hp_problem_t problem;
+    const hp_generator_t *exchange = exchange_of(setting, collective, nodes, &problem);
 
+    if (exchange && by_exchange(probes, exchange, &problem, bytes, &cost))
+        return cost;
     return by_schedule(probes, nodes, collective, bytes, setting, &cost)
                ? cost
                : by_formula(probes, nodes, collective, bytes, setting);

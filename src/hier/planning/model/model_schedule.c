@@ -158,18 +158,23 @@ static bool find_loads(const hp_schedule_t *schedules, const hp_problem_t *probl
     return fine;
 }
 
-/* Of the algorithm's blocks, each as large as a message, there are no more than it needs. */
-static bool ask(const hp_generator_t *generator, hp_problem_t problem, hp_model_schedule_t *schedule)
+/* Of the algorithm's blocks, each as large as a message, there are no more than it needs; their number is returned. */
+static uint32_t fewest_blocks(const hp_generator_t *generator, hp_problem_t *problem)
 {
     const hp_parameter_t *blocks = &generator->parameters[0];
-    const bool cuts = blocks->name && strcmp(blocks->name, "blocks") == 0;
 
-    hp_generator_usual(generator, &problem);
-    if (cuts)
-        problem.parameter[0] = blocks->least;
+    hp_generator_usual(generator, problem);
+    if (!blocks->name || strcmp(blocks->name, "blocks") != 0)
+        return 1;
+    return problem->parameter[0] = blocks->least;
+}
+
+static bool ask(const hp_generator_t *generator, hp_problem_t problem, uint32_t messages,
+                hp_model_schedule_t *schedule)
+{
     if (!hp_generator_serves(generator, &problem, NULL, 0))
         return false;
-    *schedule = (hp_model_schedule_t){.messages = cuts ? blocks->least : 1};
+    *schedule = (hp_model_schedule_t){.messages = messages};
     hp_network_t network;
     hp_network_init(&network);
     hp_schedule_t *schedules = make_schedules(generator, &problem);
@@ -191,47 +196,136 @@ static bool ask(const hp_generator_t *generator, hp_problem_t problem, hp_model_
 
 typedef struct {
     const hp_generator_t *generator; /* NULL: free */
-    hp_pattern_t pattern;
-    uint32_t nodes;
+    hp_problem_t problem;
     hp_model_schedule_t schedule;
 } known_t;
 
 /* All ways of all collectives for three numbers of nodes. */
-enum { KNOWN_MAX = 96 };
+enum { KNOWN_MAX = 128 };
 static known_t known[KNOWN_MAX];
 static unsigned oldest;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-static known_t *find_known(const hp_generator_t *generator, hp_pattern_t pattern, uint32_t nodes)
+static bool is_of(const hp_generator_t *generator, const hp_problem_t *problem,
+                  const hp_generator_t *other_generator, const hp_problem_t *other)
+{
+    return generator == other_generator && problem->pattern == other->pattern &&
+           problem->count == other->count &&
+           memcmp(problem->parameter, other->parameter, sizeof other->parameter) == 0;
+}
+
+static known_t *find_known(const hp_generator_t *generator, const hp_problem_t *problem)
 {
     for (unsigned i = 0; i < KNOWN_MAX && known[i].generator; i++)
-        if (known[i].generator == generator && known[i].pattern == pattern && known[i].nodes == nodes)
+        if (is_of(known[i].generator, &known[i].problem, generator, problem))
             return &known[i];
     return NULL;
 }
 
-bool hp_model_schedule(const char *generator, hp_pattern_t pattern, uint32_t nodes,
-                       hp_model_schedule_t *schedule)
+static bool look_up(const hp_generator_t *generator, const hp_problem_t *problem, uint32_t messages,
+                    hp_model_schedule_t *schedule)
 {
-    const hp_generator_t *made_by = hp_generator_find(generator);
-    const hp_problem_t problem = {.pattern = pattern, .count = nodes};
-    bool fine = made_by && nodes <= HP_MODEL_SCHEDULE_NODES_MAX;
+    bool fine = problem->count <= HP_MODEL_SCHEDULE_NODES_MAX;
 
     if (!fine)
         return false;
     pthread_mutex_lock(&lock);
-    known_t *entry = find_known(made_by, pattern, nodes);
+    known_t *entry = find_known(generator, problem);
     if (!entry) {
-        fine = ask(made_by, problem, schedule);
+        fine = ask(generator, *problem, messages, schedule);
         if (fine) {
             entry = &known[oldest++ % KNOWN_MAX];
-            *entry = (known_t){made_by, pattern, nodes, *schedule};
+            *entry = (known_t){generator, *problem, *schedule};
         }
     }
     if (entry)
         *schedule = entry->schedule;
     pthread_mutex_unlock(&lock);
     return fine;
+}
+
+bool hp_model_schedule(const char *generator, hp_pattern_t pattern, uint32_t nodes,
+                       hp_model_schedule_t *schedule)
+{
+    const hp_generator_t *made_by = hp_generator_find(generator);
+    hp_problem_t problem = {.pattern = pattern, .count = nodes};
+    const uint32_t messages = made_by ? fewest_blocks(made_by, &problem) : 0;
+
+    return made_by && look_up(made_by, &problem, messages, schedule);
+}
+
+bool hp_model_exchange_schedule(const hp_generator_t *generator, const hp_problem_t *problem,
+                                hp_model_schedule_t *schedule)
+{
+    return look_up(generator, problem, 1, schedule);
+}
+
+/* ---- exchanges among any number ---- */
+
+static hp_model_exchange_t exchange_of(const hp_schedule_t *schedule, uint32_t me)
+{
+    hp_model_exchange_t exchange = {.is_serial = true};
+    int32_t to = HP_NO_POSITION;
+
+    for (uint32_t i = 0; i < schedule->step_count; i++) {
+        const hp_step_t *step = &schedule->steps[i];
+        const double sent = hp_schedule_blocks(schedule, &step->send);
+        const double received = hp_schedule_blocks(schedule, &step->recv);
+        if (step->to == (int32_t)me)
+            continue;
+        exchange.rounds++;
+        exchange.moved += most(sent, received) / schedule->cut;
+        exchange.reduced += step->action != HP_ACTION_STORE ? received / schedule->cut : 0;
+        exchange.is_serial &= exchange.rounds == 1 || step->to == to;
+        to = step->to;
+    }
+    exchange.is_serial &= exchange.rounds > 1;
+    return exchange;
+}
+
+/* Where positions differ, those at the ends and in the middle do. */
+static bool ask_exchange(const hp_generator_t *generator, const hp_problem_t *problem,
+                         hp_model_exchange_t *exchange)
+{
+    const uint32_t count = problem->count, some[] = {0, 1 % count, count / 2, count - 1};
+
+    *exchange = (hp_model_exchange_t){.rounds = 0};
+    for (unsigned i = 0; i < sizeof some / sizeof *some; i++) {
+        hp_schedule_t schedule;
+        hp_schedule_init(&schedule);
+        const bool fine = hp_schedule_make(&schedule, generator, problem, some[i]) == HP_OK;
+        const hp_model_exchange_t its = fine ? exchange_of(&schedule, some[i]) : *exchange;
+        hp_schedule_fini(&schedule);
+        if (!fine)
+            return false;
+        if (its.rounds > exchange->rounds)
+            *exchange = its;
+    }
+    return exchange->rounds > 0;
+}
+
+typedef struct {
+    const hp_generator_t *generator;
+    hp_problem_t problem;
+    hp_model_exchange_t exchange;
+} known_exchange_t;
+
+bool hp_model_exchange(const hp_generator_t *generator, const hp_problem_t *problem,
+                       hp_model_exchange_t *exchange)
+{
+    enum { EXCHANGES_MAX = 32 };
+    static known_exchange_t exchanges[EXCHANGES_MAX];
+    static unsigned next;
+    bool found = false;
+
+    pthread_mutex_lock(&lock);
+    for (unsigned i = 0; i < EXCHANGES_MAX && !found; i++)
+        if ((found = is_of(exchanges[i].generator, &exchanges[i].problem, generator, problem)))
+            *exchange = exchanges[i].exchange;
+    if (!found && (found = ask_exchange(generator, problem, exchange)))
+        exchanges[next++ % EXCHANGES_MAX] = (known_exchange_t){generator, *problem, *exchange};
+    pthread_mutex_unlock(&lock);
+    return found;
 }
 
 double hp_model_schedule_us(const hp_model_schedule_t *schedule, const hp_probes_t *probes, double bytes)

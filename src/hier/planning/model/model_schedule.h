@@ -10,7 +10,7 @@
 #define HP_HIER_PLANNING_MODEL_MODEL_SCHEDULE_H
 
 #include "hier/comm/probes.h"
-#include "schedule/problem.h"
+#include "schedule/generator.h"
 
 enum { HP_MODEL_SCHEDULE_NODES_MAX = 64, HP_MODEL_WAYS = 14 };
 
@@ -30,6 +30,22 @@ typedef struct {
  * HP_MODEL_SCHEDULE_NODES_MAX, or no memory. */
 bool hp_model_schedule(const char *generator, hp_pattern_t pattern, uint32_t nodes,
                        hp_model_schedule_t *schedule);
+
+/* The same of what a whole segment goes through: one message, in as many blocks as the problem says. */
+bool hp_model_exchange_schedule(const hp_generator_t *generator, const hp_problem_t *problem,
+                                hp_model_schedule_t *schedule);
+
+/* What a position of an exchange has to do, for any number of nodes: rounds, and the parts of the segment that are moved,
+ * and reduced, in all of them together. */
+typedef struct {
+    double rounds, moved, reduced;
+    bool
+        is_serial; /* a segment has to go all the way before the next one: all that a position sends goes to one other */
+} hp_model_exchange_t;
+
+/* false: no memory. */
+bool hp_model_exchange(const hp_generator_t *generator, const hp_problem_t *problem,
+                       hp_model_exchange_t *exchange);
 
 /* From the first node's value to the last node's, of all its messages, of so many bytes each. */
 double hp_model_schedule_us(const hp_model_schedule_t *schedule, const hp_probes_t *probes, double bytes);

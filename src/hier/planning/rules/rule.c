@@ -29,7 +29,7 @@ const hp_rule_t *hp_rules_default(size_t *count)
     return rules;
 }
 
-static bool is_in(uint64_t value, hp_range_t range)
+static bool is_in(uint64_t value, hp_bounds_t range)
 {
     return value >= range.from && value <= range.to;
 }
@@ -50,7 +50,7 @@ static bool check_ranges(const hp_rule_t *rule, char *error, unsigned error_byte
 {
     const struct {
         const char *name;
-        hp_range_t range;
+        hp_bounds_t range;
         uint64_t least;
     } ranges[] = {{"nodes", rule->nodes, 1}, {"ranks_per_node", rule->ranks, 1}, {"bytes", rule->bytes, 0}};
 
@@ -119,9 +119,9 @@ static bool check_inter_node(const hp_rule_t *rule, char *error, unsigned error_
     const hp_inter_node_t inter_node = rule->setting.inter_node;
     const char *name = hp_inter_node_name(inter_node);
 
-    if (inter_node == HP_INTER_NODE_TREE)
+    if (inter_node == HP_INTER_NODE_tree)
         return true;
-    if (inter_node == HP_INTER_NODE_AUTO)
+    if (inter_node == HP_INTER_NODE_auto)
         snprintf(error, error_bytes, "between_nodes: %s says nothing in a rule", name);
     else if (!hp_inter_node_serves(inter_node, rule->collective))
         snprintf(error, error_bytes, "between_nodes: there is no %s for %s: it would be a tree", name,

@@ -12,7 +12,7 @@
 
 typedef struct {
     uint64_t from, to; /* both included; to: UINT64_MAX where there is no end */
-} hp_range_t;
+} hp_bounds_t;
 
 typedef enum { HP_RANKS_ANY, HP_RANKS_EVEN, HP_RANKS_UNEVEN } hp_evenness_t;
 
@@ -20,8 +20,8 @@ enum { HP_MACHINE_BYTES = 64 };
 
 typedef struct {
     hp_collective_t collective;
-    hp_range_t nodes, bytes;
-    hp_range_t ranks;       /* of a node; least and most ranks of the communicator's nodes are in it */
+    hp_bounds_t nodes, bytes;
+    hp_bounds_t ranks;      /* of a node; least and most ranks of the communicator's nodes are in it */
     hp_evenness_t evenness; /* of the nodes' ranks */
     char machine[HP_MACHINE_BYTES]; /* pattern (fnmatch) for the machine's fingerprint; "": any */
     hp_algorithm_id_t algorithm;

@@ -139,11 +139,11 @@ static bool read_end(rule_reader_t *reader, const char *key, const json_t *value
     return true;
 }
 
-static bool read_range(rule_reader_t *reader, const char *key, uint64_t least, hp_range_t *range)
+static bool read_range(rule_reader_t *reader, const char *key, uint64_t least, hp_bounds_t *range)
 {
     const json_t *value = json_object_get(reader->object, key);
 
-    *range = (hp_range_t){least, UINT64_MAX};
+    *range = (hp_bounds_t){least, UINT64_MAX};
     if (!json_is_array(value)) {
         if (!read_end(reader, key, value, &range->from))
             return false;

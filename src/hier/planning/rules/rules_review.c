@@ -4,12 +4,12 @@
 
 #include <string.h>
 
-static bool contains(hp_range_t outer, hp_range_t inner)
+static bool contains(hp_bounds_t outer, hp_bounds_t inner)
 {
     return outer.from <= inner.from && outer.to >= inner.to;
 }
 
-static bool meets(hp_range_t a, hp_range_t b)
+static bool meets(hp_bounds_t a, hp_bounds_t b)
 {
     return a.from <= b.to && b.from <= a.to;
 }
@@ -81,7 +81,7 @@ void hp_rules_report_gaps(hp_rules_reading_t *reading)
         if (lower == reading->count || reading->rules[lower].bytes.to >= rule->bytes.from - 1)
             continue;
         hp_rule_t gap = *rule;
-        gap.bytes = (hp_range_t){reading->rules[lower].bytes.to + 1, rule->bytes.from - 1};
+        gap.bytes = (hp_bounds_t){reading->rules[lower].bytes.to + 1, rule->bytes.from - 1};
         if (!is_taken(reading, &gap))
             hp_rules_report(reading, HP_RULES_NOTE, (hp_rules_place_t){rule->line, 0, reading->numbers[i]},
                             "between rule %u and this one no rule is for %llu to %llu bytes: the built-in "

@@ -22,7 +22,7 @@ static void write_number(FILE *out, uint64_t number, const char *quote)
     fprintf(out, "%s%llu%s%s", *unit ? quote : "", (unsigned long long)number, unit, *unit ? quote : "");
 }
 
-static void write_range(FILE *out, const char *key, hp_range_t range, uint64_t least)
+static void write_range(FILE *out, const char *key, hp_bounds_t range, uint64_t least)
 {
     if (range.from == least && range.to == UINT64_MAX)
         return;
@@ -120,7 +120,7 @@ void hp_rules_write(FILE *out, const hp_rule_t *rules, size_t count)
 }
 
 /* ", 2 to 4 nodes"; nothing where every number is in the range. */
-static void print_range(FILE *out, hp_range_t range, uint64_t least, const char *what)
+static void print_range(FILE *out, hp_bounds_t range, uint64_t least, const char *what)
 {
     if (range.from == least && range.to == UINT64_MAX)
         return;

@@ -277,6 +277,10 @@ def statistics(host):
     for name in ("bcast", "reduce", "allreduce"):
         rows = [line.split() for line in (result.out + result.err).splitlines() if line.split()[:1] == [name]]
         result.check(len(rows) == 1 and str(PROBE_CALLS) in rows[0], f"not one row for {name} with {PROBE_CALLS} calls")
+    said = result.out + result.err
+    result.check(re.search(r"shared memory of the node: 1 communicators?, \d+ [KM]iB reserved by this rank", said), "no bytes of the node's memory")
+    resident = re.search(r"resident memory of this rank, the whole process: (\d+) KiB at most", said)
+    result.check(resident and 2 << 10 < int(resident[1]) < 1 << 20, "no resident bytes, or absurd ones")
 
 
 @case

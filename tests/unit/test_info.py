@@ -81,6 +81,25 @@ def topology():
     assert [its["level"] for its in found["levels"]] == ["node", "package", "core"]
 
 
+def memory_of_a_node():
+    """What a rank reserves, by the layout and the knobs, as JSON and as text."""
+    layout = ("--topology", "--machine", "node:2 package:2 core:2")
+    usual = objects(*layout)["node_memory"]
+    assert (usual["ranks"], usual["levels"], usual["slots"], usual["slot_bytes"]) == (4, 2, 8, 131072), usual
+    assert usual["slots_bytes_per_rank"] == 2 * 2 * 8 * 131072, usual
+    few = objects(*layout, HANPMPI_SLOTS="4", HANPMPI_SLOT_BYTES="1000")["node_memory"]
+    assert (few["slots"], few["slot_bytes"], few["slots_bytes_per_rank"]) == (4, 1024, 2 * 2 * 4 * 1024), few
+    cells = usual["bytes_per_rank"] - usual["slots_bytes_per_rank"]
+    assert 2 * 8 * 16384 < cells < 2 * 8 * 16384 + 8192, usual
+    assert abs(few["bytes_per_rank"] - few["slots_bytes_per_rank"] - cells) < 4096, (few, usual)
+    said = run(*layout)
+    for part in (f"{usual['bytes_per_rank'] // 1024} KiB reserved by each of 4 ranks", "4 MiB for slots (levels: 2, each with 2 x 8 of 128 KiB)"):
+        assert part in said, (part, said)
+    for machine, way in (("node:2 package:2 core:2", {"HANPMPI_SHARED_MEMORY": "0"}), ("node:4 core:1", {})):
+        assert objects("--topology", "--machine", machine, **way)["node_memory"] is None, machine
+        assert "memory shared" not in run("--topology", "--machine", machine, **way), machine
+
+
 def runs(explained):
     """The algorithm that --explain says runs."""
     words = re.search(r"^  runs +(.*)$", explained, re.MULTILINE)[1]
@@ -206,7 +225,7 @@ def schedule_costs():
 
 
 def main():
-    for case in (help_and_version, algorithms_name_their_variable, settings, machine, topology, answers_agree, schedules_are_listed,
+    for case in (help_and_version, algorithms_name_their_variable, settings, machine, topology, memory_of_a_node, answers_agree, schedules_are_listed,
                  schedule_as_text, schedule_as_file_and_picture, schedule_costs):
         case()
         print(f"{case.__name__}: ok", flush=True)

@@ -89,6 +89,35 @@ static void find(found_t *found)
     }
 }
 
+/* What the ranks of rank 0's node share. */
+static void print_node_memory(const hp_comm_t *comm)
+{
+    const hp_node_shape_t shape = hp_comm_node_shape(comm);
+    char a_rank[24], slots[24], slot[24];
+
+    if (!comm->shares_memory)
+        return;
+    printf("memory shared on a node, each communicator: %s reserved by each of %u ranks, of it %s for slots "
+           "(levels: %u, each with %d x "
+           "%u of %s), which get pages when they are filled\n\n",
+           hp_word_size(hp_node_member_bytes(&shape), a_rank, sizeof a_rank), shape.members,
+           hp_word_size(hp_node_slot_bytes(&shape), slots, sizeof slots), shape.levels, HP_FAN_COUNT,
+           shape.slots, hp_word_size(shape.slot_bytes, slot, sizeof slot));
+}
+
+/* The same; null: nothing is shared. */
+static json_t *node_memory_json(const hp_comm_t *comm)
+{
+    const hp_node_shape_t shape = hp_comm_node_shape(comm);
+
+    if (!comm->shares_memory)
+        return json_null();
+    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I}", "ranks", (json_int_t)shape.members, "levels",
+                     (json_int_t)shape.levels, "slots", (json_int_t)shape.slots, "slot_bytes",
+                     (json_int_t)shape.slot_bytes, "bytes_per_rank", (json_int_t)hp_node_member_bytes(&shape),
+                     "slots_bytes_per_rank", (json_int_t)hp_node_slot_bytes(&shape));
+}
+
 static int print_text(const found_t *found)
 {
     const hp_hierarchy_t *hierarchy = found->comm->hierarchy;
@@ -103,6 +132,7 @@ static int print_text(const found_t *found)
         printf("passed through (%s); the tree that would be used:\n\n", hp_outcome_text(found->outcome));
     hp_draw_levels(stdout, hierarchy, &found->setting.shapes);
     printf("\n");
+    print_node_memory(found->comm);
     return hp_draw_tree_text(stdout, hierarchy, &found->setting.shapes, found->asked->root) == HP_OK ? 0 : 1;
 }
 
@@ -144,12 +174,13 @@ static json_t *tree_json(const found_t *found)
 static int print_json(const found_t *found)
 {
     return info_print_json(json_pack(
-        "{s:s, s:I, s:I, s:I, s:I, s:s, s:s, s:I, s:o, s:o}", "collective",
+        "{s:s, s:I, s:I, s:I, s:I, s:s, s:s, s:I, s:o, s:o, s:o}", "collective",
         hp_collective_name(found->asked->collective), "bytes", (json_int_t)found->bytes, "ranks",
         (json_int_t)found->comm->size, "nodes", (json_int_t)hp_hierarchy_node_count(found->comm->hierarchy),
         "root", (json_int_t)found->asked->root, "algorithm", found->algorithm ? found->algorithm : "native",
         "outcome", hp_outcome_text(found->outcome), "segment_bytes", (json_int_t)found->setting.segment_bytes,
-        "levels", levels_json(found), "tree", tree_json(found)));
+        "levels", levels_json(found), "node_memory", node_memory_json(found->comm), "tree",
+        tree_json(found)));
 }
 
 static int print(found_t *found)

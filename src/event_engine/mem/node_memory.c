@@ -43,12 +43,16 @@ static size_t cells_bytes(void)
     return sizeof(hp_cell_t) * HP_CELLS * HP_FAN_COUNT;
 }
 
+size_t hp_node_slot_bytes(const hp_node_shape_t *shape)
+{
+    return (size_t)shape->levels * HP_FAN_COUNT * shape->slots * shape->slot_bytes;
+}
+
 /* A member's part begins on a page of its own, so that the pages lie in its memory when it touches them
  * first. */
 size_t hp_node_member_bytes(const hp_node_shape_t *shape)
 {
-    const size_t bytes = counters_bytes(shape) + cells_bytes() +
-                         (size_t)shape->levels * HP_FAN_COUNT * shape->slots * shape->slot_bytes;
+    const size_t bytes = counters_bytes(shape) + cells_bytes() + hp_node_slot_bytes(shape);
     return (bytes + PAGE - 1) / PAGE * PAGE;
 }
 

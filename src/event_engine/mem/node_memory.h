@@ -129,6 +129,7 @@ struct hp_node_memory {
  * slots those that messages were long enough for. */
 size_t hp_node_memory_bytes(const hp_node_shape_t *shape);
 size_t hp_node_member_bytes(const hp_node_shape_t *shape);
+size_t hp_node_slot_bytes(const hp_node_shape_t *shape); /* and of a member's, those of its slots */
 
 /* This process's parts of all such memories, now and at most. */
 typedef struct {

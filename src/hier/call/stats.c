@@ -1,5 +1,6 @@
 #include "hier/call/stats.h"
 
+#include <sys/resource.h>
 #include "base/words.h"
 #include "event_engine/mem/node_memory.h"
 
@@ -55,7 +56,8 @@ static double average_us(uint64_t ns, uint64_t calls)
 static void print_node_memory(FILE *out)
 {
     const hp_node_usage_t usage = hp_node_usage();
-    char reserved[24], backed[24];
+    char reserved[24], backed[24], resident[24];
+    struct rusage used = {0};
 
     if (!usage.memories_peak)
         return;
@@ -66,6 +68,9 @@ static void print_node_memory(FILE *out)
             "pages for slots"
             " (each at most)\n",
             usage.memories_peak, reserved, backed);
+    getrusage(RUSAGE_SELF, &used);
+    hp_word_size((uint64_t)used.ru_maxrss * 1024, resident, sizeof resident);
+    fprintf(out, "  resident memory of this rank, the whole process: %s at most\n", resident);
 }
 
 void hp_stats_print(FILE *out, unsigned rank)

@@ -16,6 +16,7 @@ import time
 
 import programs
 
+OWN_SHM = "LEFT_BEHIND_OWN_SHM"  # in the environment: that is done
 
 
 def listing(folder):
@@ -25,11 +26,11 @@ def listing(folder):
 def with_own_memory_files():
     """Starts this script anew where /dev/shm is its own, so that other users of the machine do not disturb the comparison. Without the
     privilege it goes on as it is."""
-    if os.environ.get("LEFT_BEHIND_OWN_SHM") or os.geteuid() != 0 or not shutil.which("unshare"):
+    if os.environ.get(OWN_SHM) or os.geteuid() != 0 or not shutil.which("unshare"):
         return
     own = ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs tmpfs /dev/shm && exec "$@"', "sh"]
     if subprocess.run(own + ["true"], capture_output=True).returncode == 0:
-        os.environ["LEFT_BEHIND_OWN_SHM"] = "1"
+        os.environ[OWN_SHM] = "1"
         os.execvp(own[0], own + [sys.executable] + sys.argv)
 
 

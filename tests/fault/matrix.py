@@ -7,6 +7,7 @@ NAME: parts of names of tests, such as alloc or mpich.kill. --all: every N of "t
 sample. Exit code: 0, or 1 when a test failed.
 """
 import argparse
+import itertools
 import os
 import re
 import signal
@@ -20,6 +21,7 @@ import left_behind  # noqa: E402
 
 RANKS, FAILING_RANK = 3, 1
 LIMIT = 60  # seconds that a job which must end may take; a fault alone takes less than one
+LEAVES_LIMIT = 20  # the same for one that ends in less than one, as far as seen, and may wait for ever
 PATIENCE = 2.5  # seconds after which a job that cannot end is told to
 LAUNCHERS = {
     "openmpi": ["mpirun.openmpi", "--oversubscribe", "--mca", "mpi_yield_when_idle", "1", "--bind-to", "none"],
@@ -137,12 +139,18 @@ class Bench:
             raise Failed(f"{result}: left behind: {'; '.join(problems)}")
 
 
-TESTS = []
+TESTS, WAITING = [], set()
 
 
 def test(function):
     TESTS.append(function)
     return function
+
+
+def waits(function):
+    """Its job waits for seconds: it runs beside the others of its kind."""
+    WAITING.add(function)
+    return test(function)
 
 
 def expect(result, *outcomes):
@@ -153,11 +161,15 @@ def expect(result, *outcomes):
     return result
 
 
+MANY, FURTHER = 120, 5  # behind so many calls the sample is so many times thinner
+
+
 def sweep(bench, mpi, kind, stride, *outcomes, settings=None, may_be_none=False):
-    """The Nth call fails, for every N or a sample, until there are not that many. The handlers take turns, or both for --all."""
+    """The Nth call fails, for every N or a sample, until there are not that many. The handlers take turns, or both for --all.
+    The sample is dense where a communicator is set up; the many calls of the rounds behind it are alike."""
     seen, nth = {}, 1
-    while True:
-        handlers = ("return", "fatal") if bench.options.all else (("return", "fatal")[nth // stride % 2],)
+    for number in itertools.count():
+        handlers = ("return", "fatal") if bench.options.all else (("return", "fatal")[number % 2],)
         for handler in handlers:
             faults = {"FAULT": kind, "FAULT_NTH": nth, "FAULT_RANK": FAILING_RANK}
             result = bench.run(mpi, ["--handler", handler], settings, faults)
@@ -169,7 +181,7 @@ def sweep(bench, mpi, kind, stride, *outcomes, settings=None, may_be_none=False)
                 seen[result.outcome] = seen.get(result.outcome, 0) + 1
         if not result.fault:
             break
-        nth += 1 if bench.options.all else stride
+        nth += 1 if bench.options.all else stride if nth < MANY else stride * FURTHER
     if not seen and not may_be_none:
         raise Failed("no call was met")
     return ", ".join(f"{count} {outcome}" for outcome, count in sorted(seen.items())) + f", fewer than {nth} calls"
@@ -284,21 +296,21 @@ def refused(bench, mpi):
         raise Failed(f"something was tried, or said, that was switched off: {result.fault} {result.out}")
 
 
-@test
+@waits
 def leaves(bench, mpi):
     """A rank leaves without entering the collective, and without MPI_Finalize: the job ends, or hangs, as without the library.
     (MPICH's launcher may take it for a failure or not, from run to run.)"""
     return as_native(bench, mpi, ["--act", "exit", "--rank", FAILING_RANK], "reported", "ends quietly", "hangs",
-                     same_code=mpi != "mpich", limit=PATIENCE, told_to_end=True)
+                     same_code=mpi != "mpich", limit=LEAVES_LIMIT, told_to_end=True)
 
 
-@test
+@waits
 def absent(bench, mpi):
     """A rank never enters the collective: the others wait, as MPI says; told to end, the job does."""
     return as_native(bench, mpi, ["--act", "absent", "--rank", FAILING_RANK], "hangs", limit=PATIENCE, told_to_end=True)
 
 
-@test
+@waits
 def late(bench, mpi):
     """A rank enters late."""
     result = expect(bench.run(mpi, ["--act", "late", "--rank", FAILING_RANK]), "right")
@@ -307,13 +319,28 @@ def late(bench, mpi):
     return str(result)
 
 
-@test
+@waits
 def stop(bench, mpi):
     """A rank is stopped for 5 seconds in the middle of a collective."""
     result = expect(bench.run(mpi, ["--seconds", 1, "--act", "stop", "--rank", FAILING_RANK, "--after", 300]), "right")
     if result.seconds < 5:
         raise Failed("nobody was stopped")
     return str(result)
+
+
+def side_by_side(options, mpi, functions):
+    """Each in a process with memory files of its own (left_behind). Returns the number of failures."""
+    environment = {name: value for name, value in os.environ.items() if name != left_behind.OWN_SHM}
+    command = [sys.executable, os.path.realpath(__file__), "--library", options.library, "--programs", options.programs,
+               "--yield-mpich", options.yield_mpich or "", "--mpi", mpi]
+    children = [subprocess.Popen([*command, f"{mpi}.{function.__name__}"], env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                 text=True) for function in functions]
+    failures = 0
+    for child in children:
+        told = child.communicate()[0]
+        print(told.rsplit("\n", 2)[0] if child.returncode == 0 else told, flush=True)  # without its count
+        failures += child.returncode != 0
+    return failures
 
 
 def main():
@@ -332,7 +359,10 @@ def main():
     bench, failures, done = Bench(options), 0, 0
     for _ in range(options.repeat):
         for mpi in options.mpi or LAUNCHERS:
+            together = [] if options.names else [function for function in TESTS if function in WAITING]
             for function in TESTS:
+                if function in together:
+                    continue
                 name, start = f"{mpi}.{function.__name__}", time.monotonic()
                 if options.names and not any(wanted in name for wanted in options.names):
                     continue
@@ -343,6 +373,8 @@ def main():
                     told, verdict = failed, "FAILED"
                     failures += 1
                 print(f"{verdict}  {name} ({time.monotonic() - start:.1f} s){f': {told}' if told else ''}", flush=True)
+            failures += side_by_side(options, mpi, together)
+            done += len(together)
     print(f"{failures} of {done} failed")
     return 1 if failures or not done else 0
 

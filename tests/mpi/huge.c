@@ -7,11 +7,29 @@
 #include "groups.h"
 
 enum { MIB = 1 << 20 };
+static const size_t buffer_bytes = (size_t)300000000u * sizeof(double); /* of the largest group */
+
+static size_t held; /* bytes of the buffer that have been in use */
+
+/* The same pages for every group: the kernel takes longer to hand out and clear some GiB than the messages
+ * take. What an earlier group left is cleared, so that none of it can be taken for a result. */
+static unsigned char *buffer(size_t bytes, int value)
+{
+    static unsigned char *data;
+
+    CHECK(bytes <= buffer_bytes, "%zu bytes are more than the buffer has", bytes);
+    if (!data)
+        data = malloc(buffer_bytes);
+    CHECK(data, "out of memory");
+    memset(data, value, bytes);
+    held = bytes > held ? bytes : held;
+    return data;
+}
 
 static bool enough_memory(size_t bytes_per_rank)
 {
     double available = (double)sysconf(_SC_AVPHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
-    double wanted = (double)bytes_per_rank * hp_comm_size(MPI_COMM_WORLD);
+    double wanted = ((double)bytes_per_rank - (double)held) * hp_comm_size(MPI_COMM_WORLD);
     int enough = available > wanted * 1.2, all;
     CHECK_MPI(MPI_Allreduce(&enough, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD));
     return all;
@@ -46,8 +64,7 @@ static void group_bytes(void)
         hp_group_skip("too little memory");
         return;
     }
-    unsigned char *data = calloc(bytes, 1);
-    CHECK(data, "out of memory");
+    unsigned char *data = buffer(bytes, 0);
     if (hp_comm_rank(MPI_COMM_WORLD) == 0)
         fill(data, bytes);
     CHECK_MPI(MPI_Type_contiguous(MIB, MPI_BYTE, &block));
@@ -55,7 +72,6 @@ static void group_bytes(void)
     CHECK_MPI(MPI_Bcast(data, 2053, block, 0, MPI_COMM_WORLD));
     check(data, bytes);
     CHECK_MPI(MPI_Type_free(&block));
-    free(data);
 }
 
 /* 300 million doubles, 2.4 GB, in place. */
@@ -67,14 +83,12 @@ static void group_reduce(void)
         return;
     }
     int size = hp_comm_size(MPI_COMM_WORLD), rank = hp_comm_rank(MPI_COMM_WORLD);
-    double *data = malloc(count * sizeof *data);
-    CHECK(data, "out of memory");
+    double *data = (double *)(void *)buffer(count * sizeof *data, 0xff);
     for (size_t i = 0; i < count; i++)
         data[i] = (double)(i % 1000) + rank;
     CHECK_MPI(MPI_Allreduce(MPI_IN_PLACE, data, (int)count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD));
     for (size_t i = 0; i < count; i += 509)
         CHECK(data[i] == (double)(i % 1000) * size + size * (size - 1) / 2.0, "element %zu: %g", i, data[i]);
-    free(data);
 }
 
 /* One element with holes whose data is more than 2 GiB: it cannot be packed by MPI_Pack, which counts in int.
@@ -88,10 +102,8 @@ static void group_element(void)
         hp_group_skip("too little memory");
         return;
     }
-    unsigned char *data = malloc(bytes);
-    CHECK(data, "out of memory");
     int root = hp_comm_size(MPI_COMM_WORLD) - 1, rank = hp_comm_rank(MPI_COMM_WORLD);
-    memset(data, rank == root ? 1 : 9, bytes);
+    unsigned char *data = buffer(bytes, rank == root ? 1 : 9);
     for (size_t i = 0; rank == root && i < BLOCKS; i++)
         data[i * stride] = (unsigned char)i;
     CHECK_MPI(MPI_Type_contiguous(MIB, MPI_BYTE, &block));
@@ -105,7 +117,6 @@ static void group_element(void)
     }
     CHECK_MPI(MPI_Type_free(&element));
     CHECK_MPI(MPI_Type_free(&block));
-    free(data);
 }
 
 /* More than 2^31 elements: only MPI_X_c can say so. */
@@ -117,13 +128,11 @@ static void group_elements(void)
         hp_group_skip("too little memory");
         return;
     }
-    unsigned char *data = calloc(bytes, 1);
-    CHECK(data, "out of memory");
+    unsigned char *data = buffer(bytes, 0);
     if (hp_comm_rank(MPI_COMM_WORLD) == 0)
         fill(data, bytes);
     CHECK_MPI(MPI_Bcast_c(data, (MPI_Count)bytes, MPI_BYTE, 0, MPI_COMM_WORLD));
     check(data, bytes);
-    free(data);
 #else
     hp_group_skip("needs MPI 4");
 #endif

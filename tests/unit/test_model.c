@@ -303,6 +303,27 @@ static void schedules_or_formulas(void **state)
     }
 }
 
+/* Whatever generators there are. */
+static void every_way_has_a_cost(void **state)
+{
+    static const uint32_t nodes[] = {2, 5, 16, 64, 65, 200};
+    hp_setting_t setting;
+    (void)state;
+
+    hp_setting_default(&setting);
+    for (unsigned word = 1; hp_inter_node(word) != HP_INTER_NODE_NONE; word++)
+        for (size_t i = 0; i < ARRAY_LENGTH(nodes); i++) {
+            setting.inter_node = hp_inter_node(word);
+            const hp_inter_node_cost_t cost =
+                hp_model_inter_node(&server, nodes[i], HP_ALLREDUCE, 65536, &setting);
+            assert_true(cost.fill_us > server.between_us && cost.link_us > 0 && cost.cpu_us > 0);
+            setting.inter_node = HP_INTER_NODE_tree;
+            const hp_inter_node_cost_t tree =
+                hp_model_inter_node(&server, nodes[i], HP_ALLREDUCE, 65536, &setting);
+            assert_true(word == 1 || nodes[i] < 16 || cost.fill_us != tree.fill_us);
+        }
+}
+
 /* ---- which of two settings is faster, where they are more than a quarter apart: tuning/README.md ---- */
 
 static hp_setting_t setting_of(hp_shape_t shape, hp_inter_node_t inter_node, size_t segment, uint32_t trees)
@@ -612,6 +633,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(measured_times),
         cmocka_unit_test(schedules_or_formulas),
+        cmocka_unit_test(every_way_has_a_cost),
         cmocka_unit_test(better_settings),
         cmocka_unit_test(times_grow_with_the_size_and_stay_above_the_bound),
         cmocka_unit_test(barriers),

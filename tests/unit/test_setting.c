@@ -1,6 +1,7 @@
 /* test_setting: every number of a setting follows the knob of its name, and the knobs that are 0 leave it
  * alone. */
 #include "hier/planning/rules/rule.h"
+#include "schedule/generators/generators.h"
 #include "check.h"
 
 static hp_setting_t setting_with(hp_knob_id_t id, const char *value)
@@ -51,6 +52,41 @@ static void knobs_are_applied(void **state)
                      HP_MODULE_SHM);
 }
 
+static void through_scratch(hp_schedule_t *schedule, const hp_problem_t *problem, uint32_t me)
+{
+    hp_generator_find("ring")->generate(schedule, problem, me);
+    schedule->scratch_blocks = problem->count > 8;
+}
+
+static void third_stream(hp_schedule_t *schedule, const hp_problem_t *problem, uint32_t me)
+{
+    hp_generator_find("ring")->generate(schedule, problem, me);
+    if (me == 1)
+        schedule->steps[schedule->step_count - 1].stream = 2;
+}
+
+/* What the interpreter cannot do is no word, so that nobody runs it. */
+static void words_between_nodes(void **state)
+{
+    hp_generator_t copy = *hp_generator_find("ring");
+    (void)state;
+
+    assert_true(hp_inter_node_runs(&copy));
+    copy.equal = HP_SERVES(ALLREDUCE);
+    assert_false(hp_inter_node_runs(&copy));
+    copy.equal = 0;
+    copy.generate = through_scratch;
+    assert_false(hp_inter_node_runs(&copy));
+    copy.generate = third_stream;
+    assert_false(hp_inter_node_runs(&copy));
+    assert_false(hp_inter_node_runs(hp_generator_find("bruck")));
+    for (unsigned word = 0; hp_inter_node(word) != HP_INTER_NODE_NONE; word++)
+        assert_int_equal(hp_inter_node_word(hp_inter_node(word)), word);
+    assert_string_equal(hp_inter_node_name(HP_INTER_NODE_circulant), "circulant");
+    assert_null(hp_inter_node_generator(HP_INTER_NODE_chain)); /* a tree of that shape */
+    assert_false(hp_inter_node_serves(HP_INTER_NODE_ring, HP_BCAST));
+}
+
 /* Lanes of either direction take their own limit. */
 static void limits_of_lanes(void **state)
 {
@@ -86,6 +122,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(knobs_that_are_not_set_change_nothing),
         cmocka_unit_test(knobs_are_applied),
+        cmocka_unit_test(words_between_nodes),
         cmocka_unit_test(limits_of_lanes),
         cmocka_unit_test(more_in_flight_between_two_nodes),
     };

@@ -1,5 +1,6 @@
 #include "hier/call/inter_node.h"
 
+#include <pthread.h>
 #include <stddef.h>
 #include "schedule/generators/generators.h"
 #include "topo_tree/shape.h"
@@ -14,14 +15,54 @@ static hp_pattern_t pattern_of(hp_collective_t collective)
     return patterns[collective];
 }
 
+static bool is_plain(const hp_schedule_t *schedule, uint32_t me)
+{
+    bool plain = schedule->scratch_blocks == 0;
+
+    for (uint32_t i = 0; i < schedule->step_count && plain; i++) {
+        const hp_step_t *step = &schedule->steps[i];
+        plain = step->stream < 2 && (step->to != (int32_t)me || step->action == HP_ACTION_STORE);
+    }
+    return plain;
+}
+
+bool hp_inter_node_runs(const hp_generator_t *generator)
+{
+    enum { POSITIONS = 9 };
+    bool runs = generator->patterns & ~generator->equal & HP_SERVES(ALLREDUCE);
+
+    for (uint32_t count = 2; count <= POSITIONS && runs; count++) {
+        hp_problem_t problem = {.pattern = HP_PATTERN_ALLREDUCE, .count = count};
+        hp_generator_usual(generator, &problem);
+        for (uint32_t me = 0; me < count && runs && hp_generator_serves(generator, &problem, NULL, 0); me++) {
+            hp_schedule_t schedule;
+            hp_schedule_init(&schedule);
+            runs = hp_schedule_make(&schedule, generator, &problem, me) == HP_OK && is_plain(&schedule, me);
+            hp_schedule_fini(&schedule);
+        }
+    }
+    return runs;
+}
+
+static bool can_run[HP_INTER_NODE_NONE];
+
+static void look_at_generators(void)
+{
+    for (unsigned i = HP_INTER_NODE_tree + 1; i < HP_INTER_NODE_NONE; i++)
+        can_run[i] = hp_inter_node_runs(hp_generator(i - HP_INTER_NODE_tree - 1));
+}
+
 /* The collectives that a generator is run for. Barriers are a dissemination. An exchange is what a segment goes through
  * as a whole: the interpreter (modules/schedule_steps.h) does those of allreduces. Two trees take turns in all. */
 static unsigned patterns_of(hp_inter_node_t inter_node, const hp_generator_t *generator)
 {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
     const unsigned trees = HP_SERVES(BCAST) | HP_SERVES(REDUCE) | HP_SERVES(ALLREDUCE);
-    const unsigned run = inter_node == HP_INTER_NODE_double_tree ? trees : HP_SERVES(ALLREDUCE);
 
-    return generator->patterns & ~generator->equal & run;
+    if (inter_node == HP_INTER_NODE_double_tree)
+        return generator->patterns & trees;
+    pthread_once(&once, look_at_generators);
+    return can_run[inter_node] ? HP_SERVES(ALLREDUCE) : 0;
 }
 
 const hp_generator_t *hp_inter_node_generator(hp_inter_node_t inter_node)

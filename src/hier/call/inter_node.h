@@ -4,7 +4,7 @@
  * of ours, so that one more of them is one more word, for rules, hints, the model, the tuner and the tests alike. They
  * are for the outermost level, where the nodes' leaders meet. What one of them cannot do, for the collective, the number
  * of nodes or an operation that does not commute, falls to the tree, on all ranks alike.
- * Threads: pure. Ownership: static. */
+ * Threads: any. Ownership: static. */
 #ifndef HP_HIER_CALL_INTER_NODE_H
 #define HP_HIER_CALL_INTER_NODE_H
 
@@ -33,6 +33,10 @@ bool hp_inter_node_serves(hp_inter_node_t inter_node, hp_collective_t collective
 
 /* What makes its schedules. NULL: auto, the tree, or what has no word. */
 const hp_generator_t *hp_inter_node_generator(hp_inter_node_t inter_node);
+
+/* Can the interpreter (modules/schedule_steps.h) run the allreduces of it? It knows no scratch, two streams, and local
+ * steps that copy. Seen in those of few positions. */
+bool hp_inter_node_runs(const hp_generator_t *generator);
 
 /* The problem, as the module p2p runs the collective among so many nodes, the first of which is the root; ordered: the
  * operation does not commute. False: the tree is used. */

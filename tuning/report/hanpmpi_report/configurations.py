@@ -11,7 +11,7 @@ FAMILY_COLORS = {
     "built-in rules": "#e8e4d8", "flags": "#e69f00", "shm": "#ddcc77", "single_copy": "#882255", "linear": "#f0e442", "chain": "#009e73", "binary": "#56b4e9",
     "binomial": "#d55e00", "knomial4": "#44aa99", "knomial8": "#117733", "double_tree": "#cc79a7", "ring": "#0072b2",
     "recursive_doubling": "#999933", "rabenseifner": "#332288", "tree": "#661100"}
-OTHER_COLOR = "#cc6677"
+OTHER_COLORS = ("#cc6677", "#88ccee", "#aa4499", "#6699cc", "#aa4466") # what has none there: an algorithm is one file of the library
 MOST_WHITE, MOST_BLACK = 0.6, 0.35 # mixed into a family's lightest and darkest shade
 
 
@@ -87,11 +87,13 @@ def colors(configurations):
     families = {}
     for configuration in sorted(set(configurations), key=lambda its: (its.family, its.segment_bytes or 0, repr(its))):
         families.setdefault(configuration.family, []).append(configuration)
+    others = [family for family in families if family not in FAMILY_COLORS]
+    hues = {family: OTHER_COLORS[i % len(OTHER_COLORS)] for i, family in enumerate(others)} | FAMILY_COLORS
     result = {}
     for family, members in families.items():
         for i, member in enumerate(members):
             result[member] = NATIVE_COLOR if member.algorithm == NATIVE else shade(
-                FAMILY_COLORS.get(family, OTHER_COLOR), i, len(members))
+                hues[family], i, len(members))
     return result
 
 

@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+"""test_new_algorithm.py: an algorithm is one file and one row (CONTRIBUTING.md, "Add a schedule").
+
+usage: test_new_algorithm.py --source FOLDER [--run "mpirun ..."]
+
+Adds one to a copy of the source tree, builds what knows algorithms, and looks whether all of it knows this one. With --run the
+fuzzer runs it on Open MPI, and hanpmpi_tune says what it would try; else it is in what these are compiled from.
+"""
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+NAME = "backward_ring"
+FILE = r"""/* backward_ring: ring.c the other way round: blocks go to the position before. Rounds, bytes, constraints: ring.c's. */
+#include "schedule/generator.h"
+
+enum { STREAM_REDUCE, STREAM_GATHER };
+
+static void hand_on(hp_schedule_t *schedule, uint32_t count, uint32_t me, uint32_t sent, hp_action_t action)
+{
+    hp_schedule_step(schedule, (int32_t)((me + count - 1) % count), (int32_t)((me + 1) % count), action);
+    hp_schedule_sends(schedule, hp_range(HP_SPACE_RECV, sent % count, 1));
+    hp_schedule_receives(schedule, hp_range(HP_SPACE_RECV, (sent + 1) % count, 1));
+}
+
+static void generate(hp_schedule_t *schedule, const hp_problem_t *problem, uint32_t me)
+{
+    const uint32_t count = problem->count;
+
+    schedule->cut = count;
+    hp_schedule_local(schedule, me, hp_range(HP_SPACE_SEND, 0, count), hp_range(HP_SPACE_RECV, 0, count),
+                      HP_ACTION_STORE);
+    schedule->stream = STREAM_REDUCE;
+    for (uint32_t s = 0; s + 1 < count; s++)
+        hand_on(schedule, count, me, me + s, HP_ACTION_REDUCE_LEFT);
+    schedule->stream = STREAM_GATHER;
+    for (uint32_t s = 0; s + 1 < count; s++)
+        hand_on(schedule, count, me, me + count - 1 + s, HP_ACTION_STORE);
+}
+
+const hp_generator_t hp_generator_backward_ring = {
+    .name = "backward_ring",
+    .text = "blocks go around a ring, backwards",
+    .patterns = HP_SERVES(ALLREDUCE),
+    .generate = generate};
+"""
+ROW = f"HP_GENERATOR({NAME})\n"
+ENVIRONMENT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+LEFT_OUT = shutil.ignore_patterns(".git", "build*", ".venv", "__pycache__", "results", "*.o")
+
+problems = []
+
+
+def want(holds, what, said=""):
+    print(("ok      " if holds else "MISSING ") + what)
+    if not holds:
+        problems.append(what)
+        print(said)
+
+
+class Copy:
+    """The source tree with the algorithm, built."""
+
+    def __init__(self, source, folder, with_mpi):
+        self.source, self.build = os.path.join(folder, "source"), os.path.join(folder, "build")
+        self.folder = folder
+        os.mkdir(self.build)
+        shutil.copytree(source, self.source, ignore=LEFT_OUT, symlinks=True)
+        generators = os.path.join(self.source, "src", "schedule", "generators")
+        with open(os.path.join(generators, NAME + ".c"), "w", encoding="ascii") as file:
+            file.write(FILE)
+        with open(os.path.join(generators, "generators.def"), "a", encoding="ascii") as file:
+            file.write(ROW)
+        self.done("cmake", "-G", "Ninja", "-S", self.source, "-B", self.build, "-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_C_FLAGS_DEBUG=-O0")
+        targets = ["hanpmpi_info", "between_nodes"]
+        if with_mpi:
+            targets += ["hanpmpi", "hanpmpi-openmpi", "hanpmpi-tasks-openmpi", "tests/mpi/openmpi/fuzz", "bin/hanpmpi_tune.openmpi"]
+        self.done("cmake", "--build", self.build, "--target", *targets)
+
+    def run(self, *command, **environment):
+        return subprocess.run(command, cwd=self.build, env={**os.environ, **ENVIRONMENT, "HANPMPI_CACHE": self.folder, **environment}, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300, check=False)
+
+    def done(self, *command):
+        result = self.run(*command)
+        if result.returncode:
+            sys.exit(f"{' '.join(command)}: exit status {result.returncode}\n{result.stdout[-4000:]}")
+
+    def info(self, *words, **environment):
+        return self.run(os.path.join(self.build, "bin", "hanpmpi_info"), *words, **environment)
+
+
+def look_at_schedules(copy):
+    ask = ("--schedule", f"allreduce {NAME} ranks=7")
+    want(copy.info(*ask, "--verify").returncode == 0, "it is verified")
+    network = os.path.join(copy.folder, "cluster.net")
+    with open(network, "w", encoding="ascii") as file:
+        file.write("hosts a b c d e f g on s 1gbit 10us\n")
+    cost = copy.info(*ask, "--cost", f"network={network} bytes=64K")
+    want(cost.returncode == 0 and " us" in cost.stdout, "it is costed")
+    picture = os.path.join(copy.folder, "rounds.svg")
+    want(copy.info(*ask, "--svg", picture).returncode == 0 and "<svg" in open(picture, encoding="utf-8").read(), "it is drawn")
+    want(NAME in copy.info("--schedules").stdout, "it is listed as a schedule")
+
+
+def look_at_planning(copy):
+    words = [row["name"] for row in json.loads(copy.info("--algorithms", "--json").stdout)["between_nodes"]]
+    want(NAME in words, "it is listed as a way to join nodes")
+    rules = os.path.join(copy.folder, "rules.json")
+    with open(rules, "w", encoding="ascii") as file:
+        json.dump({"version": 1, "rules": [{"collective": "allreduce", "nodes": [2, None], "algorithm": "han", "between_nodes": NAME}]}, file)
+    checked = copy.info("--check-rules", rules)
+    want(checked.returncode == 0 and NAME in checked.stdout, "a rule may name it")
+    know_machine(copy)
+    runs = [line for line in copy.info("--explain", "allreduce nodes=5 ppn=1 bytes=1M", HANPMPI_RULES=rules).stdout.splitlines()
+            if line.startswith("  runs ")]
+    want(runs and NAME in runs[0], "a rule that names it runs it")
+    want(runs and "expected: " in runs[0], "the model knows how long it takes")
+
+
+def know_machine(copy):
+    """Probes, each of them one of its unit."""
+    machine = copy.info("--machine-name").stdout.strip()
+    header = {"format": 1, "library": copy.info("--version").stdout.split()[-1], "machine": machine, "mpi": "mpi"}
+    for probes in ({"between_us": 1}, None):
+        if probes is None: # now that their names are known
+            probes = dict.fromkeys(json.loads(copy.info("--probes", "--json").stdout)["mpis"][0]["probes"], 1)
+        with open(os.path.join(copy.folder, f"{machine}-mpi.json"), "w", encoding="ascii") as file:
+            json.dump({**header, "probes": probes}, file)
+
+
+def look_at_programs(copy, run):
+    library = os.path.join(copy.build, "lib", "libhanpmpi.so")
+    job = ("env", "LD_PRELOAD=" + library, "HANPMPI_SETUP_CALLS=1", "HANPMPI_TOPOLOGY=node:4", *run, "-np", "4")
+    fuzz = copy.run(*job, os.path.join("tests", "mpi", "openmpi", "fuzz"), "--seed", "1", "--count", "400", "--allreduce", "han",
+                    HANPMPI_BETWEEN_NODES=NAME)
+    want(fuzz.returncode == 0 and "not accepted" not in fuzz.stdout, "the fuzzer runs it and finds no difference", fuzz.stdout)
+    tune = copy.run(*job, os.path.join("bin", "hanpmpi_tune.openmpi"), "--dry-run", "--between", NAME, "--bytes", "64K", "-c", "allreduce",
+                    "--output", os.path.join(copy.folder, "rules.json"))
+    want(tune.returncode == 0 and f"han-{NAME}-" in tune.stdout, "hanpmpi_tune would try it", tune.stdout)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    for option in ("--source", "--run"):
+        parser.add_argument(option)
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="hanpmpi-") as folder:
+        copy = Copy(arguments.source, folder, bool(arguments.run))
+        look_at_schedules(copy)
+        look_at_planning(copy)
+        with open(os.path.join(copy.build, "generated", "between_nodes.h"), encoding="ascii") as file:
+            want(f"X({NAME}, 0, 0, 1, " in file.read(), "the fuzzer and hanpmpi_tune are compiled with it")
+        if arguments.run:
+            look_at_programs(copy, arguments.run.split())
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

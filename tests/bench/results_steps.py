@@ -192,7 +192,7 @@ def scaling(run):
     """Time against the number of ranks, simulated: 16 a node, 1 MiB."""
     for nodes in (4, 8, 16, 32, 64, 128) if run.full else (4, 8, 16):
         run.simulated(f"scaling_{nodes}", "--nodes", str(nodes), "--ranks-per-node", "16", "--bytes", "1048576", "--sides",
-                      "library,selectors", "--validate-bytes", "8")
+                      "library,selectors", "--validate-bytes", "8", "--collectives", "bcast,reduce,allreduce")
 
 
 @step

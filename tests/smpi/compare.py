@@ -23,7 +23,7 @@ from pathlib import Path
 import machine
 import smpirun
 
-COLLECTIVES = ("bcast", "reduce", "allreduce")
+COLLECTIVES = ("bcast", "reduce", "allreduce", "barrier")
 SIDES = ("library", "selectors", "forced")
 LIBRARY = "hanpmpi"
 # Where a simulation takes too long, it is tried again with sends from this size on waiting for their receive: SMPI then has few
@@ -60,10 +60,20 @@ class Results:
         print(f"{side:32} {collective:10} {size:>10} B  {shown}", flush=True)
 
 
+def charges(options, eager):
+    """The environment of charge_messages.c. A message that waits for its receive is not copied."""
+    return {"CHARGE_BETWEEN": str(options.message_charge), "CHARGE_INSIDE": str(options.inside_charge), "CHARGE_BYTE": str(options.byte_charge),
+            "CHARGE_WAITING": str(eager)}
+
+
+def sizes_of(collective, wanted):
+    return [0] if collective == "barrier" else wanted
+
+
 def measure(job, sizes, options, stem, ranks, results):
     """One simulation for all sizes that are missing; after a crash another one for the sizes behind it, after too long a time another
     one with sends that wait."""
-    missing = [size for size in sizes if not results.get(job.side, job.collective, size)]
+    missing = [size for size in sizes_of(job.collective, sizes) if not results.get(job.side, job.collective, size)]
     if missing and job.side.startswith("forced ") and is_wrong(job):
         for size in missing:
             results.put(job.side, job.collective, size, {"failed": "wrong result"})
@@ -78,12 +88,13 @@ def measure(job, sizes, options, stem, ranks, results):
             missing.remove(found["bytes"])
 
     while missing and not results.closed:
-        arguments = ["--collective", job.collective, "--bytes", ",".join(map(str, missing)), "--fold"]
+        arguments = ["--collective", job.collective, "--bytes", ",".join(str(size or 8) for size in missing), "--fold"]
+        eager = WAITING_BYTES if detail else options.eager_bytes
         if options.reduce_bandwidth:
             arguments += ["--reduce-bandwidth", str(options.reduce_bandwidth)]
-        waiting = {"smpi/send-is-detached-thresh": WAITING_BYTES} if detail else {}
-        status, _, _ = smpirun.run(job.program, arguments, stem, ranks, job.settings, {**job.options, **waiting}, options.timeout,
-                                   preload=options.programs / "libfold_memory.so", each_line=take)
+        status, _, _ = smpirun.run(job.program, arguments, stem, ranks, {**job.settings, **charges(options, eager)},
+                                   {**job.options, "smpi/send-is-detached-thresh": eager}, options.timeout, each_line=take,
+                                   preload=[options.programs / f"lib{name}.so" for name in ("fold_memory", "charge_messages")])
         if missing and status is None and not detail:
             detail["waiting"] = True
         elif missing and status is None:
@@ -111,7 +122,7 @@ def validate(options, stem, ranks):
                                                                           "--validate"],
                                          stem, ranks, library_settings(options), smpirun.CHEAP, options.timeout)
     lines = [json.loads(line) for line in output.splitlines() if line.startswith("{")]
-    if status != 0 or len(lines) != len(options.collectives) * len(options.validate_bytes) or any(line["wrong"] for line in lines):
+    if status != 0 or len(lines) != sum(len(sizes_of(collective, options.validate_bytes)) for collective in options.collectives) or any(line["wrong"] for line in lines):
         sys.exit(f"compare.py: validation failed (exit status {status}):\n{output}{errors}")
     print(f"validated: {', '.join(options.collectives)} of {sizes} bytes", flush=True)
 
@@ -123,19 +134,17 @@ def library_settings(options):
 def jobs(options, stem):
     """All simulations, the library's and the selectors' first."""
     native = options.programs / "simulated_native"
-    common = {"smpi/send-is-detached-thresh": options.eager_bytes}
     below = smpirun.CHEAP if options.below == "cheap" else {"smpi/coll-selector": options.below}
-    below = {**below, "smpi/send-is-detached-thresh": options.library_eager_bytes}
     found = []
     for collective in options.collectives:
         if "library" in options.sides:
             found.append(Job(LIBRARY, collective, options.programs / "simulated", library_settings(options), below))
         if "selectors" in options.sides:
-            found += [Job(selector, collective, native, {}, {"smpi/coll-selector": selector, **common}) for selector in smpirun.SELECTORS]
+            found += [Job(selector, collective, native, {}, {"smpi/coll-selector": selector}) for selector in smpirun.SELECTORS]
     for collective in options.collectives if "forced" in options.sides else ():
         for name in smpirun.algorithms(collective, native, stem):
             if name not in (*smpirun.SELECTORS, "default", "automatic"):
-                found.append(Job(f"forced {name}", collective, native, {}, {**smpirun.CHEAP, **common, f"smpi/{collective}": name}))
+                found.append(Job(f"forced {name}", collective, native, {}, {**smpirun.CHEAP, f"smpi/{collective}": name}))
     return found
 
 
@@ -143,7 +152,10 @@ def bound(options, collective, size, ranks):
     """No algorithm over these links is faster: see header()."""
     inside = max(machine.slots(options))
     nodes = options.nodes
-    latency = 2 * options.latency if nodes > 1 else options.copy_latency  # a root may send to all at once: that costs nothing here
+    if nodes > 1:
+        latency = 2 * options.latency + 2 * options.message_charge
+    else:
+        latency = options.copy_latency + 2 * options.inside_charge
     if collective == "allreduce":
         link, bus = 2 * (nodes - 1) / nodes * size, 2 * inside * (ranks - 1) / ranks * size
     else:
@@ -159,10 +171,12 @@ def header(options, ranks):
         network += f" ({options.leaf} nodes a switch, {options.spines or options.leaf} links up from it)"
     return f"""Simulated (SimGrid SMPI): {ranks} ranks on {options.nodes} nodes, {network}, link {options.bandwidth:g} B/s a direction, latency
 {options.latency:g} s a link; in a node: bus {options.memory_bandwidth:g} B/s, one message {options.copy_bandwidth:g} B/s, {options.copy_latency:g} s.
-Time from a common start to the last rank's return, after one warm-up, us. Reductions: {reductions}. Sends below {options.eager_bytes} B
-({LIBRARY}: {options.library_eager_bytes} B) do not wait for their receive. Where a cell of {LIBRARY} has a *, no rule took the call: it is SMPI's ({below}); where one has a +, sends
+Processor time of a message, at each end, everybody's: {options.message_charge:g} s between nodes, {options.inside_charge:g} s inside one, where {LIBRARY} has
+messages, too, in place of the memory that its ranks would share. Sends below {options.eager_bytes} B do not wait for their receive; between nodes a byte
+of them costs {options.byte_charge:g} s more at each end.
+Time from a common start to the last rank's return, after one warm-up, us. Reductions: {reductions}. Where a cell of {LIBRARY} has a *, no rule took the call: it is SMPI's ({below}); where one has a +, sends
 from {WAITING_BYTES} B up wait: SMPI would not have been done otherwise.
-bound: the largest of one message's latency between nodes; m bytes over a node's link (allreduce: 2(N-1)/N m); what the c ranks of a node must get
+bound: the largest of one message between nodes; m bytes over a node's link (allreduce: 2(N-1)/N m); what the c ranks of a node must get
 over bus and link together (c m; allreduce: 2c(p-1)/p m). fraction: bound / {LIBRARY}. Ratios: how many times as fast {LIBRARY} is.
 Settings: {' '.join(options.setting) or 'none'}.
 """
@@ -188,7 +202,7 @@ def table(options, results, ranks):
         return f"{time / of:.2f}" if max(time, of) < math.inf else "-"
 
     for collective in options.collectives:
-        for size in options.bytes:
+        for size in sizes_of(collective, options.bytes):
             ours = time(LIBRARY, collective, size)
             point = results.get(LIBRARY, collective, size) or {}
             selector = min(time(side, collective, size) for side in smpirun.SELECTORS)
@@ -244,8 +258,13 @@ def read_options():
     parser.add_argument("--setting", type=setting, action="append", default=[], metavar="HANPMPI_NAME=VALUE", help="for the library; repeatable")
     parser.add_argument("--below", choices=["cheap", *smpirun.SELECTORS], default="cheap", help="what of SMPI runs the calls that no rule takes; cheap: "
                         "binomial trees, recursive doubling (%(default)s)")
-    parser.add_argument("--eager-bytes", type=int, default=65536, help="sends below do not wait for their receive (%(default)s, SMPI's own default)")
-    parser.add_argument("--library-eager-bytes", type=int, default=8192, help="the same for the library (%(default)s; SMPI takes days with more)")
+    parser.add_argument("--eager-bytes", type=int, default=8192, help="sends below do not wait for their receive (%(default)s; SMPI, whose own "
+                        "default is 65536, takes days with that)")
+    parser.add_argument("--message-charge", type=float, default=3e-7, metavar="SECONDS", help="processor time of a message between nodes, at each end "
+                        "(%(default)g; TCP: 1.5e-6)")
+    parser.add_argument("--inside-charge", type=float, default=3e-7, metavar="SECONDS", help="the same inside a node (%(default)g)")
+    parser.add_argument("--byte-charge", type=float, default=1e-10, metavar="SECONDS", help="of a byte between nodes whose send does not wait: it is "
+                        "copied (%(default)g)")
     parser.add_argument("--reduce-bandwidth", type=float, default=0, metavar="BYTES/S", help="charge reductions, everybody's (0: free)")
     parser.add_argument("--sides", type=words(SIDES), default=list(SIDES), help="what to measure (%s)" % ",".join(SIDES))
     parser.add_argument("--validate-bytes", type=sizes, default="8,65536", help="sizes whose results are checked first (%(default)s)")
@@ -262,7 +281,7 @@ def main():
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("compare.py: ended; the same command goes on from here"))
     os.nice(10)
     names = ("network", "nodes", "ranks", "bandwidth", "latency", "memory_bandwidth", "copy_bandwidth", "copy_latency", "leaf", "routers",
-             "eager_bytes", "library_eager_bytes", "reduce_bandwidth", "setting", "below")
+             "eager_bytes", "message_charge", "inside_charge", "byte_charge", "reduce_bandwidth", "setting", "below")
     if options.spines:
         names += ("spines",)
     results = Results(options.results, {name: getattr(options, name) for name in names})

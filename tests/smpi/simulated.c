@@ -25,8 +25,8 @@
 __attribute__((weak)) const char *hanpmpi_backend(void);
 __attribute__((weak)) int hanpmpi_get_stats(const char *collective, hanpmpi_collective_stats_t *out);
 
-typedef enum { BCAST, REDUCE, ALLREDUCE, COLLECTIVES } collective_t;
-static const char *const collective_names[COLLECTIVES] = {"bcast", "reduce", "allreduce"};
+typedef enum { BCAST, REDUCE, ALLREDUCE, BARRIER, COLLECTIVES } collective_t;
+static const char *const collective_names[COLLECTIVES] = {"bcast", "reduce", "allreduce", "barrier"};
 
 enum { SIZES_MAX = 64 };
 typedef struct {
@@ -63,7 +63,9 @@ static void add_collective(const char *text, struct argp_state *state)
     while (i < COLLECTIVES && strcmp(text, collective_names[i]) != 0)
         i++;
     if (i == COLLECTIVES)
-        argp_error(state, "--collective: '%s' is not accepted; accepted are bcast, reduce, allreduce", text);
+        argp_error(state,
+                   "--collective: '%s' is not accepted; accepted are bcast, reduce, allreduce, barrier",
+                   text);
     else
         options.wanted[i] = true;
 }
@@ -119,7 +121,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
                        text);
         return 0;
     case ARGP_KEY_END:
-        if (options.sizes == 0 || !(options.wanted[0] || options.wanted[1] || options.wanted[2]))
+        if (options.sizes == 0 || !memchr(options.wanted, true, sizeof options.wanted))
             argp_error(state, "say --collective and --bytes");
         if (options.validate && options.fold)
             argp_error(state, "--validate and --fold exclude each other: folded buffers hold garbage");
@@ -130,7 +132,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 }
 
 static const struct argp_option option_table[] = {
-    {"collective", 'c', "NAME,...", 0, "bcast, reduce, allreduce", 0},
+    {"collective", 'c', "NAME,...", 0, "bcast, reduce, allreduce, barrier (once, of no bytes)", 0},
     {"bytes", 'b', "N,...", 0, "message sizes, multiples of 8", 0},
     {"repeats", 'r', "N", 0, "measurements of each (1)", 0},
     {"root", OPTION_ROOT, "RANK", 0, "root in the communicator (0)", 0},
@@ -197,6 +199,8 @@ static void run(collective_t collective, const data_t *data, int64_t *result, si
         (own ? PMPI_Bcast : MPI_Bcast)(result, count, MPI_INT64_T, options.root, comm);
     else if (collective == REDUCE)
         (own ? PMPI_Reduce : MPI_Reduce)(send, result, count, MPI_INT64_T, data->op, options.root, comm);
+    else if (collective == BARRIER)
+        (own ? PMPI_Barrier : MPI_Barrier)(comm);
     else
         (own ? PMPI_Allreduce : MPI_Allreduce)(send, result, count, MPI_INT64_T, data->op, comm);
 }
@@ -216,7 +220,7 @@ static void check(collective_t collective, const data_t *data, size_t bytes)
 {
     const size_t count = bytes / sizeof(int64_t);
 
-    prepare(collective, data->reference, bytes, false);
+    prepare(collective, data->reference, bytes, false); /* a barrier: nothing to compare */
     run(collective, data, data->reference, bytes, true);
     if (!has_result(collective))
         return;
@@ -334,8 +338,8 @@ int main(int argc, char **argv)
     if (options.fold || options.reduce_bandwidth > 0)
         MPI_Op_create(charge_sum, 1, &data.op);
     for (unsigned c = 0; c < COLLECTIVES; c++)
-        for (int i = 0; i < options.sizes && options.wanted[c]; i++)
-            measure((collective_t)c, &data, options.bytes[i]);
+        for (int i = 0; i < (c == BARRIER ? 1 : options.sizes) && options.wanted[c]; i++)
+            measure((collective_t)c, &data, c == BARRIER ? 0 : options.bytes[i]);
     if (data.op != MPI_SUM)
         MPI_Op_free(&data.op);
     release(data.send);

@@ -25,12 +25,13 @@ SELECTORS = ("ompi", "mpich", "mvapich2", "impi")
 
 
 def start(program, arguments, stem, ranks, settings=None, options=None, log="root.thresh:critical", preload=None):
-    """Starts the program on the platform STEM.xml, STEM.hosts. Returns the process; finish() must be called with it."""
+    """Starts the program on the platform STEM.xml, STEM.hosts, with the libraries of preload. Returns the process; finish() must be called
+    with it."""
     directory = tempfile.mkdtemp(prefix="hanpmpi-smpi-")
     configuration = [f"--cfg={key}:{value}" for key, value in {**OPTIONS, **(options or {})}.items()]
     environment = {key: value for key, value in os.environ.items() if not key.startswith("HANPMPI_")}
     environment.update(settings or {}, TMPDIR=directory)
-    wrapper = ["-wrapper", f"env LD_PRELOAD={Path(preload).resolve()}"] if preload else []
+    wrapper = ["-wrapper", "env LD_PRELOAD=" + ":".join(str(Path(library).resolve()) for library in preload)] if preload else []
     errors = tempfile.TemporaryFile("w+", dir=directory)
     process = subprocess.Popen(
         ["smpirun", *wrapper, "-np", str(ranks), "-platform", str(Path(f"{stem}.xml").resolve()), "-hostfile",

@@ -58,6 +58,27 @@ def test_table_and_resume(directory):
     want(other.returncode != 0 and "latency differ" in other.stderr, f"results of another machine were taken:\n{other.stderr}")
 
 
+def one_message(directory, nodes, size, *charges):
+    """Microseconds of a bcast to one other rank."""
+    results = directory / f"message-{nodes}.json"
+    results.unlink(missing_ok=True)
+    done = command("--results", results, "--nodes", str(nodes), "--ranks-per-node", str(3 - nodes), "--bytes", str(size), "--collectives", "bcast",
+                   "--sides", "library,selectors", "--no-validate", "--eager-bytes", "8192", "--setting", "HANPMPI_BCAST=han", *charges)
+    points = json.loads(results.read_text())["points"]
+    want(done.returncode == 0 and len(points) == 5, f"no message was measured:\n{done.stdout}{done.stderr}")
+    return {key.split("/")[0]: point["us"] for key, point in points.items()}
+
+
+def test_messages_are_charged(directory):
+    """At both ends, whether or not a send waits for its receive, blocking or not, the library's and the selectors'."""
+    free = ("--message-charge", "0", "--inside-charge", "0", "--byte-charge", "0")
+    charged = ("--message-charge", "1e-5", "--inside-charge", "2e-5", "--byte-charge", "1e-8")
+    for nodes, size, more in ((2, 8, 20.16), (2, 8184, 20 + 163.68), (2, 8192, 20), (1, 8, 40), (1, 8192, 40)):
+        without, with_charge = one_message(directory, nodes, size, *free), one_message(directory, nodes, size, *charged)
+        for side, us in with_charge.items():
+            want(abs(us - without[side] - more) < 0.01, f"{side}, {size} B on {nodes} nodes: {without[side]} us, charged {us}, not {more} more")
+
+
 def test_wrong_algorithms_are_found(directory):
     stem = directory / "star"
     machine.write(machine.parse("--nodes", "2", "--ranks-per-node", "2"), "star", stem)
@@ -76,7 +97,7 @@ def test_bad_options(directory):
 
 
 if __name__ == "__main__":
-    for test in (test_table_and_resume, test_wrong_algorithms_are_found, test_bad_options):
+    for test in (test_table_and_resume, test_messages_are_charged, test_wrong_algorithms_are_found, test_bad_options):
         with tempfile.TemporaryDirectory(prefix="hanpmpi-compare-") as place:
             test(Path(place))
         print(f"{test.__name__}: passed")

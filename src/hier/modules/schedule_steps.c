@@ -1,382 +1,449 @@
-/* schedule_steps: see there. The running value is in flow->result. A task may not read a block before it was last
- * written, nor write it before it was last read and written; nothing else is waited for. What comes to be reduced
- * arrives in scratch buffers that are filled one after the other: in the exchanges that halve or scatter all of it fits
- * into one. */
 #include "hier/modules/schedule_steps.h"
 
 #include <assert.h>
-#include <string.h>
+#include "hier/call/cut.h"
+#include "hier/modules/schedule_program.h"
 
-/* Blocks that follow each other in memory. */
-typedef struct {
-    uint32_t first, count;
-    bool own; /* of the own contribution, which is not written */
-} run_t;
+/* A segment has so many pieces at most: each takes task memory. */
+enum { PIECES_MAX = 256 };
 
+/* What is done when contribution and result lie apart, and in place; NULL: that cannot be. */
 typedef struct {
-    run_t *runs;
-    uint32_t count;
-} message_t;
-
-typedef struct {
-    int32_t send, recv; /* lanes; -1: there is no message */
-    bool is_local;
-    hp_action_t action;
-    message_t out, in;
-} step_t;
+    hp_program_t *apart, *in_place;
+} hp_way_t;
 
 struct hp_schedule_use {
-    uint32_t block_count, step_count;
+    hp_pattern_t pattern;
+    bool is_leader;
+    uint32_t rotation_count, way_count;
+    hp_way_t *ways;
     size_t extent;
-    step_t *steps;
-    /* First element of each block, and the end, of a segment of so many elements: all but the last are the same. */
-    size_t *starts, elements;
-    /* While a segment is emitted, for each block: the last task that writes it, and the last that reads it. */
-    hp_task_t **writer, **reader;
+    hp_cut_t pieces; /* of a whole segment: one, unless segments take turns */
+    /* While a segment is emitted, of each operation: its task, and that of the first piece. */
+    hp_task_t **tasks, **holders;
 };
 
 /* ---- preparing ---- */
 
-static int32_t make_lane(const hp_stage_t *stage, const hp_setting_t *setting, hp_direction_t direction,
-                         int32_t position, uint32_t stream)
+static uint32_t most(uint32_t a, uint32_t b)
 {
-    return hp_request_lane(stage->start->request, direction, hp_team_rank(&stage->team, (uint32_t)position),
-                           stream ? HP_STREAM_DOWN : HP_STREAM_UP, hp_setting_lane_limit(setting, direction));
+    return a > b ? a : b;
 }
 
-static uint32_t least(uint32_t a, uint32_t b)
+/* A segment in pieces of so many bytes, 0: in one, as a message is cut into segments. */
+static hp_cut_t cut_segment(const hp_call_t *call, const hp_setting_t *setting, size_t bytes)
 {
-    return a < b ? a : b;
+    if (call->count == 0) /* a barrier */
+        return (hp_cut_t){.count = 0, .segment_elements = 1};
+    const size_t whole = hp_cut_make(call, setting).segment_elements;
+    const size_t least = (whole + PIECES_MAX - 1) / PIECES_MAX, wanted = bytes / call->type.bytes;
+    size_t elements = wanted > least ? wanted : least;
+    if (bytes == 0 || elements > whole)
+        elements = whole;
+    return (hp_cut_t){.count = whole, .segment_elements = elements, .extent = call->type.extent};
 }
 
-static uint32_t blocks_of(const message_t *message)
+static uint32_t piece_count(const hp_cut_t *cut)
 {
-    uint32_t blocks = 0;
-    for (uint32_t i = 0; i < message->count; i++)
-        blocks += message->runs[i].count;
-    return blocks;
+    return cut->count > cut->segment_elements ? (uint32_t)hp_cut_segments(cut) : 1;
 }
 
-static uint32_t runs_of(const hp_range_t *range)
+/* The tag of a stream: the pipeline has one of its own between those of the schedules. */
+static uint32_t tag_of(uint8_t stream)
 {
-    return (range->count + range->run - 1) / range->run;
+    return stream < HP_STREAM_FORWARD ? stream : stream + 1u;
 }
 
-/* The ranges of a list as runs of blocks. */
-static bool make_message(message_t *message, hp_arena_t *arena, const hp_schedule_t *schedule,
-                         const hp_list_t *list)
+/* Programs and rotations may have messages to the same peers: they share lanes. */
+static bool make_lanes(const hp_stage_t *stage, const hp_setting_t *setting, hp_program_t *program)
 {
-    uint32_t most = 0;
-
-    for (uint32_t i = 0; i < list->count; i++)
-        most += runs_of(&schedule->ranges[list->first + i]);
-    *message = (message_t){.runs = hp_arena_get(arena, (most + 1) * sizeof(run_t))};
-    for (uint32_t i = 0; i < list->count && message->runs; i++) {
-        const hp_range_t *range = &schedule->ranges[list->first + i];
-        assert(range->space != HP_SPACE_SCRATCH);
-        for (uint32_t b = 0; b < range->count; b += range->run)
-            message->runs[message->count++] = (run_t){.first = hp_range_block(range, b),
-                                                      .count = least(range->run, range->count - b),
-                                                      .own = range->space == HP_SPACE_SEND};
+    for (uint32_t i = 0; i < program->operation_count; i++) {
+        hp_operation_t *operation = &program->operations[i];
+        if (operation->position < 0)
+            continue;
+        const bool sends = operation->what == HP_DO_SEND || operation->what == HP_DO_SEND_PACKED;
+        const hp_direction_t direction = sends ? HP_LANE_SEND : HP_LANE_RECV;
+        operation->lane = hp_request_lane(
+            stage->start->request, direction, hp_team_rank(&stage->team, (uint32_t)operation->position),
+            tag_of(operation->stream), hp_setting_lane_limit(setting, direction));
+        if (operation->lane < 0)
+            return false;
     }
-    return message->runs;
+    return true;
 }
 
-/* Does what comes arrive in a scratch buffer? */
-static bool is_aside(const step_t *step)
+static hp_program_t *make_program(hp_stage_t *stage, const hp_setting_t *setting,
+                                  const hp_program_problem_t *problem)
 {
-    return step->recv >= 0 && (step->action != HP_ACTION_STORE || step->in.count > 1);
+    hp_program_t *program = hp_program_make(stage->start->arena, problem);
+    return program && make_lanes(stage, setting, program) ? program : NULL;
 }
 
-/* Tasks and edges of step i at most: blocks that were written, or read, last by different tasks are at most two a step
- * and run before it. */
-static void add_up(hp_stage_t *stage, const step_t *step, uint32_t runs_before)
+static bool make_programs(hp_schedule_use_t *use, hp_stage_t *stage, const hp_setting_t *setting,
+                          hp_program_problem_t *problem)
 {
-    const uint32_t parts = 2 * runs_before + 2, blocks_in = least(blocks_of(&step->in), parts);
-    const bool packs = step->send >= 0 && step->out.count > 1;
-    const bool takes =
-        step->is_local || is_aside(step); /* out of a scratch buffer, or the own contribution */
+    const bool can_be_in_place =
+        use->pattern == HP_PATTERN_ALLREDUCE || (use->pattern == HP_PATTERN_REDUCE && use->is_leader);
+    const bool takes_turns = problem->block >= 0;
 
-    stage->tasks +=
-        (step->send >= 0) + (packs ? step->out.count : 0) + (step->recv >= 0) + (takes ? step->in.count : 0);
-    stage->edges += least(blocks_of(&step->out), parts) + (packs ? step->out.count : 0) + 2 * blocks_in +
-                    (takes ? 2 * step->in.count : 0) + 1;
-}
-
-/* Packed messages have a scratch buffer each; what comes to be reduced shares them. *room: blocks that still fit into the
- * one in use. */
-static void add_scratch(hp_stage_t *stage, const step_t *step, uint32_t block_count, uint32_t *room)
-{
-    if (step->send >= 0 && step->out.count > 1)
-        stage->scratch++;
-    if (!is_aside(step))
-        return;
-    const uint32_t blocks = blocks_of(&step->in);
-    if (blocks > *room) {
-        stage->scratch++;
-        *room = block_count;
+    use->way_count = takes_turns ? problem->schedule->cut : 1;
+    use->ways = hp_arena_get(stage->start->arena, use->way_count * sizeof *use->ways);
+    for (uint32_t way = 0; way < use->way_count && use->ways; way++) {
+        problem->block = takes_turns ? (int32_t)way : -1;
+        problem->in_place = false;
+        if (!(use->ways[way].apart = make_program(stage, setting, problem)))
+            return false;
+        problem->in_place = true;
+        if (can_be_in_place && !(use->ways[way].in_place = make_program(stage, setting, problem)))
+            return false;
     }
-    *room -= blocks;
+    return use->ways;
 }
 
-static bool make_step(hp_stage_t *stage, const hp_setting_t *setting, const hp_schedule_t *schedule,
-                      const hp_step_t *what, step_t *step)
+/* Adds to the stage what the program that needs most needs for a segment. */
+static bool add_up(hp_schedule_use_t *use, hp_stage_t *stage)
 {
-    *step = (step_t){.send = -1, .recv = -1, .action = what->action};
-    step->is_local = what->to == (int32_t)stage->team.position;
-    if (what->to >= 0 && !step->is_local &&
-        (step->send = make_lane(stage, setting, HP_LANE_SEND, what->to, what->stream)) < 0)
+    uint32_t operations = 0, edges = 0, scratch = 0, joins = 0;
+
+    for (uint32_t way = 0; way < use->way_count; way++)
+        for (unsigned in_place = 0; in_place < 2; in_place++) {
+            const hp_program_t *program = in_place ? use->ways[way].in_place : use->ways[way].apart;
+            if (!program)
+                continue;
+            operations = most(operations, program->operation_count);
+            edges = most(edges, program->edges);
+            scratch = most(scratch, program->scratch);
+            joins = most(joins, (program->done >= 0) + (program->read >= 0));
+        }
+    const uint32_t pieces = piece_count(&use->pieces);
+    stage->tasks += pieces * operations + (pieces > 1 ? joins : 0);
+    stage->edges += pieces * (edges + (pieces > 1 ? joins : 0));
+    stage->scratch += scratch;
+    use->tasks = hp_arena_get(stage->start->arena, (operations + HP_AFTER_EXTRA) * sizeof *use->tasks);
+    use->holders = hp_arena_get(stage->start->arena, (operations + 1) * sizeof *use->holders);
+    if (!use->tasks || !use->holders)
         return false;
-    if (what->from >= 0 && !step->is_local &&
-        (step->recv = make_lane(stage, setting, HP_LANE_RECV, what->from, what->stream)) < 0)
-        return false;
-    return make_message(&step->out, stage->start->arena, schedule, &what->send) &&
-           make_message(&step->in, stage->start->arena, schedule, &what->recv);
+    use->tasks += HP_AFTER_EXTRA;
+    return true;
 }
 
-static hp_schedule_use_t *make_use(hp_stage_t *stage, const hp_setting_t *setting,
-                                   const hp_schedule_t *schedule)
+static bool make_use(hp_schedule_use_t *use, hp_stage_t *stage, const hp_setting_t *setting,
+                     const hp_schedule_wanted_t *wanted)
 {
-    hp_arena_t *arena = stage->start->arena;
-    uint32_t room = 0, runs = 0;
+    const uint32_t position = stage->team.position;
+    hp_problem_t problem = {
+        .pattern = wanted->pattern, .count = stage->team.count, .ordered = !stage->commutative};
+    hp_schedule_t schedule;
 
-    hp_schedule_use_t *use = hp_arena_get(arena, sizeof *use);
-    if (!use)
-        return NULL;
-    use->block_count = schedule->cut;
-    use->steps = hp_arena_get(arena, (schedule->step_count + 1) * sizeof *use->steps);
-    use->starts = hp_arena_get(arena, (use->block_count + 1) * sizeof *use->starts);
-    use->writer = hp_arena_get(arena, use->block_count * sizeof(hp_task_t *));
-    use->reader = hp_arena_get(arena, use->block_count * sizeof(hp_task_t *));
-    if (!use->steps || !use->starts || !use->writer || !use->reader)
-        return NULL;
-    for (uint32_t i = 0; i < schedule->step_count; i++) {
-        step_t *step = &use->steps[use->step_count++];
-        if (!make_step(stage, setting, schedule, &schedule->steps[i], step))
-            return NULL;
-        add_up(stage, step, runs);
-        add_scratch(stage, step, use->block_count, &room);
-        runs += step->out.count + step->in.count;
-    }
-    stage->tasks += 1; /* the join at the end */
-    stage->edges += 2 + least(use->block_count, 2 * runs + 2);
-    return use;
+    hp_generator_usual(wanted->generator, &problem);
+    if (wanted->takes_turns)
+        problem.parameter[0] = wanted->generator->parameters[0].least;
+    hp_schedule_init(&schedule);
+    hp_program_problem_t made = {.schedule = &schedule,
+                                 .pattern = wanted->pattern,
+                                 .position = position,
+                                 .block = wanted->takes_turns ? 0 : -1,
+                                 .commutative = stage->commutative};
+    const bool is_made = hp_schedule_make(&schedule, wanted->generator, &problem, position) == HP_OK &&
+                         make_programs(use, stage, setting, &made) && add_up(use, stage);
+    hp_schedule_fini(&schedule);
+    return is_made;
 }
 
 hp_schedule_use_t *hp_schedule_prepare(hp_stage_t *stage, const hp_call_t *call, const hp_setting_t *setting,
-                                       const hp_generator_t *generator)
+                                       const hp_schedule_wanted_t *wanted)
 {
-    hp_problem_t problem = {
-        .pattern = HP_PATTERN_ALLREDUCE, .count = stage->team.count, .ordered = !stage->commutative};
-    hp_schedule_t schedule;
-    hp_schedule_use_t *use = NULL;
+    hp_schedule_use_t *use = hp_arena_get(stage->start->arena, sizeof *use);
 
-    hp_generator_usual(generator, &problem);
-    hp_schedule_init(&schedule);
-    if (hp_schedule_make(&schedule, generator, &problem, stage->team.position) == HP_OK)
-        use = make_use(stage, setting, &schedule);
-    hp_schedule_fini(&schedule);
-    if (use)
-        use->extent = call->type.extent;
-    return use;
+    if (!use)
+        return NULL;
+    *use = (hp_schedule_use_t){.pattern = wanted->pattern,
+                               .is_leader = stage->team.position == 0,
+                               .rotation_count = stage->rotation_count,
+                               .extent = call->type.extent,
+                               .pieces = cut_segment(call, setting, wanted->piece_bytes)};
+    return make_use(use, stage, setting, wanted) ? use : NULL;
 }
 
 /* ---- one segment ---- */
 
+/* What runs for every segment; between them the compiler's calls would cost as much as what they do. */
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+
 typedef struct {
-    hp_schedule_use_t *use;
     hp_segment_t *segment;
-    hp_flow_t *flow;
-    bool in_result;    /* the own contribution lies where the result goes */
-    hp_task_t *holder; /* of the scratch buffer that receives share */
-    size_t held;       /* elements of it */
+    hp_task_t **tasks;
+    size_t count;        /* elements, of a program of one block */
+    hp_operand_t value;  /* the contribution; not in a bcast */
+    hp_operand_t result; /* where the result goes; without a place: where it has come */
+    bool has_result;     /* it has a place */
+    hp_task_t **holders; /* NULL: there is one piece */
+    size_t piece_offset;
+    hp_task_t *taker,
+        *packed; /* of a message that is being packed: the task that takes the buffer, and the last one */
 } emission_t;
 
-static void cut_blocks(hp_schedule_use_t *use, size_t elements)
+static ALWAYS_INLINE hp_operand_t operand(const emission_t *e, const hp_spot_t *spot)
 {
-    if (use->elements == elements)
-        return;
-    use->elements = elements;
-    for (uint32_t block = 0; block <= use->block_count; block++)
-        use->starts[block] = (size_t)((uint64_t)elements * block / use->block_count);
+    const hp_operand_t base = spot->base >= 0             ? hp_of(e->tasks[spot->base])
+                              : spot->base == HP_AT_VALUE ? e->value
+                                                          : e->result;
+    return hp_within(base, spot->offset);
 }
 
-static size_t elements_of(const emission_t *e, const run_t *run)
+/* In a program of several blocks receives share scratch buffers. The pieces of a segment do: they come in one lane, in
+ * order, so when one of them is posted the first one has its buffer. */
+static hp_task_t *emit_aside(const emission_t *e, const hp_operation_t *operation, size_t count, uint32_t i)
 {
-    return e->use->starts[run->first + run->count] - e->use->starts[run->first];
-}
-
-static size_t elements_of_all(const emission_t *e, const message_t *message)
-{
-    size_t elements = 0;
-    for (uint32_t i = 0; i < message->count; i++)
-        elements += elements_of(e, &message->runs[i]);
-    return elements;
-}
-
-static bool is_own(const emission_t *e, const run_t *run)
-{
-    return run->own && !e->in_result;
-}
-
-static char *address_of(const emission_t *e, const run_t *run)
-{
-    return (is_own(e, run) ? e->flow->own : e->flow->result) + e->use->starts[run->first] * e->use->extent;
-}
-
-/* task waits for the tasks recorded for the blocks; the same task in a row counts once. */
-static void after_blocks(hp_task_t *task, hp_task_t *const *recorded, const run_t *run)
-{
-    for (uint32_t k = 0; k < run->count; k++)
-        if (k == 0 || recorded[run->first + k] != recorded[run->first + k - 1])
-            hp_emit_after(task, recorded[run->first + k]);
-}
-
-static void record_task(hp_task_t *task, hp_task_t **recorded, const run_t *run)
-{
-    for (uint32_t k = 0; k < run->count; k++)
-        recorded[run->first + k] = task;
-}
-
-static void reads(const emission_t *e, hp_task_t *task, const run_t *run)
-{
-    if (is_own(e, run))
-        return;
-    after_blocks(task, e->use->writer, run);
-    record_task(task, e->use->reader, run);
-}
-
-static void writes(const emission_t *e, hp_task_t *task, const run_t *run)
-{
-    after_blocks(task, e->use->writer, run);
-    after_blocks(task, e->use->reader, run);
-    record_task(task, e->use->writer, run);
-}
-
-/* The own contribution goes where the exchange works, unless an inner stage has put it there (place in p2p.c). */
-static void emit_local(const emission_t *e, const step_t *step)
-{
-    assert(step->action == HP_ACTION_STORE && step->out.count == step->in.count);
-    for (uint32_t i = 0; i < step->in.count && !e->in_result; i++) {
-        const run_t *from = &step->out.runs[i], *to = &step->in.runs[i];
-        const size_t elements = elements_of(e, to);
-        if (elements == 0)
-            continue;
-        hp_task_t *copy = hp_emit_copy(e->segment, address_of(e, to), hp_at(address_of(e, from)), elements);
-        hp_emit_after(copy, e->flow->ready);
-        reads(e, copy, from);
-        writes(e, copy, to);
+    if (operation->holder >= 0) {
+        hp_task_t *holder = e->tasks[operation->holder];
+        hp_task_t *recv =
+            hp_emit_recv_within(e->segment, operation->lane, holder, operation->out.offset, count);
+        hp_emit_after(recv, holder); /* has started, then */
+        return recv;
     }
-}
-
-/* The blocks of a message one behind the other in a scratch buffer. Returns the last task that writes it. */
-static hp_operand_t pack(const emission_t *e, const message_t *message, hp_task_t **packed)
-{
-    hp_operand_t into = hp_scratch();
-    size_t at = 0;
-
-    *packed = NULL;
-    for (uint32_t i = 0; i < message->count; i++) {
-        const run_t *run = &message->runs[i];
-        const size_t elements = elements_of(e, run);
-        if (elements == 0)
-            continue;
-        hp_task_t *copy = hp_emit_copy_to(e->segment, hp_within(into, at * e->use->extent),
-                                          hp_at(address_of(e, run)), elements);
-        hp_emit_after(copy, *packed); /* the first one takes the buffer */
-        reads(e, copy, run);
-        if (!*packed)
-            into = hp_of(copy);
-        *packed = copy;
-        at += elements;
-    }
-    return into;
-}
-
-static void emit_send(const emission_t *e, const step_t *step)
-{
-    const size_t elements = elements_of_all(e, &step->out);
-    const run_t *run = &step->out.runs[0];
-
-    if (elements == 0)
-        return;
-    if (step->out.count == 1) {
-        reads(e, hp_emit_send(e->segment, step->send, hp_at(address_of(e, run)), elements), run);
-        return;
-    }
-    hp_task_t *packed;
-    const hp_operand_t from = pack(e, &step->out, &packed);
-    hp_emit_after(hp_emit_send(e->segment, step->send, from, elements), packed);
-}
-
-/* Into a part of the scratch buffer in use, or into a new one. */
-static hp_task_t *receive_aside(emission_t *e, const step_t *step, size_t elements)
-{
-    const bool fits = e->holder && e->held + elements <= e->flow->count;
-    hp_task_t *recv =
-        fits ? hp_emit_recv_within(e->segment, step->recv, e->holder, e->held * e->use->extent, elements)
-             : hp_emit_recv_scratch(e->segment, step->recv, elements);
-
-    if (fits)
-        hp_emit_after(recv, e->holder); /* has started, then */
-    else
-        e->holder = recv;
-    e->held = (fits ? e->held : 0) + elements;
+    if (e->holders && e->piece_offset > 0)
+        return hp_emit_recv_within(e->segment, operation->lane, e->holders[i], e->piece_offset, count);
+    hp_task_t *recv = hp_emit_recv_scratch(e->segment, operation->lane, count);
+    if (e->holders)
+        e->holders[i] = recv;
     return recv;
 }
 
-static void emit_receive(emission_t *e, const step_t *step)
+static hp_task_t *emit_pack(emission_t *e, const hp_operation_t *operation, size_t count)
 {
-    const size_t elements = elements_of_all(e, &step->in);
-    size_t at = 0;
+    const hp_operand_t into = e->taker ? hp_within(hp_of(e->taker), operation->out.offset) : hp_scratch();
+    hp_task_t *pack = hp_emit_copy_to(e->segment, into, operand(e, &operation->in), count);
 
-    if (elements == 0)
-        return;
-    if (!is_aside(step)) {
-        const run_t *run = &step->in.runs[0];
-        writes(e, hp_emit_recv(e->segment, step->recv, address_of(e, run), elements), run);
-        return;
+    hp_emit_after(pack, e->packed);
+    e->taker = e->taker ? e->taker : pack;
+    return e->packed = pack;
+}
+
+static hp_task_t *emit_packed(emission_t *e, const hp_operation_t *operation, size_t count)
+{
+    hp_task_t *send = hp_emit_send(e->segment, operation->lane, hp_of(e->taker), count);
+
+    hp_emit_after(send, e->packed);
+    e->taker = e->packed = NULL;
+    return send;
+}
+
+static hp_task_t *emit_copy(emission_t *e, const hp_operation_t *operation, size_t count)
+{
+    const hp_operand_t from = operand(e, &operation->in);
+
+    if (e->has_result)
+        return hp_emit_copy(e->segment, e->result.address + operation->out.offset, from, count);
+    hp_task_t *copy = hp_emit_copy_to(e->segment, hp_scratch(), from, count);
+    e->result = hp_of(copy);
+    return copy;
+}
+
+/* All but the messages that most segments are made of. */
+static hp_task_t *emit_other(emission_t *e, const hp_operation_t *operation, uint32_t i, size_t count)
+{
+    hp_segment_t *segment = e->segment;
+
+    switch ((hp_do_t)operation->what) {
+    case HP_DO_RECV_RESULT: {
+        hp_task_t *recv = emit_aside(e, operation, count, i);
+        e->result = hp_of(recv);
+        return recv;
     }
-    hp_task_t *recv = receive_aside(e, step, elements);
-    for (uint32_t i = 0; i < step->in.count; i++) {
-        const run_t *run = &step->in.runs[i];
-        const size_t count = elements_of(e, run);
-        const hp_operand_t theirs = hp_within(hp_of(recv), at * e->use->extent);
-        const hp_operand_t mine = hp_at(address_of(e, run));
-        if (count == 0)
-            continue;
-        hp_task_t *taken = step->action == HP_ACTION_STORE
-                               ? hp_emit_copy(e->segment, mine.address, theirs, count)
-                           : step->action == HP_ACTION_REDUCE_LEFT
-                               ? hp_emit_reduce(e->segment, theirs, mine, count)
-                               : hp_emit_reduce_to(e->segment, mine, theirs, mine, count);
-        hp_emit_after(taken, recv);
-        writes(e, taken, run);
-        at += count;
+    case HP_DO_RECV_ASIDE:
+        return emit_aside(e, operation, count, i);
+    case HP_DO_REDUCE:
+        return hp_emit_reduce(segment, operand(e, &operation->in), operand(e, &operation->out), count);
+    case HP_DO_REDUCE_ONTO: {
+        const hp_operand_t out = operand(e, &operation->out);
+        return hp_emit_reduce_to(segment, out, operand(e, &operation->in), out, count);
+    }
+    case HP_DO_COPY:
+        return emit_copy(e, operation, count);
+    case HP_DO_PACK:
+        return emit_pack(e, operation, count);
+    case HP_DO_SEND_PACKED:
+        return emit_packed(e, operation, count);
+    default:
+        return hp_emit_join(segment);
     }
 }
 
-void hp_schedule_emit(hp_schedule_use_t *use, hp_segment_t *segment, hp_flow_t *flow)
+static ALWAYS_INLINE hp_task_t *emit_operation(emission_t *e, const hp_operation_t *operation, uint32_t i,
+                                               size_t count)
 {
-    const run_t all = {.first = 0, .count = use->block_count};
-    const bool untouched = !flow->value.task && flow->value.address == flow->own;
-    emission_t e = {.use = use, .segment = segment, .flow = flow};
+    if (operation->what == HP_DO_SEND)
+        return hp_emit_send(e->segment, operation->lane, operand(e, &operation->in), count);
+    if (operation->what == HP_DO_RECV_RESULT && e->has_result)
+        return hp_emit_recv(e->segment, operation->lane, e->result.address + operation->out.offset, count);
+    return emit_other(e, operation, i, count);
+}
 
-    cut_blocks(use, flow->count);
-    e.in_result = !untouched || flow->own == flow->result;
-    record_task(e.in_result ? flow->ready : NULL, use->writer, &all);
-    record_task(flow->own == flow->result ? flow->own_read : NULL, use->reader, &all);
-    for (uint32_t i = 0; i < use->step_count; i++) {
-        const step_t *step = &use->steps[i];
-        if (step->is_local)
-            emit_local(&e, step);
-        if (step->send >= 0)
-            emit_send(&e, step);
-        if (step->recv >= 0)
-            emit_receive(&e, step);
+/* has_blocks: there are several. Those of no elements are not sent; other ranks know that too. */
+static ALWAYS_INLINE void emit_operations(emission_t *e, const hp_program_t *program, bool has_blocks)
+{
+    const uint32_t operations = program->operation_count;
+    const hp_operation_t *operation = program->operations;
+    const int32_t *after = program->after; /* in the order of the operations */
+    hp_task_t **const tasks = e->tasks;
+
+    for (uint32_t i = 0; i < operations; i++, operation++) {
+        const size_t count = has_blocks ? operation->count : e->count;
+        const bool is_empty = has_blocks && count == 0 && operation->run_count > 0;
+        hp_task_t *task = is_empty ? NULL : emit_operation(e, operation, i, count);
+        tasks[i] = task;
+        for (uint32_t left = operation->after_count; left > 0; left--, after++)
+            if (!is_empty)
+                hp_emit_after(task, tasks[*after]);
     }
-    hp_task_t *done = hp_emit_join(segment);
-    after_blocks(done, use->writer, &all);
-    flow->ready = done;
+}
+
+static void emit_whole(emission_t *e, const hp_program_t *program)
+{
+    emit_operations(e, program, false);
+}
+
+static void emit_blocks(emission_t *e, hp_program_t *program, size_t extent)
+{
+    hp_program_cut(program, e->count, extent);
+    e->taker = e->packed = NULL;
+    emit_operations(e, program, true);
+}
+
+/* The task after an operation of all pieces. */
+static hp_task_t *gather(hp_segment_t *segment, hp_task_t *gathered, hp_task_t *task)
+{
+    if (!gathered)
+        gathered = hp_emit_join(segment);
+    hp_emit_after(gathered, task);
+    return gathered;
+}
+
+/* Piece after piece. What is known of the result and of its operations afterwards is that of all. */
+static void emit_pieces(const hp_schedule_use_t *use, emission_t *e, const hp_program_t *program)
+{
+    const hp_operand_t value = e->value, result = e->result;
+    hp_cut_t cut = use->pieces;
+    hp_task_t *done = NULL, *read = NULL;
+    hp_operand_t first = result;
+
+    cut.count = e->count;
+    e->holders = use->holders;
+    for (uint32_t i = 0, pieces = (uint32_t)hp_cut_segments(&cut); i < pieces; i++) {
+        const size_t offset = e->piece_offset = hp_cut_offset(&cut, i);
+        e->count = hp_cut_count(&cut, i);
+        e->value = value.task ? hp_within(value, offset) : hp_at(value.address + offset);
+        if (e->has_result)
+            e->result = hp_at(result.address + offset);
+        emit_whole(e, program);
+        if (i == 0 && program->done >= 0)
+            first = hp_of(e->tasks[program->done]); /* the others lie behind it */
+        if (program->done >= 0)
+            done = gather(e->segment, done, e->tasks[program->done]);
+        if (program->read >= 0)
+            read = gather(e->segment, read, e->tasks[program->read]);
+    }
+    e->result = first;
+    if (program->done >= 0)
+        e->tasks[program->done] = done;
+    if (program->read >= 0)
+        e->tasks[program->read] = read;
+}
+
+/* The size of a segment decides: the last one is shorter than the others. */
+static ALWAYS_INLINE void emit(const hp_schedule_use_t *use, emission_t *e, hp_program_t *program)
+{
+    e->holders = NULL;
+    if (program->block_count > 1)
+        emit_blocks(e, program, use->extent);
+    else if (e->count > use->pieces.segment_elements)
+        emit_pieces(use, e, program);
+    else
+        emit_whole(e, program);
+}
+
+/* The ways alternate among the segments of the stage's own rotation. */
+static const hp_way_t *way_of(const hp_schedule_use_t *use, const hp_flow_t *flow)
+{
+    return use->way_count == 1 ? use->ways : &use->ways[flow->index / use->rotation_count % use->way_count];
+}
+
+/* An emission has more than most segments need: what is not set here is set where it is used. */
+static ALWAYS_INLINE void begin(emission_t *e, const hp_schedule_use_t *use, hp_segment_t *segment,
+                                const hp_flow_t *flow, hp_task_t *result_free)
+{
+    e->segment = segment;
+    e->tasks = use->tasks;
+    e->count = flow->count;
+    e->value = flow->value;
+    e->result = hp_at(flow->result);
+    e->has_result = true;
+    e->tasks[HP_AFTER_READY] = flow->ready;
+    e->tasks[HP_AFTER_FREE] = result_free;
+}
+
+void hp_schedule_reduce(hp_schedule_use_t *use, hp_segment_t *segment, hp_flow_t *flow, hp_place_t into)
+{
+    const hp_way_t *way = way_of(use, flow);
+    const bool is_own = !flow->value.task;
+    hp_program_t *program =
+        is_own && into.given && flow->value.address == into.address ? way->in_place : way->apart;
+    emission_t e;
+
+    begin(&e, use, segment, flow, into.free);
+    e.result = hp_at(into.address);
+    e.has_result = into.given;
+    emit(use, &e, program);
+    if (is_own && program->read >= 0)
+        flow->own_read = e.tasks[program->read];
+    if (!use->is_leader || program->done < 0)
+        return;
+    if (program->block_count == 1 && !e.holders)
+        e.result = hp_of(e.tasks[program->done]);
+    flow->value = e.result; /* a task's: the stage has made it */
+    flow->ready = e.tasks[program->done];
+}
+
+void hp_schedule_bcast(hp_schedule_use_t *use, hp_segment_t *segment, hp_flow_t *flow)
+{
+    hp_program_t *program = way_of(use, flow)->apart;
+    emission_t e;
+
+    begin(&e, use, segment, flow, flow->own_read);
+    emit(use, &e, program);
+    flow->ready = e.tasks[program->done];
     flow->value = hp_at(flow->result);
+}
+
+void hp_schedule_allreduce(hp_schedule_use_t *use, hp_segment_t *segment, hp_flow_t *flow)
+{
+    /* An inner stage has put its value where the result goes (place in p2p.c). */
+    const bool is_own = !flow->value.task && flow->value.address == flow->own;
+    hp_program_t *program = is_own && flow->own != flow->result ? use->ways->apart : use->ways->in_place;
+    emission_t e;
+
+    begin(&e, use, segment, flow, flow->own == flow->result ? flow->own_read : NULL);
+    emit(use, &e, program);
+    flow->ready = e.tasks[program->done];
+    flow->value = hp_at(flow->result);
+}
+
+/* Messages of no bytes: nothing is anywhere. */
+void hp_schedule_barrier(hp_schedule_use_t *use, hp_segment_t *segment, hp_flow_t *flow)
+{
+    const hp_program_t *program = use->ways->apart;
+    const hp_operation_t *operation = program->operations, *const end = operation + program->operation_count;
+    const int32_t *after = program->after;
+    hp_task_t **const tasks = use->tasks, **next = tasks;
+
+    tasks[HP_AFTER_READY] = flow->ready;
+    for (; operation < end; operation++, next++) {
+        *next = operation->what == HP_DO_SEND ? hp_emit_send(segment, operation->lane, hp_at(flow->own), 0)
+                : operation->what == HP_DO_RECV_RESULT ? hp_emit_recv(segment, operation->lane, flow->own, 0)
+                                                       : hp_emit_join(segment);
+        for (uint32_t left = operation->after_count; left > 0; left--, after++)
+            hp_emit_after(*next, tasks[*after]);
+    }
+    flow->ready = tasks[program->done];
 }

@@ -23,7 +23,7 @@ static void generate(hp_schedule_t *schedule, const hp_problem_t *problem, uint3
     for (unsigned tree = 0; tree < TREES; tree++) {
         const hp_double_links_t found = hp_double_tree_links(problem->count, me, tree);
         for (uint32_t i = 0; i < found.child_count; i++)
-            children[tree][i] = (hp_subtree_t){.root = found.children[i]};
+            children[tree][i] = (hp_subtree_t){.root = found.children[found.child_count - 1 - i]};
         links[tree] = (hp_tree_links_t){.parent = found.parent,
                                         .own = {.root = me},
                                         .children = children[tree],

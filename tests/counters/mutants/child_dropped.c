@@ -1,16 +1,12 @@
 /* Mutant: the root of a tree forgets its last child, which goes on waiting for it. */
-#include "neighbors.h"
+#include "schedules.h"
 
-enum { CHILDREN_MAX = 4096 };
-
-uint32_t __wrap_hp_team_children(const hp_team_t *team, hp_shape_t shape, uint32_t *children,
-                                 uint32_t capacity)
+hp_status_t __wrap_hp_schedule_make(hp_schedule_t *schedule, const hp_generator_t *generator,
+                                    const hp_problem_t *problem, uint32_t position)
 {
-    uint32_t all[CHILDREN_MAX];
-    const uint32_t count = __real_hp_team_children(team, shape, all, CHILDREN_MAX);
-    const uint32_t kept = is_root(team) && count ? count - 1 : count;
+    const hp_status_t status = __real_hp_schedule_make(schedule, generator, problem, position);
 
-    for (uint32_t i = 0; i < kept && i < capacity; i++)
-        children[i] = all[i];
-    return kept;
+    if (status == HP_OK && position == 0)
+        forget_partner(schedule, last_partner(schedule));
+    return status;
 }

@@ -1,16 +1,23 @@
 /* Mutant: the children of a rank come in the opposite order, so the operands of a reduction do too: wrong for
  * operations that are not commutative. */
-#include "neighbors.h"
+#include "schedules.h"
 
-uint32_t __wrap_hp_team_children(const hp_team_t *team, hp_shape_t shape, uint32_t *children,
-                                 uint32_t capacity)
+hp_status_t __wrap_hp_schedule_make(hp_schedule_t *schedule, const hp_generator_t *generator,
+                                    const hp_problem_t *problem, uint32_t position)
 {
-    const uint32_t count = __real_hp_team_children(team, shape, children, capacity);
+    const hp_status_t status = __real_hp_schedule_make(schedule, generator, problem, position);
+    uint32_t low = 0, high = schedule->step_count;
 
-    for (uint32_t low = 0, high = count; capacity && low + 1 < high; low++) {
-        const uint32_t child = children[--high];
-        children[high] = children[low];
-        children[low] = child;
+    while (status == HP_OK && problem->pattern == HP_PATTERN_REDUCE) {
+        while (low < high && schedule->steps[low].action == HP_ACTION_STORE)
+            low++;
+        while (low < high && schedule->steps[high - 1].action == HP_ACTION_STORE)
+            high--;
+        if (high - low < 2)
+            break;
+        const int32_t child = schedule->steps[--high].from;
+        schedule->steps[high].from = schedule->steps[low].from;
+        schedule->steps[low++].from = child;
     }
-    return count;
+    return status;
 }

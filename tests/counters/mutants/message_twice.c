@@ -1,40 +1,12 @@
-/* Mutant: on the way down a tree the root sends the first segment of a message to its first child twice. */
-#include "hier/call/cut.h"
-#include "hier/modules/tree_steps.h"
+/* Mutant: on the way down a tree the root sends to its first child twice. */
+#include "schedules.h"
 
-static _Thread_local bool armed; /* a collective begins, this rank is its root on the way down */
-
-hp_cut_t __real_hp_cut_make(const hp_call_t *, const hp_setting_t *);
-hp_cut_t __wrap_hp_cut_make(const hp_call_t *, const hp_setting_t *);
-uint32_t __real_hp_tree_down_tasks(const hp_neighbors_t *);
-uint32_t __wrap_hp_tree_down_tasks(const hp_neighbors_t *);
-uint32_t __real_hp_tree_down_edges(const hp_neighbors_t *);
-uint32_t __wrap_hp_tree_down_edges(const hp_neighbors_t *);
-hp_task_t *__real_hp_tree_emit_down(hp_segment_t *, const hp_tree_lanes_t *, char *, size_t, hp_task_t *);
-hp_task_t *__wrap_hp_tree_emit_down(hp_segment_t *, const hp_tree_lanes_t *, char *, size_t, hp_task_t *);
-
-hp_cut_t __wrap_hp_cut_make(const hp_call_t *call, const hp_setting_t *setting)
+hp_status_t __wrap_hp_schedule_make(hp_schedule_t *schedule, const hp_generator_t *generator,
+                                    const hp_problem_t *problem, uint32_t position)
 {
-    armed = true;
-    return __real_hp_cut_make(call, setting);
-}
+    const hp_status_t status = __real_hp_schedule_make(schedule, generator, problem, position);
 
-uint32_t __wrap_hp_tree_down_tasks(const hp_neighbors_t *neighbors)
-{
-    return __real_hp_tree_down_tasks(neighbors) + 1;
-}
-
-uint32_t __wrap_hp_tree_down_edges(const hp_neighbors_t *neighbors)
-{
-    return __real_hp_tree_down_edges(neighbors) + 1;
-}
-
-hp_task_t *__wrap_hp_tree_emit_down(hp_segment_t *segment, const hp_tree_lanes_t *lanes, char *address,
-                                    size_t count, hp_task_t *before)
-{
-    hp_task_t *recv = __real_hp_tree_emit_down(segment, lanes, address, count, before);
-    if (armed && lanes->parent < 0 && lanes->child_count)
-        hp_emit_after(hp_emit_send(segment, lanes->children[0], hp_at(address), count), before);
-    armed = false;
-    return recv;
+    if (status == HP_OK && position == 0 && problem->pattern == HP_PATTERN_BCAST && schedule->step_count > 0)
+        hp_schedule_send(schedule, (uint32_t)schedule->steps[0].to, hp_range(HP_SPACE_RECV, 0, 1));
+    return schedule->status;
 }

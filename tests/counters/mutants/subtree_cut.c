@@ -1,28 +1,21 @@
 /* Mutant: both ends of a link forget it, so nobody waits: the subtree of the root's last child gets no data
  * and contributes none. */
-#include "neighbors.h"
+#include "schedules.h"
 
-enum { CHILDREN_MAX = 4096 };
-
-uint32_t __wrap_hp_team_children(const hp_team_t *team, hp_shape_t shape, uint32_t *children,
-                                 uint32_t capacity)
+hp_status_t __wrap_hp_schedule_make(hp_schedule_t *schedule, const hp_generator_t *generator,
+                                    const hp_problem_t *problem, uint32_t position)
 {
-    uint32_t all[CHILDREN_MAX];
-    const uint32_t count = __real_hp_team_children(team, shape, all, CHILDREN_MAX);
-    const uint32_t kept = is_root(team) && count ? count - 1 : count;
+    const hp_status_t status = __real_hp_schedule_make(schedule, generator, problem, position);
+    hp_schedule_t root;
 
-    for (uint32_t i = 0; i < kept && i < capacity; i++)
-        children[i] = all[i];
-    return kept;
-}
-
-int32_t __wrap_hp_team_parent(const hp_team_t *team, hp_shape_t shape)
-{
-    uint32_t all[CHILDREN_MAX];
-    hp_team_t root = *team;
-
-    root.position = 0;
-    const uint32_t count = team->depth == 0 ? __real_hp_team_children(&root, shape, all, CHILDREN_MAX) : 0;
-    return count && all[count - 1] == hp_team_rank(team, team->position) ? -1
-                                                                         : __real_hp_team_parent(team, shape);
+    hp_schedule_init(&root);
+    if (status == HP_OK && __real_hp_schedule_make(&root, generator, problem, 0) == HP_OK) {
+        const int32_t child = last_partner(&root);
+        if (position == 0)
+            forget_partner(schedule, child);
+        else if ((int32_t)position == child)
+            forget_partner(schedule, 0);
+    }
+    hp_schedule_fini(&root);
+    return status;
 }

@@ -6,7 +6,7 @@ hp_status_t __wrap_hp_schedule_make(hp_schedule_t *schedule, const hp_generator_
 {
     const hp_status_t status = __real_hp_schedule_make(schedule, generator, problem, position);
 
-    if (status == HP_OK && position == 0)
+    if (status == HP_OK && position == 0 && problem->pattern != HP_PATTERN_BARRIER)
         forget_partner(schedule, last_partner(schedule));
     return status;
 }

@@ -9,7 +9,8 @@ hp_status_t __wrap_hp_schedule_make(hp_schedule_t *schedule, const hp_generator_
     hp_schedule_t root;
 
     hp_schedule_init(&root);
-    if (status == HP_OK && __real_hp_schedule_make(&root, generator, problem, 0) == HP_OK) {
+    if (status == HP_OK && problem->pattern != HP_PATTERN_BARRIER &&
+        __real_hp_schedule_make(&root, generator, problem, 0) == HP_OK) {
         const int32_t child = last_partner(&root);
         if (position == 0)
             forget_partner(schedule, child);

@@ -216,7 +216,8 @@ hp_task_t *hp_emit_native(hp_segment_t *segment, int32_t lane, hp_native_t what,
                           hp_operand_t to, size_t count, uint32_t root);
 /* Tasks emitted from now on belong to this part of the pipeline: for the trace. */
 void hp_segment_label(hp_segment_t *segment, hp_label_t label);
-/* task waits for before; before = NULL is allowed and means nothing to wait for. */
+/* task waits for before; before = NULL is allowed and means nothing to wait for. Those that wait for one task are released
+ * in the order of these calls: what should go out first is emitted first. */
 void hp_emit_after(hp_task_t *task, hp_task_t *before);
 
 /* What holds a request up: messages posted, or next in their lane, flags that are not set and collectives of the

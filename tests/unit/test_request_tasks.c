@@ -1,8 +1,42 @@
-/* test_request_tasks: what the kinds of tasks do: waits and settings of counters, pulls, reductions, collectives of the
- * host MPI; and collectives without tasks. */
+/* test_request_tasks: the order in which tasks are released; what the kinds of tasks do: waits and settings of counters,
+ * pulls, reductions, collectives of the host MPI; and collectives without tasks. */
 #include <sys/wait.h>
 #include <unistd.h>
 #include "one_request.h"
+
+/* ---- the order of release ---- */
+
+enum { WAITERS = 3 };
+
+/* A message from the parent goes on to three children. */
+static void emit_fan(const void *plan, hp_segment_t *segment, uint64_t i)
+{
+    fixture_t *f = of_plan(plan);
+    hp_task_t *recv = hp_emit_recv(segment, f->lanes[0], f->buffer + i * SEGMENT_BYTES, SEGMENT_BYTES);
+    for (uint32_t child = 0; child < WAITERS; child++)
+        hp_emit_after(hp_emit_send(segment, f->lanes[1 + child], hp_of(recv), SEGMENT_BYTES), recv);
+}
+
+/* What an algorithm emits first it wants first: the far children before those nearby. */
+static void waiters_go_in_the_order_they_were_emitted(void **state)
+{
+    fixture_t *f = *state;
+    const hp_pipeline_t pipeline = prepare(f, 1, 1, emit_fan);
+
+    f->lanes[0] = hp_request_new_lane(f->request, HP_LANE_RECV, PARENT, TAG, 1);
+    for (uint32_t child = 0; child < WAITERS; child++)
+        f->lanes[1 + child] = hp_request_new_lane(f->request, HP_LANE_SEND, CHILD + child, TAG, 1);
+    assert_int_equal(hp_request_start(f->request, &pipeline), HP_OK);
+    hand_complete(&f->hand, 0);
+    progress_all(f);
+    assert_int_equal(f->hand.posted, 1 + WAITERS);
+    for (uint32_t child = 0; child < WAITERS; child++) {
+        assert_int_equal(f->hand.operations[1 + child].peer, CHILD + child);
+        hand_complete(&f->hand, 1 + child);
+    }
+    progress_all(f);
+    assert_true(hp_request_done(f->request));
+}
 
 /* ---- counters of the node ---- */
 
@@ -521,6 +555,7 @@ static void counted_lanes_are_forgotten(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        TEST(waiters_go_in_the_order_they_were_emitted),
         TEST(waits_end_when_the_counter_has_come),
         TEST(waits_are_bounded_by_the_window),
         TEST(settings_keep_segment_order),

@@ -55,7 +55,7 @@ struct hp_task {
 
 typedef struct {
     hp_task_t *task;
-    uint32_t next; /* index + 1 */
+    uint32_t next, last; /* index + 1; last: of the list, in its first edge */
 } edge_t;
 
 struct hp_segment {

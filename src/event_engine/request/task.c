@@ -170,8 +170,14 @@ void hp_emit_after(hp_task_t *task, hp_task_t *before)
         return;
     hp_segment_t *segment = task->segment;
     assert(segment == before->segment && segment->edge_count < segment->request->pipeline.edges_per_segment);
-    edge_t *edge = &segment->edges[segment->edge_count++];
-    *edge = (edge_t){.task = task, .next = before->first_edge};
-    before->first_edge = segment->edge_count;
+    const uint32_t added = segment->edge_count + 1;
+    segment->edges[segment->edge_count++] = (edge_t){.task = task, .last = added};
     task->waits++;
+    if (!before->first_edge) {
+        before->first_edge = added;
+        return;
+    }
+    edge_t *first = &segment->edges[before->first_edge - 1];
+    segment->edges[first->last - 1].next = added;
+    first->last = added;
 }

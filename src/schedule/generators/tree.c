@@ -33,7 +33,8 @@ static void generate(hp_schedule_t *schedule, const hp_problem_t *problem, uint3
         uint32_t end = end_of_subtree(shape, problem->count, me, numbers);
         hp_tree_links_t links = {.parent = hp_shape_parent(shape, problem->count, me),
                                  .own = {.root = me, .first = me, .count = end - me},
-                                 .children = children};
+                                 .children = children,
+                                 .first_is_largest = shape == HP_SHAPE_BINARY};
         links.child_count = hp_shape_children(shape, problem->count, me, numbers, problem->count);
         for (uint32_t i = links.child_count; i-- > 0; end = numbers[i])
             children[i] = (hp_subtree_t){.root = numbers[i], .first = numbers[i], .count = end - numbers[i]};

@@ -28,8 +28,10 @@ void hp_schedule_send_down(hp_schedule_t *schedule, const hp_tree_links_t *links
     schedule->stream = STREAM_DOWN;
     if (links->parent >= 0)
         hp_schedule_receive(schedule, (uint32_t)links->parent, range, HP_ACTION_STORE);
-    for (uint32_t i = links->child_count; i-- > 0;)
-        hp_schedule_send(schedule, links->children[i].root, range);
+    for (uint32_t i = 0; i < links->child_count; i++) {
+        const uint32_t child = links->first_is_largest ? i : links->child_count - 1 - i;
+        hp_schedule_send(schedule, links->children[child].root, range);
+    }
 }
 
 /* ---- a block of each position ---- */

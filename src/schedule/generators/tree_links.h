@@ -16,6 +16,7 @@ typedef struct {
     const hp_subtree_t
         *children; /* the one that is served last first: data goes up in this order, down in the other */
     uint32_t child_count;
+    bool first_is_largest; /* the first child has the largest subtree: a message down goes to it first */
 } hp_tree_links_t;
 
 /* One block of the vector: reduced up to the root, in RECV there (everywhere in an allreduce); sent down in RECV. */

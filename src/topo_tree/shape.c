@@ -97,6 +97,60 @@ static void knomial8_links(links_t *links, uint32_t count, uint32_t position)
     knomial_links(links, count, position, 8);
 }
 
+/* The postal model's tree (A. Bar-Noy, S. Kipnis, Designing Broadcasting Algorithms in the Postal Model for
+ * Message-Passing Systems, 1992): who has the message sends it on in every round, and it is there POSTAL_LATENCY rounds
+ * later. It has reached count(t) = count(t - 1) + count(t - POSTAL_LATENCY) positions in round t. So a child is
+ * handed that many positions, fewer each round: the first child sits last, with the largest subtree. */
+enum { POSTAL_LATENCY = 4, POSTAL_ROUNDS_MAX = 80 }; /* 71 rounds reach INT32_MAX positions */
+
+typedef struct {
+    uint64_t reached[POSTAL_ROUNDS_MAX];
+    uint32_t rounds; /* that reach all positions */
+} postal_t;
+
+static postal_t postal_rounds(uint32_t count)
+{
+    postal_t p = {.reached = {1}};
+    while (p.reached[p.rounds] < count) {
+        p.rounds++;
+        p.reached[p.rounds] =
+            p.reached[p.rounds - 1] + (p.rounds >= POSTAL_LATENCY ? p.reached[p.rounds - POSTAL_LATENCY] : 0);
+    }
+    return p;
+}
+
+/* Positions that a position hands to its next child, of its own size ones: 0, when there is none. *rounds: that are left. */
+static uint32_t postal_share(const postal_t *p, uint32_t size, uint32_t *rounds)
+{
+    while (*rounds > 0 && p->reached[*rounds - 1] >= size)
+        (*rounds)--;
+    return *rounds >= POSTAL_LATENCY ? (uint32_t)p->reached[*rounds - POSTAL_LATENCY] : 0;
+}
+
+static void postal_links(links_t *links, uint32_t count, uint32_t position)
+{
+    const postal_t p = postal_rounds(count);
+    uint32_t top = 0, size = count, rounds = p.rounds, share; /* the subtree that holds position */
+    uint32_t children[POSTAL_ROUNDS_MAX], child_count = 0;
+
+    while ((share = postal_share(&p, size, &rounds)) > 0) {
+        const uint32_t child = top + size - share;
+        if (position >= child) {
+            links->parent = top;
+            top = child;
+            size = share;
+            rounds -= POSTAL_LATENCY;
+            continue;
+        }
+        size -= share;
+        rounds--;
+        if (position == top)
+            children[child_count++] = child;
+    }
+    while (child_count > 0)
+        add_child(links, children[--child_count]);
+}
+
 typedef void (*links_fn_t)(links_t *links, uint32_t count, uint32_t position);
 
 static const links_fn_t shape_links[] = {

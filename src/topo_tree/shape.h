@@ -16,7 +16,9 @@
     X(BINARY, binary, "two children a position: floor(log2 count) hops, two messages a position")            \
     X(BINOMIAL, binomial, "k-nomial with k = 2: ceil(log2 count) rounds")                                    \
     X(KNOMIAL4, knomial4, "k-nomial with k = 4: fewer hops, up to 3 children a round")                       \
-    X(KNOMIAL8, knomial8, "k-nomial with k = 8: fewer hops still, up to 7 children a round")
+    X(KNOMIAL8, knomial8, "k-nomial with k = 8: fewer hops still, up to 7 children a round")                 \
+    X(POSTAL, postal,                                                                                        \
+      "everybody goes on sending until all have it, where a message takes as long as four sends")
 
 typedef enum {
 #define X(id, name, text) HP_SHAPE_##id,

@@ -78,6 +78,7 @@ static void visit_shapes(void (*visit)(const case_t *))
         {"linear", "linear"},     {"chain", "chain"},       {"binary", "binary"},
         {"binomial", "binomial"}, {"knomial4", "knomial4"}, {"knomial8", "knomial8"},
         {"binary", "linear"},     {"knomial8", "binomial"}, /* chain, linear: visit_modules */
+        {"postal", "postal"},
     };
     static const char *const used[] = {"4x4", "8x1", "5+3+1"};
     enum { FOUR_SEGMENTS = 100000 };

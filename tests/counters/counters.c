@@ -103,8 +103,8 @@ static hp_knobs_t knobs_of(const case_t *c)
         set(&knobs, HP_KNOB_ID_shapes, shapes);
         set(&knobs, HP_KNOB_ID_segment_bytes, "32K"); /* whatever the rules say */
     }
-    if (c->joined)
-        set(&knobs, HP_KNOB_ID_between_nodes, c->joined);
+    if (c->joined || c->between_nodes)
+        set(&knobs, HP_KNOB_ID_between_nodes, c->joined ? c->joined : "tree");
     if (c->pieces) {
         set(&knobs, HP_KNOB_ID_ib_segment_bytes, c->pieces);
         set(&knobs, HP_KNOB_ID_ir_segment_bytes, c->pieces);

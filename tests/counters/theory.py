@@ -31,6 +31,23 @@ def digits(position, base):
     return count
 
 
+def postal_depth(count, position, latency=4):
+    """Who has the message sends it on every round, to the last position without one; it arrives `latency` rounds later."""
+    reached = [1]
+    while reached[-1] < count:
+        reached.append(reached[-1] + (reached[-latency] if len(reached) >= latency else 0))
+    depth, top, size, rounds = 0, 0, count, len(reached) - 1
+    while position != top:
+        while reached[rounds - 1] >= size:
+            rounds -= 1
+        share = reached[rounds - latency]
+        if position >= top + size - share:
+            depth, top, size, rounds = depth + 1, top + size - share, share, rounds - latency
+        else:
+            size, rounds = size - share, rounds - 1
+    return depth
+
+
 DEPTHS = {
     "linear": lambda count, position: min(position, 1),
     "chain": lambda count, position: position,
@@ -38,6 +55,7 @@ DEPTHS = {
     "binomial": lambda count, position: digits(position, 2),
     "knomial4": lambda count, position: digits(position, 4),
     "knomial8": lambda count, position: digits(position, 8),
+    "postal": postal_depth,
 }
 
 

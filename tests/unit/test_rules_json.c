@@ -357,7 +357,7 @@ static const struct {
     {"shape_long",
      "shapes: \"node:chain node:chain node:chain node:chain no is not accepted (longer than 159 characters)"},
     {"shape_unknown", "shapes: \"node:ring\" is not accepted ('ring' cannot be the value of level 'node': "
-                      "accepted is linear, chain, binary, binomial, knomial4, knomial8)"},
+                      "accepted is linear, chain, binary, binomial, knomial4, knomial8, postal)"},
     {"trees_many", "trees: 17 is not accepted (accepted: 0..16)"},
     {"uneven_alone", "ranks: \"uneven\" holds for nothing with one node"},
     {"uneven_and_equal", "ranks: \"uneven\" holds for nothing with one number of ranks_per_node"},

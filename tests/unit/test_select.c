@@ -155,7 +155,7 @@ static void calls_that_no_rule_covers(void **state)
     const hp_knobs_t knobs = default_knobs();
     const hp_algorithm_t *algorithm;
     hp_setting_t setting;
-    assert_int_equal(outcome_of(&knobs, 64, HP_BARRIER, 0, &algorithm, &setting), HP_OUTCOME_RULE);
+    assert_int_equal(outcome_of(&knobs, 4, HP_BCAST, 8, &algorithm, &setting), HP_OUTCOME_RULE);
     /* On how many nodes is not known there; on two a rule covers it. */
     assert_int_equal(hp_select_possible(&knobs, HP_BARRIER, 0, false), HP_OUTCOME_TAKEN);
     assert_int_equal(hp_select_possible(&knobs, HP_BARRIER, 8, false), HP_OUTCOME_RULE);

@@ -97,6 +97,34 @@ static void known_trees(void **state)
     assert_int_equal(hp_shape_children(HP_SHAPE_KNOMIAL4, 12, 0, children, 16), 5);
     assert_memory_equal(children, knomial, sizeof knomial);
     assert_int_equal(hp_shape_parent(HP_SHAPE_KNOMIAL4, 12, 11), 8);
+    static const uint32_t postal[] = {1, 2, 3,
+                                      4, 6, 9}; /* sent to from right to left; round 9 reaches 13 at most */
+    assert_int_equal(hp_shape_children(HP_SHAPE_POSTAL, 13, 0, children, 16), 6);
+    assert_memory_equal(children, postal, sizeof postal);
+    assert_int_equal(hp_shape_parent(HP_SHAPE_POSTAL, 13, 12), 9);
+}
+
+/* No tree is done earlier where a message takes as long as four sends: everybody has it by the round that the recurrence says. */
+static void postal_is_in_time(void **state)
+{
+    (void)state;
+    for (uint32_t count = 2; count <= 300; count++) {
+        uint32_t arrived[300] = {0}, last = 0, rounds = 0;
+        uint64_t reached[64] = {1};
+        while (reached[rounds] < count) {
+            rounds++;
+            reached[rounds] = reached[rounds - 1] + (rounds >= 4 ? reached[rounds - 4] : 0);
+        }
+        for (uint32_t position = 0; position < count; position++) {
+            uint32_t children[64];
+            const uint32_t found = hp_shape_children(HP_SHAPE_POSTAL, count, position, children, 64);
+            for (uint32_t i = 0; i < found; i++) { /* the last is sent to first */
+                arrived[children[i]] = arrived[position] + (found - 1 - i) + 4;
+                last = arrived[children[i]] > last ? arrived[children[i]] : last;
+            }
+        }
+        assert_int_equal(last, rounds);
+    }
 }
 
 static void children_keep_within_capacity(void **state)
@@ -148,6 +176,7 @@ int main(void)
         cmocka_unit_test(shapes_are_preorder_trees),
         cmocka_unit_test(shapes_have_their_depth_and_degree),
         cmocka_unit_test(known_trees),
+        cmocka_unit_test(postal_is_in_time),
         cmocka_unit_test(children_keep_within_capacity),
         cmocka_unit_test(largest_count),
         cmocka_unit_test(names),

@@ -290,12 +290,12 @@ static void shapes_refused(void **state)
 {
     (void)state;
     static const char *const refused[][2] = {
-        {"node", "linear, chain, binary, binomial, knomial4, knomial8"},
-        {"node:", "linear, chain, binary, binomial, knomial4, knomial8"},
-        {"node:star", "linear, chain, binary, binomial, knomial4, knomial8"},
-        {"node:chain4", "linear, chain, binary, binomial, knomial4, knomial8"},
-        {"node:chain:chain", "linear, chain, binary, binomial, knomial4, knomial8"},
-        {"node:averyveryverylongname", "linear, chain, binary, binomial, knomial4, knomial8"},
+        {"node", "linear, chain, binary, binomial, knomial4, knomial8, postal"},
+        {"node:", "linear, chain, binary, binomial, knomial4, knomial8, postal"},
+        {"node:star", "linear, chain, binary, binomial, knomial4, knomial8, postal"},
+        {"node:chain4", "linear, chain, binary, binomial, knomial4, knomial8, postal"},
+        {"node:chain:chain", "linear, chain, binary, binomial, knomial4, knomial8, postal"},
+        {"node:averyveryverylongname", "linear, chain, binary, binomial, knomial4, knomial8, postal"},
         {"rack:chain", "accepted are node, package, numa, l3, core"},
         {"core:chain rack", "accepted are node, package, numa, l3, core"},
         {"node:chain node:linear", "named twice"},

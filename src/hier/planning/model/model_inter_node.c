@@ -44,6 +44,16 @@ static hp_model_tree_t binary(uint32_t count)
     return (hp_model_tree_t){.hops = hops, .gaps = root + (hops - 1) * inner, .root = root, .inner = inner};
 }
 
+/* Of `rounds` rounds a message takes four, so that the deepest position is so many hops away. */
+static hp_model_tree_t postal(uint32_t count)
+{
+    const uint32_t root = hp_shape_children(HP_SHAPE_POSTAL, count, 0, NULL, 0), rounds = root + 3;
+    return (hp_model_tree_t){.hops = rounds / 4 + 1,
+                             .gaps = rounds / 4 + 1 + rounds % 4,
+                             .root = root,
+                             .inner = root > 1 ? root - 1 : 0};
+}
+
 hp_model_tree_t hp_model_tree(hp_shape_t shape, uint32_t count)
 {
     if (count < 2)
@@ -59,6 +69,8 @@ hp_model_tree_t hp_model_tree(hp_shape_t shape, uint32_t count)
         return knomial(count, 4);
     case HP_SHAPE_KNOMIAL8:
         return knomial(count, 8);
+    case HP_SHAPE_POSTAL:
+        return postal(count);
     default:
         return (hp_model_tree_t){1, count - 1, count - 1, 0};
     }

@@ -178,13 +178,19 @@ def noise(run):
                  *(["--blocks", "12", "--block-seconds", "3"] if run.full else ["--blocks", "6", "--block-seconds", "0.8"])])
 
 
+# Simulated machines: nodes (and ranks of each), sizes, what one simulation may take in seconds of real time.
+SIMULATED = {8: ("8,64,512,4096,32768,65536,262144,1048576,4194304,16777216", 150),
+             16: ("8,64,512,4096,32768,65536,262144,1048576,4194304", 200),
+             32: ("8,1024,65536,1048576", 240)}
+
+
 @step
 def simulated(run):
-    """A simulated machine: the library against SMPI's selectors and every algorithm it can be forced to."""
-    if run.full:
-        run.simulated("simulated_32x32")
-    else:
-        run.simulated("simulated_8x8", "--nodes", "8", "--ranks-per-node", "8", "--bytes", "8,4096,262144,4194304", "--timeout", "60")
+    """Simulated machines: the library against SMPI's selectors, messages that cost little processor time and as much as TCP's."""
+    for nodes, (sizes, seconds) in SIMULATED.items() if run.full else [(8, SIMULATED[8])]:
+        for kind, charge in (("", "3e-7"), ("_tcp", "1.5e-6")):
+            run.simulated(f"simulated_{nodes}x{nodes}{kind}", "--nodes", str(nodes), "--ranks-per-node", str(nodes), "--bytes", sizes, "--message-charge",
+                          charge, "--sides", "library,selectors", "--timeout", str(seconds))
 
 
 @step

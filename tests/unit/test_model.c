@@ -279,8 +279,9 @@ static void measured_times(void **state)
     } benches[] = {{"cluster_openmpi.json", 0, 8192, 524288, 0.25},
                    {"node_openmpi.json", 0.2, 1, 0, 0.40},
                    {"node_mpich.json", 0.2, 1, 0, 0.40}};
-    static const char *const simulations[] = {"simulated_32x32.json", "simulated_8x8.json", "scaling_8.json",
-                                              "scaling_16.json"};
+    static const char *const simulations[] = {"simulated_8x8.json", "simulated_8x8_tcp.json",
+                                              "simulated_16x16.json", "simulated_16x16_tcp.json",
+                                              "scaling_8.json"};
     errors_t all = {.count = 0};
 
     for (size_t i = 0; i < ARRAY_LENGTH(benches); i++) {
@@ -294,7 +295,7 @@ static void measured_times(void **state)
     for (size_t i = 0; i < ARRAY_LENGTH(simulations); i++)
         compare_simulated(&simulation, simulations[i]);
     add_errors(&all, &simulation);
-    assert_true(median_error("simulated", &simulation) < 0.25);
+    assert_true(median_error("simulated", &simulation) < 0.15);
     assert_true(median_error("all", &all) < 0.30);
 }
 

@@ -220,6 +220,19 @@ static bool not_there(run_t *run, uint32_t p, const hp_range_t *range, uint32_t 
                  run->positions[p].block_count[range->space]);
 }
 
+/* Blocks of a vector differ in size, so each has its place: of scratch, which is as many vectors, block i is for block
+ * i mod cut. So both ends of a message name the same blocks. */
+static bool check_place(run_t *run, uint32_t p, hp_space_t space, uint32_t block, uint32_t what)
+{
+    const uint32_t cut = run->schedules[p].cut;
+
+    if (!hp_pattern_is(run->problem->pattern, HP_PATTERN_CUT) || (cut ? block % cut : block) == what)
+        return true;
+    return wrong(run, p, (int32_t)run->positions[p].step,
+                 "stores block %u of the message in block %u of %s, which may have another size", what, block,
+                 hp_space_name(space));
+}
+
 /* Goes through the blocks of a range; what is walked is one of those that hp_range_block counts. */
 typedef struct {
     uint32_t block, in_run;
@@ -333,10 +346,13 @@ static bool take(run_t *run, uint32_t p, uint32_t from)
                 return not_there(run, p, range, walk.block);
             content_t *mine = content_at(run, position->blocks[range->space], walk.block),
                       *theirs = content_at(run, run->positions[from].message, at++);
-            if (step->action == HP_ACTION_STORE)
+            if (step->action == HP_ACTION_STORE) {
+                if (!check_place(run, p, range->space, walk.block, theirs->what))
+                    return false;
                 memcpy(mine, theirs, run->content_bytes);
-            else if (!combine(run, p, mine, theirs, step->action == HP_ACTION_REDUCE_LEFT))
+            } else if (!combine(run, p, mine, theirs, step->action == HP_ACTION_REDUCE_LEFT)) {
                 return false;
+            }
         }
     }
     for (uint32_t w = 0; w < run->words; w++)

@@ -4,6 +4,7 @@
  * its steps one after the other; a message passes only when both ends are at it, so that what gets through does so
  * with every message waiting for its receiver. Shown is that
  *   - each send meets its receive, of as many blocks, and nobody waits for ever;
+ *   - in patterns that cut a vector both ends of a message name the same blocks of it, so that they agree on its size;
  *   - blocks that are read hold something, and no step touches a block that is not there, or writes to send;
  *   - what is reduced is one block of the message, each contribution once, and in the order of the positions where the
  *     problem is ordered;

@@ -117,6 +117,11 @@ EXCHANGES = {
     "circulant_bcast": lambda n: (2 * BLOCKS * (n - 1), 2 * (n - 1)),
 }
 EXCHANGES["bine"] = EXCHANGES["rabenseifner"]
+BCASTS = {  # nobody gets anything twice
+    "rabenseifner": lambda n: (floor_power(n) * (floor_power(n).bit_length() - 1) + n - floor_power(n), n - 1),
+    "circulant_bcast": lambda n: (BLOCKS * (n - 1), n - 1),
+    "bine": lambda n: (n - 1, n - 1),
+}
 
 
 def count_pieces(row, size):
@@ -150,9 +155,13 @@ def expect_han(row, layout, cyclic):
         return  # an algorithm without a theory
     exchanges = collective == "allreduce" and nodes > 1 and not flat and join in EXCHANGES and (
         not in_rank_order or join == "recursive_doubling")
+    splits = exchanges and join != "recursive_doubling"
     if exchanges:
         messages, volume = EXCHANGES[join](nodes)
-    if not (exchanges and join != "recursive_doubling") or size // segments >= 8 * nodes:  # no block is empty
+    elif collective == "bcast" and nodes > 1 and join in BCASTS:
+        splits = join != "bine"
+        messages, volume = BCASTS[join](nodes)
+    if not splits or size // segments >= 8 * nodes:  # no block is empty
         yield "messages", (inside + extra) * segments + messages * pieces
         if not flat and not extra:
             yield "messages_node", messages * pieces

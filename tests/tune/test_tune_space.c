@@ -46,22 +46,28 @@ static void test_ids_are_unique_and_found(void **state)
 }
 
 /* chain, linear, binary, binomial, double_tree: 5 ways, 2 insides, 5 segments; chains and binary trees
- * twice in an allreduce, and the exchanges that differ on 4 nodes; and the MPI's own. */
+ * twice in an allreduce, and what differs on 4 nodes and is no tree; and the MPI's own. */
 static void test_counts(void **state)
 {
-#define DIFFERS(name, bcast, reduce, allreduce, splits, nodes) +(nodes <= 4 && !(bcast))
-    const int exchanges = 0 BETWEEN_NODES_TABLE(DIFFERS);
+#define BCASTS(name, bcast, reduce, allreduce, tree, nodes)  +(nodes <= most && !(tree) && bcast)
+#define DIFFERS(name, bcast, reduce, allreduce, tree, nodes) +(nodes <= most && !(tree) && allreduce)
+    int most = 4;
+    const int bcasts = 0 BETWEEN_NODES_TABLE(BCASTS), exchanges = 0 BETWEEN_NODES_TABLE(DIFFERS);
+    most = 2;
+    const int bcasts_of_two = 0 BETWEEN_NODES_TABLE(BCASTS);
+#undef BCASTS
 #undef DIFFERS
     fixture_t fixture;
     (void)state;
 
-    assert_true(exchanges > 3);
+    assert_true(exchanges > 3 && bcasts > 0);
     fixture_init(&fixture, 4, WORDS("--steps=0"), no_clock);
-    assert_int_equal(fixture.lists[TUNE_BCAST].count, 1 + 5 * 2 * 5);
+    assert_int_equal(fixture.lists[TUNE_BCAST].count, 1 + (5 + bcasts) * 2 * 5);
+    assert_int_equal(fixture.lists[TUNE_REDUCE].count, 1 + 5 * 2 * 5);
     assert_int_equal(fixture.lists[TUNE_ALLREDUCE].count, 1 + (5 + 2 + exchanges) * 2 * 5);
     fixture_fini(&fixture);
     fixture_init(&fixture, 2, WORDS("--steps=0"), no_clock); /* all trees of two nodes are a chain */
-    assert_int_equal(fixture.lists[TUNE_BCAST].count, 1 + 1 * 2 * 5);
+    assert_int_equal(fixture.lists[TUNE_BCAST].count, 1 + (1 + bcasts_of_two) * 2 * 5);
     fixture_fini(&fixture);
     fixture_init(&fixture, 1, WORDS("--modules=shm", "--segments=4K"), no_clock);
     assert_int_equal(fixture.lists[TUNE_BCAST].count, 3);

@@ -51,7 +51,7 @@ static void knob_words_follow_the_table(void **state)
 static void tags_fit_and_differ(void **state)
 {
     (void)state;
-    enum { STREAMS = 8, TAG_MAX = 32767 };
+    enum { STREAMS = HP_START_STREAMS, TAG_MAX = 32767 };
     static const uint32_t starts[] = {0, 4094, 4095, 4096, UINT32_MAX};
     for (size_t i = 0; i < ARRAY_LENGTH(starts); i++)
         for (uint32_t stream = 0; stream < STREAMS; stream++) {

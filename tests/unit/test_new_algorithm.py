@@ -27,11 +27,25 @@ static void hand_on(hp_schedule_t *schedule, uint32_t count, uint32_t me, uint32
     hp_schedule_receives(schedule, hp_range(HP_SPACE_RECV, (sent + 1) % count, 1));
 }
 
+static void bcast(hp_schedule_t *schedule, uint32_t count, uint32_t me)
+{
+    for (uint32_t b = 0; b < count; b++) {
+        if (me != 0)
+            hp_schedule_receive(schedule, (me + 1) % count, hp_range(HP_SPACE_RECV, b, 1), HP_ACTION_STORE);
+        if (me != 1)
+            hp_schedule_send(schedule, (me + count - 1) % count, hp_range(HP_SPACE_RECV, b, 1));
+    }
+}
+
 static void generate(hp_schedule_t *schedule, const hp_problem_t *problem, uint32_t me)
 {
     const uint32_t count = problem->count;
 
     schedule->cut = count;
+    if (problem->pattern == HP_PATTERN_BCAST) {
+        bcast(schedule, count, me);
+        return;
+    }
     hp_schedule_local(schedule, me, hp_range(HP_SPACE_SEND, 0, count), hp_range(HP_SPACE_RECV, 0, count),
                       HP_ACTION_STORE);
     schedule->stream = STREAM_REDUCE;
@@ -45,7 +59,7 @@ static void generate(hp_schedule_t *schedule, const hp_problem_t *problem, uint3
 const hp_generator_t hp_generator_backward_ring = {
     .name = "backward_ring",
     .text = "blocks go around a ring, backwards",
-    .patterns = HP_SERVES(ALLREDUCE),
+    .patterns = HP_SERVES(BCAST) | HP_SERVES(ALLREDUCE),
     .generate = generate};
 """
 ROW = f"HP_GENERATOR({NAME})\n"
@@ -95,6 +109,7 @@ class Copy:
 
 
 def look_at_schedules(copy):
+    want(copy.info("--schedule", f"bcast {NAME} ranks=7 root=5", "--verify").returncode == 0, "its bcasts are verified")
     ask = ("--schedule", f"allreduce {NAME} ranks=7")
     want(copy.info(*ask, "--verify").returncode == 0, "it is verified")
     network = os.path.join(copy.folder, "cluster.net")
@@ -112,14 +127,16 @@ def look_at_planning(copy):
     want(NAME in words, "it is listed as a way to join nodes")
     rules = os.path.join(copy.folder, "rules.json")
     with open(rules, "w", encoding="ascii") as file:
-        json.dump({"version": 1, "rules": [{"collective": "allreduce", "nodes": [2, None], "algorithm": "han", "between_nodes": NAME}]}, file)
+        json.dump({"version": 1, "rules": [{"collective": collective, "nodes": [2, None], "algorithm": "han", "between_nodes": NAME}
+                                           for collective in ("bcast", "allreduce")]}, file)
     checked = copy.info("--check-rules", rules)
     want(checked.returncode == 0 and NAME in checked.stdout, "a rule may name it")
     know_machine(copy)
-    runs = [line for line in copy.info("--explain", "allreduce nodes=5 ppn=1 bytes=1M", HANPMPI_RULES=rules).stdout.splitlines()
-            if line.startswith("  runs ")]
-    want(runs and NAME in runs[0], "a rule that names it runs it")
-    want(runs and "expected: " in runs[0], "the model knows how long it takes")
+    for collective in ("bcast", "allreduce"):
+        runs = [line for line in copy.info("--explain", f"{collective} nodes=5 ppn=1 bytes=1M", HANPMPI_RULES=rules).stdout.splitlines()
+                if line.startswith("  runs ")]
+        want(runs and NAME in runs[0], f"a rule that names it runs it: {collective}")
+        want(runs and "expected: " in runs[0], f"the model knows how long it takes: {collective}")
 
 
 def know_machine(copy):
@@ -136,7 +153,7 @@ def know_machine(copy):
 def look_at_programs(copy, run):
     library = os.path.join(copy.build, "lib", "libhanpmpi.so")
     job = ("env", "LD_PRELOAD=" + library, "HANPMPI_SETUP_CALLS=1", "HANPMPI_TOPOLOGY=node:4", *run, "-np", "4")
-    fuzz = copy.run(*job, os.path.join("tests", "mpi", "openmpi", "fuzz"), "--seed", "1", "--count", "400", "--allreduce", "han",
+    fuzz = copy.run(*job, os.path.join("tests", "mpi", "openmpi", "fuzz"), "--seed", "1", "--count", "400", "--bcast", "han", "--allreduce", "han",
                     HANPMPI_BETWEEN_NODES=NAME)
     want(fuzz.returncode == 0 and "not accepted" not in fuzz.stdout, "the fuzzer runs it and finds no difference", fuzz.stdout)
     tune = copy.run(*job, os.path.join("bin", "hanpmpi_tune.openmpi"), "--dry-run", "--between", NAME, "--bytes", "64K", "-c", "allreduce",
@@ -154,7 +171,7 @@ def main():
         look_at_schedules(copy)
         look_at_planning(copy)
         with open(os.path.join(copy.build, "generated", "between_nodes.h"), encoding="ascii") as file:
-            want(f"X({NAME}, 0, 0, 1, " in file.read(), "the fuzzer and hanpmpi_tune are compiled with it")
+            want(f"X({NAME}, 2, 0, 2, 0, " in file.read(), "the fuzzer and hanpmpi_tune are compiled with it")
         if arguments.run:
             look_at_programs(copy, arguments.run.split())
     return 1 if problems else 0

@@ -286,10 +286,54 @@ static void odd_steps_are_refused(void **state)
     }
 }
 
+/* Scratch blocks one further on: all is right but for the sizes, if blocks differ in size. */
+static void shift_scratch(hp_schedule_t *to, const hp_schedule_t *from)
+{
+    hp_schedule_init(to);
+    to->cut = from->cut;
+    to->scratch_blocks = from->scratch_blocks;
+    for (uint32_t i = 0; i < from->step_count; i++) {
+        const hp_step_t *step = &from->steps[i];
+        to->stream = step->stream;
+        hp_schedule_step(to, step->to, step->from, step->action);
+        for (uint32_t r = 0; r < step->send.count + step->recv.count; r++) {
+            const bool sends = r < step->send.count;
+            const hp_range_t range =
+                from->ranges[sends ? step->send.first + r : step->recv.first + r - step->send.count];
+            if (range.space == HP_SPACE_SCRATCH)
+                (sends ? hp_schedule_sends_around : hp_schedule_receives_around)(
+                    to, range.space, range.first + 1, range.count, from->cut);
+            else
+                (sends ? hp_schedule_sends : hp_schedule_receives)(to, range);
+        }
+    }
+}
+
+static void blocks_of_other_sizes_are_found(void **state)
+{
+    hp_problem_t problem = {.pattern = HP_PATTERN_REDUCE, .count = 3, .parameter = {4}};
+    const hp_generator_t *generator = hp_generator_find("circulant_bcast");
+    hp_schedule_t *schedules = hp_schedules_make(generator, &problem), shifted;
+    hp_fault_t fault;
+    (void)state;
+
+    assert_non_null(schedules);
+    assert_int_equal(hp_schedules_verify(schedules, &problem, &fault), HP_OK);
+    shift_scratch(&shifted, &schedules[1]);
+    assert_int_equal(shifted.status, HP_OK);
+    hp_schedule_fini(&schedules[1]);
+    schedules[1] = shifted;
+    assert_int_equal(hp_schedules_verify(schedules, &problem, &fault), HP_ERR_ARG);
+    assert_string_equal(fault.text,
+                        "position 1, step 0: stores block 0 of the message in block 1 of scratch, which "
+                        "may have another size");
+    hp_schedules_free(schedules, problem.count);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(each_is_right),
-                                       cmocka_unit_test(broken_ones_are_found),
-                                       cmocka_unit_test(odd_steps_are_refused)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_is_right), cmocka_unit_test(broken_ones_are_found),
+        cmocka_unit_test(odd_steps_are_refused), cmocka_unit_test(blocks_of_other_sizes_are_found)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -58,11 +58,18 @@ static void through_scratch(hp_schedule_t *schedule, const hp_problem_t *problem
     schedule->scratch_blocks = problem->count > 8;
 }
 
-static void third_stream(hp_schedule_t *schedule, const hp_problem_t *problem, uint32_t me)
+static void reduces_locally(hp_schedule_t *schedule, const hp_problem_t *problem, uint32_t me)
 {
     hp_generator_find("ring")->generate(schedule, problem, me);
     if (me == 1)
-        schedule->steps[schedule->step_count - 1].stream = 2;
+        schedule->steps[0].action = HP_ACTION_REDUCE_LEFT;
+}
+
+static void fourth_stream(hp_schedule_t *schedule, const hp_problem_t *problem, uint32_t me)
+{
+    hp_generator_find("ring")->generate(schedule, problem, me);
+    for (uint32_t i = 0; i < schedule->step_count; i++)
+        schedule->steps[i].stream += 2;
 }
 
 /* What the interpreter cannot do is no word, so that nobody runs it. */
@@ -71,20 +78,28 @@ static void words_between_nodes(void **state)
     hp_generator_t copy = *hp_generator_find("ring");
     (void)state;
 
-    assert_true(hp_inter_node_runs(&copy));
+    assert_true(hp_inter_node_runs(&copy, HP_PATTERN_ALLREDUCE));
+    assert_false(hp_inter_node_runs(&copy, HP_PATTERN_BCAST));
     copy.equal = HP_SERVES(ALLREDUCE);
-    assert_false(hp_inter_node_runs(&copy));
+    assert_false(hp_inter_node_runs(&copy, HP_PATTERN_ALLREDUCE));
     copy.equal = 0;
+    copy.generate = fourth_stream;
+    assert_true(hp_inter_node_runs(&copy, HP_PATTERN_ALLREDUCE));
     copy.generate = through_scratch;
-    assert_false(hp_inter_node_runs(&copy));
-    copy.generate = third_stream;
-    assert_false(hp_inter_node_runs(&copy));
-    assert_false(hp_inter_node_runs(hp_generator_find("bruck")));
+    assert_false(hp_inter_node_runs(&copy, HP_PATTERN_ALLREDUCE));
+    copy.generate = reduces_locally;
+    assert_false(hp_inter_node_runs(&copy, HP_PATTERN_ALLREDUCE));
+    assert_false(hp_inter_node_runs(hp_generator_find("bruck"), HP_PATTERN_ALLREDUCE));
+    assert_true(hp_inter_node_runs(hp_generator_find("circulant_bcast"), HP_PATTERN_BCAST));
     for (unsigned word = 0; hp_inter_node(word) != HP_INTER_NODE_NONE; word++)
         assert_int_equal(hp_inter_node_word(hp_inter_node(word)), word);
     assert_string_equal(hp_inter_node_name(HP_INTER_NODE_circulant), "circulant");
     assert_null(hp_inter_node_generator(HP_INTER_NODE_chain)); /* a tree of that shape */
     assert_false(hp_inter_node_serves(HP_INTER_NODE_ring, HP_BCAST));
+    assert_true(hp_inter_node_serves(HP_INTER_NODE_circulant_bcast, HP_BCAST));
+    assert_false(hp_inter_node_serves(HP_INTER_NODE_circulant_bcast, HP_REDUCE));
+    assert_true(hp_inter_node_is_tree(HP_INTER_NODE_double_tree));
+    assert_false(hp_inter_node_is_tree(HP_INTER_NODE_circulant_bcast));
 }
 
 /* Lanes of either direction take their own limit. */

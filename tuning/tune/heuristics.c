@@ -48,11 +48,12 @@ static bool double_trees_have_leaves(const try_t *try)
     return try->config->way != TUNE_WAY_double_tree || (try->nodes > 4 && segments_of(try) >= 4);
 }
 
-static bool exchanges_have_their_sizes(const try_t *try)
+static bool others_have_their_sizes(const try_t *try)
 {
-    if (!tune_way_exchanges(try->config->way))
+    if (tune_way_is_tree(try->config->way))
         return true;
-    return tune_way_splits(try->config->way) ? try->bytes >= SHORT_BYTES / 2 : try->bytes <= SHORT_BYTES;
+    return tune_way_splits(try->config->way, try->collective) ? try->bytes >= SHORT_BYTES / 2
+                                                              : try->bytes <= SHORT_BYTES;
 }
 
 static bool single_copies_are_long(const try_t *try)
@@ -71,15 +72,15 @@ static bool turns_have_segments(const try_t *try)
     return !choice || segments_of(try) < 8 * try->nodes;
 }
 
-/* Two segment sizes around the best of a pipeline; for short messages also the whole message. Exchanges
- * split a segment by themselves: twice and four times as long. */
+/* Two segment sizes around the best of a pipeline; for short messages also the whole message. What
+ * splits a segment by itself has longer ones. */
 static bool segment_is_near(const try_t *try)
 {
     const tune_choices_t *choices = try->knowledge->choices;
-    const bool exchange = tune_way_splits(try->config->way);
+    const bool splits = tune_way_splits(try->config->way, try->collective);
     const double best = tune_best_segment((double)try->bytes, try->knowledge->latency_us,
                                           try->knowledge->bytes_per_us, (int)try->nodes - 1) *
-                        (exchange ? (double)try->nodes : 1);
+                        (splits ? (double)try->nodes : 1);
     size_t below = choices->segments[0], above = choices->segments[choices->segment_count - 1];
 
     if (try->bytes <= SHORT_BYTES && try->bytes <= try->config->segment_bytes)
@@ -101,8 +102,7 @@ static const struct {
     {"linear: up to 64 KiB", linear_is_short},
     {"one binary, binomial or k-nomial tree: up to 256 KiB on up to 16 nodes", trees_are_for_the_middle},
     {"double trees: from 5 nodes and 4 segments on", double_trees_have_leaves},
-    {"exchanges: of whole segments up to 64 KiB; of parts of them from 32 KiB on",
-     exchanges_have_their_sizes},
+    {"no trees: whole segments up to 64 KiB; parts of them from 32 KiB on", others_have_their_sizes},
     {"single_copy: segments from 64 KiB on", single_copies_are_long},
     {"roots in turn: at least as many segments as nodes; one chain in an allreduce: less than eight times as "
      "many",

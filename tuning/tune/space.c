@@ -9,14 +9,15 @@
 
 static const struct {
     const char *name, *between, *shape; /* shape: also where it cannot be had */
-    bool does[TUNE_COLLECTIVES], splits;
+    int does[TUNE_COLLECTIVES];         /* 0: not, 1: whole segments, 2: in parts */
+    bool is_tree;
     int least_nodes;
 } ways[] = {
-#define X(name, nodes) {#name, "tree", #name, {true, true, true}, false, nodes},
+#define X(name, nodes) {#name, "tree", #name, {1, 1, 1}, true, nodes},
     TUNE_SHAPE_TABLE(X)
 #undef X
-#define X(name, bcast, reduce, allreduce, splits, nodes)                                                     \
-    {#name, #name, bcast ? "binary" : "binomial", {bcast, reduce, allreduce}, splits, nodes},
+#define X(name, bcast, reduce, allreduce, tree, nodes)                                                       \
+    {#name, #name, tree ? "binary" : "binomial", {bcast, reduce, allreduce}, tree, nodes},
         BETWEEN_NODES_TABLE(X)
 #undef X
 };
@@ -36,14 +37,14 @@ const char *tune_way_name(unsigned way)
     return way < TUNE_WAYS ? ways[way].name : NULL;
 }
 
-bool tune_way_splits(tune_way_t way)
+bool tune_way_splits(tune_way_t way, tune_collective_t collective)
 {
-    return ways[way].splits;
+    return ways[way].does[collective] > 1;
 }
 
-bool tune_way_exchanges(tune_way_t way)
+bool tune_way_is_tree(tune_way_t way)
 {
-    return way > TUNE_WAY_knomial8 && way != TUNE_WAY_double_tree;
+    return ways[way].is_tree;
 }
 
 const char *tune_inside_name(unsigned inside)

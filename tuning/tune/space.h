@@ -45,9 +45,9 @@ typedef enum {
 /* NULL past the last. */
 const char *tune_way_name(unsigned way);
 /* Is a segment cut into parts between the nodes? */
-bool tune_way_splits(tune_way_t way);
-/* Is it neither a tree nor two of them? */
-bool tune_way_exchanges(tune_way_t way);
+bool tune_way_splits(tune_way_t way, tune_collective_t collective);
+/* Is it a tree, or two of them? */
+bool tune_way_is_tree(tune_way_t way);
 
 /* What moves data inside a node: the words of hanpmpi_modules. */
 #define TUNE_INSIDE_TABLE(X)                                                                                 \

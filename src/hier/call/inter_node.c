@@ -21,18 +21,18 @@ static bool is_plain(const hp_schedule_t *schedule, uint32_t me)
 
     for (uint32_t i = 0; i < schedule->step_count && plain; i++) {
         const hp_step_t *step = &schedule->steps[i];
-        plain = step->stream < 2 && (step->to != (int32_t)me || step->action == HP_ACTION_STORE);
+        plain = step->to != (int32_t)me || step->action == HP_ACTION_STORE;
     }
     return plain;
 }
 
-bool hp_inter_node_runs(const hp_generator_t *generator)
+bool hp_inter_node_runs(const hp_generator_t *generator, hp_pattern_t pattern)
 {
     enum { POSITIONS = 9 };
-    bool runs = generator->patterns & ~generator->equal & HP_SERVES(ALLREDUCE);
+    bool runs = generator->patterns & ~generator->equal & 1u << pattern;
 
     for (uint32_t count = 2; count <= POSITIONS && runs; count++) {
-        hp_problem_t problem = {.pattern = HP_PATTERN_ALLREDUCE, .count = count};
+        hp_problem_t problem = {.pattern = pattern, .count = count};
         hp_generator_usual(generator, &problem);
         for (uint32_t me = 0; me < count && runs && hp_generator_serves(generator, &problem, NULL, 0); me++) {
             hp_schedule_t schedule;
@@ -44,25 +44,34 @@ bool hp_inter_node_runs(const hp_generator_t *generator)
     return runs;
 }
 
-static bool can_run[HP_INTER_NODE_NONE];
+static unsigned can_run[HP_INTER_NODE_NONE]; /* sets of patterns */
 
 static void look_at_generators(void)
 {
+    static const hp_pattern_t whole[] = {HP_PATTERN_BCAST, HP_PATTERN_ALLREDUCE};
+
     for (unsigned i = HP_INTER_NODE_tree + 1; i < HP_INTER_NODE_NONE; i++)
-        can_run[i] = hp_inter_node_runs(hp_generator(i - HP_INTER_NODE_tree - 1));
+        for (unsigned k = 0; k < sizeof whole / sizeof *whole; k++)
+            if (hp_inter_node_runs(hp_generator(i - HP_INTER_NODE_tree - 1), whole[k]))
+                can_run[i] |= 1u << whole[k];
 }
 
-/* The collectives that a generator is run for. Barriers are a dissemination. An exchange is what a segment goes through
- * as a whole: the interpreter (modules/schedule_steps.h) does those of allreduces. Two trees take turns in all. */
+bool hp_inter_node_is_tree(hp_inter_node_t inter_node)
+{
+    return inter_node <= HP_INTER_NODE_tree || inter_node == HP_INTER_NODE_double_tree;
+}
+
+/* The collectives that a generator is run for. Barriers are a dissemination. Two trees take turns in all of them; through
+ * the others a segment goes as a whole, where the interpreter (modules/schedule_steps.h) can do that. */
 static unsigned patterns_of(hp_inter_node_t inter_node, const hp_generator_t *generator)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     const unsigned trees = HP_SERVES(BCAST) | HP_SERVES(REDUCE) | HP_SERVES(ALLREDUCE);
 
-    if (inter_node == HP_INTER_NODE_double_tree)
+    if (hp_inter_node_is_tree(inter_node))
         return generator->patterns & trees;
     pthread_once(&once, look_at_generators);
-    return can_run[inter_node] ? HP_SERVES(ALLREDUCE) : 0;
+    return can_run[inter_node];
 }
 
 const hp_generator_t *hp_inter_node_generator(hp_inter_node_t inter_node)

@@ -34,9 +34,12 @@ bool hp_inter_node_serves(hp_inter_node_t inter_node, hp_collective_t collective
 /* What makes its schedules. NULL: auto, the tree, or what has no word. */
 const hp_generator_t *hp_inter_node_generator(hp_inter_node_t inter_node);
 
-/* Can the interpreter (modules/schedule_steps.h) run the allreduces of it? It knows no scratch, two streams, and local
- * steps that copy. Seen in those of few positions. */
-bool hp_inter_node_runs(const hp_generator_t *generator);
+/* Do segments go along trees, as wholes or in pieces? Else each goes through a schedule of its own, cut into blocks. */
+bool hp_inter_node_is_tree(hp_inter_node_t inter_node);
+
+/* Can the interpreter (modules/schedule_steps.h) run what it has for the pattern, bcast or allreduce, on whole segments?
+ * It knows no scratch, and local steps that copy. Seen in schedules of few positions. */
+bool hp_inter_node_runs(const hp_generator_t *generator, hp_pattern_t pattern);
 
 /* The problem, as the module p2p runs the collective among so many nodes, the first of which is the root; ordered: the
  * operation does not commute. False: the tree is used. */

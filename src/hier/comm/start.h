@@ -28,13 +28,13 @@ struct hp_start {
     hp_again_t *again; /* to be filled in by algorithms that can; NULL: nobody asks */
 };
 
-/* Streams that one collective may have between two ranks; at most 8. */
-enum { HP_STREAM_UP, HP_STREAM_DOWN, HP_STREAM_FORWARD };
+/* Streams that one collective may have between two ranks: those of schedules (schedule_steps.c), and the pipeline's. */
+enum { HP_STREAM_FORWARD = 2, HP_START_STREAMS = 8 };
 
 /* What is added to a stream to make the tag of its messages. Fits the 32767 that MPI guarantees for tags. */
 static inline uint32_t hp_start_tag(const hp_start_t *start)
 {
-    return start->number % 4096 * 8;
+    return start->number % 4096 * HP_START_STREAMS;
 }
 
 #endif

@@ -1,13 +1,13 @@
 /* p2p: the event-driven module (ADAPT; X. Luo 2020, chapter 3): messages among the team, by a schedule (schedule_steps.h).
  *
  *      reduce     up the tree
- *      bcast      down the tree
- *      allreduce  both at once, where what is set between nodes is an exchange
+ *      bcast      down the tree, or as what is set between nodes says
+ *      allreduce  up and down; both at once, where what is set between nodes is an exchange
  *      barrier    between nodes a dissemination
  *
  * The tree has the shape of the level; positions are numbered in preorder, so rank order is kept where the team's
  * positions are in rank order. Between nodes other algorithms may be set (call/inter_node.h): two trees that take turns,
- * and exchanges, whatever the generators of schedules have. Between nodes a tree may move a segment in pieces (HAN's ibs
+ * and whatever the generators of schedules have for broadcasts and allreduces. Between nodes a tree may move a segment in pieces (HAN's ibs
  * and irs): each goes on as soon as it is there, so that segments may be as large as the memory inside a node likes them.
  * Constraints: none. */
 #include "hier/modules/module.h"
@@ -57,14 +57,16 @@ static const hp_generator_t *tree_of(const hp_stage_t *stage, const hp_setting_t
                                                    : trees[setting->shapes.shape[stage->team.level]];
 }
 
-static hp_status_t prepare_fused(hp_stage_t *stage, const hp_call_t *call, const hp_setting_t *setting,
+/* A segment goes through it as a whole. */
+static hp_status_t prepare_whole(hp_stage_t *stage, const hp_call_t *call, const hp_setting_t *setting,
                                  hp_pattern_t pattern, const hp_generator_t *generator)
 {
     const hp_schedule_wanted_t wanted = {.generator = generator, .pattern = pattern};
     p2p_t *own = stage->own;
+    hp_schedule_use_t **use = pattern == HP_PATTERN_BCAST ? &own->down : &own->fused;
 
-    own->fused = hp_schedule_prepare(stage, call, setting, &wanted);
-    return own->fused ? HP_OK : HP_ERR_NO_MEM;
+    *use = hp_schedule_prepare(stage, call, setting, &wanted);
+    return *use ? HP_OK : HP_ERR_NO_MEM;
 }
 
 static hp_status_t prepare_tree(hp_stage_t *stage, const hp_call_t *call, const hp_setting_t *setting,
@@ -94,11 +96,13 @@ static hp_status_t prepare(hp_stage_t *stage, const hp_call_t *call, const hp_se
     if (!stage->own)
         return HP_ERR_NO_MEM;
     if (disseminates(stage))
-        return prepare_fused(stage, call, setting, HP_PATTERN_BARRIER, &hp_generator_dissemination);
+        return prepare_whole(stage, call, setting, HP_PATTERN_BARRIER, &hp_generator_dissemination);
     const hp_inter_node_t inter_node = inter_node_of(stage, setting);
-    if (inter_node == HP_INTER_NODE_tree || inter_node == HP_INTER_NODE_double_tree)
+    if (hp_inter_node_is_tree(inter_node))
         return prepare_tree(stage, call, setting, tree_of(stage, setting, inter_node));
-    return prepare_fused(stage, call, setting, HP_PATTERN_ALLREDUCE, hp_inter_node_generator(inter_node));
+    return prepare_whole(stage, call, setting,
+                         stage->collective == HP_BCAST ? HP_PATTERN_BCAST : HP_PATTERN_ALLREDUCE,
+                         hp_inter_node_generator(inter_node));
 }
 
 static bool fuses(const hp_stage_t *stage)

@@ -48,6 +48,8 @@ static uint32_t piece_count(const hp_cut_t *cut)
     return cut->count > cut->segment_elements ? (uint32_t)hp_cut_segments(cut) : 1;
 }
 
+_Static_assert((int)HP_STREAMS_MAX < (int)HP_START_STREAMS, "they and the pipeline's own");
+
 /* The tag of a stream: the pipeline has one of its own between those of the schedules. */
 static uint32_t tag_of(uint8_t stream)
 {

@@ -177,7 +177,7 @@ static double cpu_us_of(const hp_model_way_t *load, const hp_probes_t *probes, d
 static const hp_generator_t *exchange_of(const hp_setting_t *setting, hp_collective_t collective,
                                          uint32_t nodes, hp_problem_t *problem)
 {
-    return setting->inter_node != HP_INTER_NODE_double_tree &&
+    return !hp_inter_node_is_tree(setting->inter_node) &&
                    hp_inter_node_problem(setting->inter_node, collective, nodes, false, problem)
                ? hp_inter_node_generator(setting->inter_node)
                : NULL;

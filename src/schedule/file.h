@@ -51,6 +51,9 @@ hp_status_t hp_schedule_file_write(FILE *out, const hp_schedule_t *schedules, co
  * position 3, step 5: reason", in one line without control characters. */
 hp_status_t hp_schedule_file_parse(const char *file, const char *text, size_t length,
                                    hp_generator_t **generator, char *why, size_t why_bytes);
+/* The same of a text that somebody else has read and found right: it is not verified once more. */
+hp_status_t hp_schedule_file_parse_verified(const char *file, const char *text, size_t length,
+                                            hp_generator_t **generator, char *why, size_t why_bytes);
 /* The same of the file. Whatever cannot be read is HP_ERR_ARG, too. */
 hp_status_t hp_schedule_file_read(const char *file, hp_generator_t **generator, char *why, size_t why_bytes);
 void hp_schedule_file_free(hp_generator_t *generator);

@@ -7,6 +7,7 @@ A case fails by AssertionError. Run with --list for the cases, or with names to 
 
 import argparse
 import ctypes
+import json
 import os
 import re
 import shutil
@@ -200,6 +201,105 @@ def files_of_rules(host):
         result.check_ran(2)
         result.check(len(result.said) >= 1 and all("warning" in line and path in line for line in result.said),
                      f"not a warning that names {path}")
+
+
+def star(ranks, pattern="bcast", **changed):
+    """A schedule in a file: the root sends each block to everybody; before that, in an allreduce, everybody sends it to the root."""
+    blocks, all_of_it, reduces = 3, [["recv", 0, 3]], pattern == "allreduce"
+    schedules = [{"steps": [[p, p, "store", 0, [["send", 0, blocks]], all_of_it]] if reduces else []} for p in range(ranks)]
+    for other in range(1, ranks):
+        if reduces:
+            schedules[other]["steps"].append([0, None, "store", 2, all_of_it, []])
+            schedules[0]["steps"].append([None, other, "reduce_right", 2, [], all_of_it])
+    for other in range(1, ranks):
+        for block in range(blocks):
+            schedules[0]["steps"].append([other, None, "store", 3, [["recv", block]], []])
+            schedules[other]["steps"].append([None, 0, "store", 3, [], [["recv", block]]])
+    return {"format": 1, "pattern": pattern, "positions": ranks, "cut": blocks, "schedules": schedules, **changed}
+
+
+class Schedules:
+    """A directory of files of schedules."""
+
+    def __init__(self, **files):
+        self.folder = tempfile.TemporaryDirectory(prefix="hanpmpi-")
+        for name, schedules in files.items():
+            with open(os.path.join(self.folder.name, name + ".json"), "w", encoding="ascii") as file:
+                json.dump(schedules, file)
+
+    def settings(self, name, **more):
+        """4 ranks are 4 nodes, which the file of that name joins."""
+        return {**FORCED, "HANPMPI_TOPOLOGY": "node:4 core:1", "HANPMPI_GUARD": "0", "HANPMPI_SCHEDULES": self.folder.name,
+                "HANPMPI_BETWEEN_NODES": name, "HANPMPI_EXPLAIN": "1", **more}
+
+
+def joined(result, collective):
+    """What joined the nodes, says HANPMPI_EXPLAIN."""
+    rows = [line for line in result.err.splitlines() if line.startswith(f"  {collective} ") and " han, " in line]
+    result.check(len(rows) == 1, f"{collective} is in {len(rows)} rows")
+    return rows[0].split(" han, ")[1].split(",")[0]
+
+
+def warnings(result):
+    return [line for line in result.said if "warning" in line]
+
+
+@case
+def schedules_in_files(host):
+    """A schedule in a file joins as many nodes as it has positions, for its collective; all else goes along the tree."""
+    schedules = Schedules(a_star=star(4), reducer=star(4, "allreduce"), three=star(3))
+    for name, collective in (("a_star", "bcast"), ("reducer", "allreduce"), ("three", "")):
+        result = host.run(schedules.settings(name), ranks=4)
+        result.check_ran(4)
+        result.check(not warnings(result), "a warning")
+        for each in ("bcast", "reduce", "allreduce"):
+            result.check((joined(result, each) == name) == (each == collective), f"{each}: {joined(result, each)}")
+            result.check(all(rank[each] == all_taken() for rank in result.ranks), f"{each} was not taken")
+    rules = os.path.join(schedules.folder.name, "rules")
+    with open(rules, "w", encoding="ascii") as file:
+        json.dump({"version": 1, "rules": [{"collective": "bcast", "nodes": [4, 4], "algorithm": "han", "between_nodes": "a_star"}]}, file)
+    settings = schedules.settings("", HANPMPI_RULES=rules)
+    for name in ("HANPMPI_BETWEEN_NODES", *FORCED):
+        del settings[name]
+    result = host.run(settings, ranks=4)
+    result.check_ran(4)
+    result.check(joined(result, "bcast") == "a_star", "the rule's schedule was not run")
+
+
+@case
+def schedules_that_cannot_be_used(host):
+    """One warning that names the file, the position and the step, or what else is wrong; what asks for it takes the tree."""
+    broken, twisted = star(4), star(4)
+    del broken["schedules"][2]["steps"][1]
+    twisted["schedules"][2]["steps"][0][5][0][1] = 1
+    schedules = Schedules(broken=broken)
+    for name, words in (("broken", ("broken.json: position ", ", step ")), ("missing", ("missing.json: there is no such file",))):
+        result = host.run(schedules.settings(name), ranks=4)
+        result.check_ran(4)
+        said = [line for line in warnings(result) if name in line]
+        result.check(len(said) == 1 and all(word in said[0] for word in words), f"not one warning of {words}")
+        result.check(joined(result, "bcast") not in (name, "auto"), "what cannot be used was used")
+        result.check(all(rank["bcast"] == all_taken() for rank in result.ranks), "no tree was taken")
+    schedules = Schedules(twisted=twisted)
+    result = host.run(schedules.settings("twisted"), ranks=4)
+    result.check_ran(4)
+    result.check(len(warnings(result)) == 1 and "twisted.json: position 2, step 0: " in warnings(result)[0], "position and step are not named")
+
+
+@case
+def schedules_of_other_ranks(host):
+    """Rank 0's directory counts, whatever the others have."""
+    mine, theirs = Schedules(a_star=star(4)), Schedules(a_star=star(3), another=star(4))
+    own = {**mine.settings("a_star"), "HANPMPI_CACHE": "off"}
+    same_name = {**theirs.settings("a_star"), "HANPMPI_CACHE": "off"}
+    none = {name: value for name, value in own.items() if name not in ("HANPMPI_SCHEDULES", "HANPMPI_BETWEEN_NODES")}
+    result = host.run_unlike(own, same_name, none, {**theirs.settings("another"), "HANPMPI_CACHE": "off"})
+    result.check_ran(4)
+    result.check(len(warnings(result)) == 1 and "rank 0's settings hold" in warnings(result)[0], "not one warning")
+    result.check(joined(result, "bcast") == "a_star", "rank 0's schedule was not run")
+    result = host.run_unlike(none, own, same_name, none)
+    result.check_ran(4)
+    result.check(joined(result, "bcast") not in ("a_star", "another"), "a schedule that rank 0 does not have was run")
 
 
 @case

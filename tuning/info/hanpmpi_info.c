@@ -312,5 +312,7 @@ int main(int argc, char **argv)
         NULL,
         NULL};
     argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, NULL);
+    info_use_schedules(options.asks != ASKS_SCHEDULE &&
+                       options.asks != ASKS_SCHEDULES); /* which say it themselves */
     return answer();
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/knobs.h"
+#include "hier/call/inter_node_files.h"
 #include "json.h"
 #include "schedule/catalog/problem_text.h"
 #include "schedule/draw.h"
@@ -34,6 +35,29 @@ static void read_catalog(hp_catalog_t *catalog)
     hp_catalog_init(catalog);
     if (knobs.schedules[0])
         hp_catalog_read(catalog, knobs.schedules, info_print_problem, NULL);
+}
+
+static void say_nothing(void *context, const char *line)
+{
+    (void)context;
+    (void)line;
+}
+
+void info_use_schedules(bool says)
+{
+    static hp_catalog_t catalog;
+    const char *word = getenv("HANPMPI_BETWEEN_NODES");
+    hp_knobs_t knobs;
+
+    hp_knobs_read(&knobs, NULL, NULL, NULL);
+    if (!knobs.schedules[0])
+        return;
+    if (word)
+        hp_inter_node_add(word); /* as in a job */
+    const hp_catalog_problem_fn_t problem = says ? info_print_problem : say_nothing;
+    hp_catalog_init(&catalog);
+    hp_catalog_read(&catalog, knobs.schedules, problem, NULL);
+    hp_inter_node_take(&catalog, knobs.schedules, problem, NULL);
 }
 
 /* ---- as text ---- */

@@ -14,6 +14,9 @@ typedef struct {
     bool verify;
 } info_schedule_t;
 
+/* First of all: the files of HANPMPI_SCHEDULES that can join nodes are words. says: of files that cannot be used, too. */
+void info_use_schedules(bool says);
+
 /* Algorithms of files come from HANPMPI_SCHEDULES. Each returns the exit status. */
 int info_print_schedule(const info_schedule_t *asked);
 int info_print_schedules(void);

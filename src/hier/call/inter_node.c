@@ -1,7 +1,10 @@
 #include "hier/call/inter_node.h"
 
+#include <ctype.h>
 #include <pthread.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <string.h>
 #include "schedule/generators/generators.h"
 #include "topo_tree/shape.h"
 
@@ -21,7 +24,7 @@ static bool is_plain(const hp_schedule_t *schedule, uint32_t me)
 
     for (uint32_t i = 0; i < schedule->step_count && plain; i++) {
         const hp_step_t *step = &schedule->steps[i];
-        plain = step->to != (int32_t)me || step->action == HP_ACTION_STORE;
+        plain = !step->sync && (step->to != (int32_t)me || step->action == HP_ACTION_STORE);
     }
     return plain;
 }
@@ -44,22 +47,93 @@ bool hp_inter_node_runs(const hp_generator_t *generator, hp_pattern_t pattern)
     return runs;
 }
 
-static unsigned can_run[HP_INTER_NODE_NONE]; /* sets of patterns */
+static unsigned can_run[HP_INTER_NODE_FILES]; /* sets of patterns */
 
 static void look_at_generators(void)
 {
     static const hp_pattern_t whole[] = {HP_PATTERN_BCAST, HP_PATTERN_ALLREDUCE};
 
-    for (unsigned i = HP_INTER_NODE_tree + 1; i < HP_INTER_NODE_NONE; i++)
+    for (unsigned i = HP_INTER_NODE_tree + 1; i < HP_INTER_NODE_FILES; i++)
         for (unsigned k = 0; k < sizeof whole / sizeof *whole; k++)
             if (hp_inter_node_runs(hp_generator(i - HP_INTER_NODE_tree - 1), whole[k]))
                 can_run[i] |= 1u << whole[k];
 }
 
-bool hp_inter_node_is_tree(hp_inter_node_t inter_node)
+/* ---- from files ---- */
+
+typedef struct {
+    char name[HP_INTER_NODE_NAME_BYTES];
+    const hp_generator_t *generator; /* NULL: an empty slot */
+} file_t;
+
+static file_t files[HP_INTER_NODE_FILES_MAX];
+static unsigned file_count;
+
+/* NULL: it is none of them. */
+static const file_t *file_of(hp_inter_node_t inter_node)
 {
-    return inter_node <= HP_INTER_NODE_tree || inter_node == HP_INTER_NODE_double_tree;
+    const unsigned i = (unsigned)inter_node - HP_INTER_NODE_FILES;
+    return inter_node >= HP_INTER_NODE_FILES && i < file_count ? &files[i] : NULL;
 }
+
+static bool can_be_word(const char *name)
+{
+    const size_t length = strlen(name);
+    bool can = length > 0 && length < HP_INTER_NODE_NAME_BYTES && strcmp(name, "auto") != 0 &&
+               strcmp(name, "tree") != 0 && !hp_generator_find(name);
+
+    for (size_t i = 0; i < length && can; i++)
+        can = isalnum((unsigned char)name[i]) || strchr("_-.", name[i]);
+    return can;
+}
+
+hp_inter_node_t hp_inter_node_add(const char *name)
+{
+    unsigned i = 0;
+
+    while (i < file_count && strcmp(files[i].name, name) != 0)
+        i++;
+    if (i == HP_INTER_NODE_FILES_MAX || !can_be_word(name))
+        return HP_INTER_NODE_NONE;
+    if (i == file_count) {
+        snprintf(files[i].name, sizeof files[i].name, "%s", name);
+        files[file_count++].generator = NULL;
+    }
+    return (hp_inter_node_t)(HP_INTER_NODE_FILES + i);
+}
+
+void hp_inter_node_fill(hp_inter_node_t slot, const hp_generator_t *generator)
+{
+    if (file_of(slot))
+        files[slot - HP_INTER_NODE_FILES].generator = generator;
+}
+
+void hp_inter_node_no_files(void)
+{
+    file_count = 0;
+}
+
+const char *hp_inter_node_refusal(const hp_generator_t *generator)
+{
+    const hp_problem_t *problem = generator->problem;
+    const bool is_bcast = problem->pattern == HP_PATTERN_BCAST;
+
+    if (!is_bcast && problem->pattern != HP_PATTERN_ALLREDUCE)
+        return "nodes are joined by a bcast or an allreduce";
+    if (problem->root != 0)
+        return "nodes are joined by schedules with root 0";
+    for (uint32_t p = 0; p < problem->count; p++) {
+        const hp_schedule_t *schedule = &generator->schedules[p];
+        if (!is_plain(schedule, p))
+            return "nodes are joined by schedules without scratch, sync steps and local reductions";
+        for (uint32_t i = 0; i < schedule->step_count && is_bcast && p == 0; i++)
+            if (schedule->steps[i].from >= 0)
+                return "nodes are joined by bcasts whose root receives nothing";
+    }
+    return NULL;
+}
+
+/* ---- what there is ---- */
 
 /* The collectives that a generator is run for. Barriers are a dissemination. Two trees take turns in all of them; through
  * the others a segment goes as a whole, where the interpreter (modules/schedule_steps.h) can do that. */
@@ -68,21 +142,33 @@ static unsigned patterns_of(hp_inter_node_t inter_node, const hp_generator_t *ge
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     const unsigned trees = HP_SERVES(BCAST) | HP_SERVES(REDUCE) | HP_SERVES(ALLREDUCE);
 
-    if (hp_inter_node_is_tree(inter_node))
+    if (inter_node == HP_INTER_NODE_double_tree)
         return generator->patterns & trees;
     pthread_once(&once, look_at_generators);
-    return can_run[inter_node];
+    return inter_node < HP_INTER_NODE_FILES ? can_run[inter_node] : generator->patterns;
 }
 
 const hp_generator_t *hp_inter_node_generator(hp_inter_node_t inter_node)
 {
-    const hp_generator_t *generator =
-        inter_node > HP_INTER_NODE_tree ? hp_generator((unsigned)inter_node - HP_INTER_NODE_tree - 1) : NULL;
+    if (inter_node <= HP_INTER_NODE_tree)
+        return NULL;
+    if (inter_node >= HP_INTER_NODE_FILES)
+        return file_of(inter_node) ? file_of(inter_node)->generator : NULL;
 
+    const hp_generator_t *generator = hp_generator((unsigned)inter_node - HP_INTER_NODE_tree - 1);
     /* A tree of a shape is the tree, and the shape. */
-    return generator && hp_shape_find(generator->name) == HP_SHAPE_COUNT && patterns_of(inter_node, generator)
-               ? generator
-               : NULL;
+    return hp_shape_find(generator->name) == HP_SHAPE_COUNT && patterns_of(inter_node, generator) ? generator
+                                                                                                  : NULL;
+}
+
+bool hp_inter_node_is_tree(hp_inter_node_t inter_node)
+{
+    return inter_node == HP_INTER_NODE_double_tree || !hp_inter_node_generator(inter_node);
+}
+
+bool hp_inter_node_is_word(hp_inter_node_t inter_node)
+{
+    return inter_node <= HP_INTER_NODE_tree || hp_inter_node_generator(inter_node) || file_of(inter_node);
 }
 
 hp_inter_node_t hp_inter_node(unsigned word)
@@ -90,7 +176,7 @@ hp_inter_node_t hp_inter_node(unsigned word)
     unsigned i = HP_INTER_NODE_auto;
 
     for (; i < HP_INTER_NODE_NONE; i++)
-        if ((i <= HP_INTER_NODE_tree || hp_inter_node_generator((hp_inter_node_t)i)) && word-- == 0)
+        if (hp_inter_node_is_word((hp_inter_node_t)i) && word-- == 0)
             break;
     return (hp_inter_node_t)i;
 }
@@ -107,14 +193,22 @@ unsigned hp_inter_node_word(hp_inter_node_t inter_node)
 const char *hp_inter_node_name(hp_inter_node_t inter_node)
 {
     const hp_generator_t *generator = hp_inter_node_generator(inter_node);
-    return generator ? generator->name : inter_node == HP_INTER_NODE_auto ? "auto" : "tree";
+    const file_t *file = file_of(inter_node);
+
+    return file        ? file->name
+           : generator ? generator->name
+                       : (inter_node == HP_INTER_NODE_auto ? "auto" : "tree");
 }
 
 const char *hp_inter_node_description(hp_inter_node_t inter_node)
 {
     const hp_generator_t *generator = hp_inter_node_generator(inter_node);
-    return generator ? generator->text
-           : inter_node == HP_INTER_NODE_auto
+
+    if (generator)
+        return generator->text;
+    if (file_of(inter_node))
+        return "the tree: its file cannot be used";
+    return inter_node == HP_INTER_NODE_auto
                ? "as the rules say"
                : "the tree of the shape that is set for the level node, segment after segment";
 }

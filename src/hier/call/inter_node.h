@@ -3,28 +3,35 @@
  * Beside the tree of the level's shape these are the generators of schedules (schedule/generators) that do a collective
  * of ours, so that one more of them is one more word, for rules, hints, the model, the tuner and the tests alike. They
  * are for the outermost level, where the nodes' leaders meet. What one of them cannot do, for the collective, the number
- * of nodes or an operation that does not commute, falls to the tree, on all ranks alike.
- * Threads: any. Ownership: static. */
+ * of nodes or an operation that does not commute, falls to the tree, on all ranks alike. A schedule from a file is for one
+ * collective and one number of nodes.
+ * Threads: any; files come and go while no other thread is here. Ownership: static; generators of files are borrowed. */
 #ifndef HP_HIER_CALL_INTER_NODE_H
 #define HP_HIER_CALL_INTER_NODE_H
 
 #include "hier/call/collective.h"
 #include "schedule/generator.h"
 
-/* auto: as the rule says; no rule names it. Then every generator; those that are no way to join nodes have no word. */
+enum { HP_INTER_NODE_FILES_MAX = 32, HP_INTER_NODE_NAME_BYTES = 64 };
+
+/* auto: as the rule says; no rule names it. Then every generator; those that are no way to join nodes have no word. Then
+ * those that were read from files. */
 typedef enum {
     HP_INTER_NODE_auto,
     HP_INTER_NODE_tree,
 #define HP_GENERATOR(name) HP_INTER_NODE_##name,
 #include "schedule/generators/generators.def"
 #undef HP_GENERATOR
-    HP_INTER_NODE_NONE
+    HP_INTER_NODE_FILES,
+    HP_INTER_NODE_NONE = HP_INTER_NODE_FILES + HP_INTER_NODE_FILES_MAX
 } hp_inter_node_t;
 
 /* Of the i-th word; HP_INTER_NODE_NONE past the last. And the other way round. */
 hp_inter_node_t hp_inter_node(unsigned word);
 unsigned hp_inter_node_word(hp_inter_node_t inter_node);
 
+/* Has it a word? */
+bool hp_inter_node_is_word(hp_inter_node_t inter_node);
 const char *hp_inter_node_name(hp_inter_node_t inter_node);
 const char *hp_inter_node_description(hp_inter_node_t inter_node);
 
@@ -45,5 +52,17 @@ bool hp_inter_node_runs(const hp_generator_t *generator, hp_pattern_t pattern);
  * operation does not commute. False: the tree is used. */
 bool hp_inter_node_problem(hp_inter_node_t inter_node, hp_collective_t collective, uint32_t nodes,
                            bool ordered, hp_problem_t *problem);
+
+/* ---- from files: before anybody asks for a word, see inter_node_files.h ---- */
+
+/* The slot of that name; a new one, behind those there are, is empty: what asks for it takes the tree.
+ * HP_INTER_NODE_NONE: all are taken, or it is another word already, or cannot be a word. */
+hp_inter_node_t hp_inter_node_add(const char *name);
+/* What the slot stands for, until hp_inter_node_no_files; NULL empties it. */
+void hp_inter_node_fill(hp_inter_node_t slot, const hp_generator_t *generator);
+void hp_inter_node_no_files(void);
+
+/* Why the interpreter cannot run what was read from a file; NULL: it can. */
+const char *hp_inter_node_refusal(const hp_generator_t *generator);
 
 #endif

@@ -67,6 +67,18 @@ static __attribute__((format(printf, 3, 4))) void append(char *text, size_t room
     va_end(arguments);
 }
 
+/* What joins the nodes: the tree where the word has nothing for it. */
+static const char *joins(const hp_setting_t *s, hp_collective_t collective, const hp_layout_t *layout)
+{
+    hp_problem_t problem;
+
+    if (s->modules.module[HP_LEVEL_NODE] != HP_MODULE_P2P)
+        return hp_module_name((hp_module_id_t)s->modules.module[HP_LEVEL_NODE]);
+    return hp_inter_node_problem(s->inter_node, collective, layout->nodes, false, &problem)
+               ? hp_inter_node_name(s->inter_node)
+               : hp_shape_info(s->shapes.shape[HP_LEVEL_NODE])->name;
+}
+
 const char *hp_explain_candidate(const hp_candidate_t *candidate, hp_collective_t collective,
                                  const hp_layout_t *layout, char *text, size_t room)
 {
@@ -81,11 +93,7 @@ const char *hp_explain_candidate(const hp_candidate_t *candidate, hp_collective_
     if (candidate->algorithm->traits & HP_TRAIT_FLAGS)
         return text;
     if (layout->nodes > 1)
-        append(text, room, ", %s",
-               s->modules.module[HP_LEVEL_NODE] != HP_MODULE_P2P
-                   ? hp_module_name((hp_module_id_t)s->modules.module[HP_LEVEL_NODE])
-               : s->inter_node == HP_INTER_NODE_tree ? hp_shape_info(s->shapes.shape[HP_LEVEL_NODE])->name
-                                                     : hp_inter_node_name(s->inter_node));
+        append(text, room, ", %s", joins(s, collective, layout));
     if (layout->most_ranks > 1 && candidate->algorithm->traits & HP_TRAIT_PIPELINED)
         append(text, room, ", %s", hp_module_name(inside(s, layout)));
     if (collective == HP_BARRIER)

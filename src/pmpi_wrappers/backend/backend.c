@@ -22,6 +22,7 @@
 #include "pmpi_wrappers/backend/glue/host_request.h"
 #include "pmpi_wrappers/backend/start/job.h"
 #include "pmpi_wrappers/backend/start/job_rules.h"
+#include "pmpi_wrappers/backend/start/job_schedules.h"
 #include "pmpi_wrappers/backend/observe/job_trace.h"
 #include "pmpi_wrappers/backend/glue/machine.h"
 #include "pmpi_wrappers/backend/calls/nonblocking.h"
@@ -51,9 +52,12 @@ static const hp_helper_guest_t watchdog = {.start = hp_watchdog_start, .stop = h
 
 static int after_init(void)
 {
+    hp_job_schedules_ahead();
     hp_job_start();
-    if (hp_job.active)
+    if (hp_job.active) {
+        hp_job_schedules_start();
         hp_job_rules_start();
+    }
     if (hp_job.active && !hp_comm_states_init(hp_progress_leave)) {
         hp_warn("the MPI gives no attribute key: the library is off for this run");
         hp_job.active = false;
@@ -118,6 +122,7 @@ static void before_finalize(void)
     if (hp_job.explains)
         explain();
     hp_job_rules_finish();
+    hp_job_schedules_finish();
 }
 
 static int comm_free(MPI_Comm *comm)

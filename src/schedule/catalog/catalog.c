@@ -11,7 +11,7 @@
 
 void hp_catalog_init(hp_catalog_t *catalog)
 {
-    catalog->file_count = 0;
+    catalog->file_count = catalog->broken_count = 0;
 }
 
 void hp_catalog_fini(hp_catalog_t *catalog)
@@ -43,6 +43,17 @@ const hp_generator_t *hp_catalog_find(const hp_catalog_t *catalog, const char *n
 
 /* ---- a directory ---- */
 
+/* The name as which others may ask for it: without ".json". */
+static void note_broken(hp_catalog_t *catalog, const char *file)
+{
+    const char *name = strrchr(file, '/') + 1;
+    const size_t length = strlen(name) - strlen(".json");
+
+    if (catalog->broken_count < HP_CATALOG_FILES_MAX && length < HP_CATALOG_NAME_BYTES)
+        snprintf(catalog->broken[catalog->broken_count++], HP_CATALOG_NAME_BYTES, "%.*s", (int)length, name);
+}
+
+/* file: "directory/name.json". */
 static void add_file(hp_catalog_t *catalog, const char *file, hp_catalog_problem_fn_t problem, void *context)
 {
     char why[HP_SCHEDULE_FILE_WHY_BYTES], line[HP_SCHEDULE_FILE_WHY_BYTES];
@@ -50,6 +61,7 @@ static void add_file(hp_catalog_t *catalog, const char *file, hp_catalog_problem
 
     if (hp_schedule_file_read(file, &generator, why, sizeof why) != HP_OK) {
         problem(context, why);
+        note_broken(catalog, file);
         return;
     }
     if (hp_generator_find(generator->name)) {

@@ -6,11 +6,14 @@
 
 #include "schedule/generator.h"
 
-enum { HP_CATALOG_FILES_MAX = 256 };
+enum { HP_CATALOG_FILES_MAX = 256, HP_CATALOG_NAME_BYTES = 64 };
 
 typedef struct {
     hp_generator_t *files[HP_CATALOG_FILES_MAX];
     unsigned file_count;
+    /* Names of the first files that cannot be used. */
+    char broken[HP_CATALOG_FILES_MAX][HP_CATALOG_NAME_BYTES];
+    unsigned broken_count;
 } hp_catalog_t;
 
 /* Receives a line for each file that is left out. */

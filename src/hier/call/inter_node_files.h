@@ -1,0 +1,16 @@
+/* inter_node_files: the schedules of a catalog's files become ways to join nodes (inter_node.h).
+ *
+ * Threads: as hp_inter_node_add. Ownership: the catalog's generators are borrowed, until hp_inter_node_no_files. */
+#ifndef HP_HIER_CALL_INTER_NODE_FILES_H
+#define HP_HIER_CALL_INTER_NODE_FILES_H
+
+#include "hier/call/inter_node.h"
+#include "schedule/catalog/catalog.h"
+
+/* Adds a word for each file whose schedules can join nodes, and for each that is broken an empty one, behind those that
+ * there are; fills the words that are there already. A word that was there and cannot be filled is reported, and so is
+ * what there is no room for. directory: for the reports. */
+void hp_inter_node_take(const hp_catalog_t *catalog, const char *directory, hp_catalog_problem_fn_t problem,
+                        void *context);
+
+#endif

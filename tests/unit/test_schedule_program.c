@@ -284,6 +284,15 @@ static bool can_run(run_t *run, uint32_t me, uint32_t i)
     return !receives(operation) || message_for(run, me, i);
 }
 
+/* What has come aside lies in a buffer of a segment: its own, or the other operation's. */
+static void check_room(const run_t *run, const runner_t *r, const hp_operation_t *operation)
+{
+    if (operation->holder < 0)
+        return;
+    assert_int_equal(r->program->operations[operation->holder].holder, -1);
+    assert_true(operation->out.offset / sizeof(element_t) + operation->count <= run->elements);
+}
+
 static void do_operation(run_t *run, uint32_t me, uint32_t i)
 {
     runner_t *r = &run->runners[me];
@@ -303,6 +312,7 @@ static void do_operation(run_t *run, uint32_t me, uint32_t i)
     case HP_DO_RECV_ASIDE:
         message = message_for(run, me, i);
         assert_int_equal(message->count, count);
+        check_room(run, r, operation);
         memcpy(buffer_of(r, i), message->elements, count * sizeof *in);
         break;
     case HP_DO_REDUCE:

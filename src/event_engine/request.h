@@ -206,6 +206,9 @@ hp_task_t *hp_emit_push(hp_segment_t *segment, uint32_t member, const hp_node_bu
                         hp_operand_t from, size_t count);
 /* Complete when the lane's counter is at least value. */
 hp_task_t *hp_emit_wait(hp_segment_t *segment, int32_t lane, uint64_t value);
+/* The same for the value step + 1; hp_of() the task is the slot of the step behind the counter: where that lies is known by
+ * then. */
+hp_task_t *hp_emit_wait_slot(hp_segment_t *segment, int32_t lane, uint64_t step);
 /* Sets the lane's counter to value. */
 hp_task_t *hp_emit_set(hp_segment_t *segment, int32_t lane, uint64_t value);
 /* Advances the source to so many bytes; count elements of them are the segment's. */

@@ -211,13 +211,59 @@ hp_cell_t *hp_node_cell(const hp_node_memory_t *memory, uint32_t member, hp_fan_
     return &cells[(uint64_t)fan * HP_CELLS + step % HP_CELLS];
 }
 
+static size_t pool_ring_bytes(const hp_node_shape_t *shape)
+{
+    return (shape->slots * shape->slot_bytes + PAGE - 1) / PAGE * PAGE;
+}
+
+size_t hp_node_pool_bytes(const hp_node_shape_t *shape)
+{
+    return PAGE + HP_POOL_RINGS * pool_ring_bytes(shape); /* the mark is in the first page */
+}
+
+/* Beside the counter, in its second line: the ring of its owner's pool that the slots are in now; 0: the memory's own. The
+ * owner writes it before the counter, and only when all members have read what was in the slots. */
+static hp_counter_t *lent_beside(const hp_counter_t *counter)
+{
+    return (hp_counter_t *)counter + LINE / sizeof(hp_counter_t);
+}
+
+static hp_counter_t *lent_to(const hp_node_memory_t *memory, size_t ring)
+{
+    return lent_beside(hp_node_counter(memory, memory->own, (uint32_t)ring / HP_FAN_COUNT,
+                                       (hp_fan_t)(ring % HP_FAN_COUNT)));
+}
+
+static char *own_ring(const hp_node_memory_t *memory, uint32_t member, size_t ring)
+{
+    return part_of(memory, member) + counters_bytes(&memory->shape) + cells_bytes() +
+           ring * memory->shape.slots * memory->shape.slot_bytes;
+}
+
+static char *slot_of(const hp_node_memory_t *memory, uint32_t member, size_t ring, uint64_t lent,
+                     uint64_t step)
+{
+    const hp_node_shape_t *shape = &memory->shape;
+    char *slots = lent ? memory->pools[member] + PAGE + (lent - 1) * pool_ring_bytes(shape)
+                       : own_ring(memory, member, ring);
+    return slots + step % shape->slots * shape->slot_bytes;
+}
+
 char *hp_node_slot(const hp_node_memory_t *memory, uint32_t member, uint32_t level, hp_fan_t fan,
                    uint64_t step)
 {
-    const hp_node_shape_t *shape = &memory->shape;
-    const size_t ring = (size_t)level * HP_FAN_COUNT + fan;
-    return part_of(memory, member) + counters_bytes(shape) + cells_bytes() +
-           (ring * shape->slots + step % shape->slots) * shape->slot_bytes;
+    const hp_counter_t *lent = lent_beside(hp_node_counter(memory, member, level, fan));
+    return slot_of(memory, member, (size_t)level * HP_FAN_COUNT + fan,
+                   atomic_load_explicit(lent, memory_order_relaxed), step);
+}
+
+char *hp_node_slot_behind(const hp_node_memory_t *memory, const hp_counter_t *counter, uint64_t step)
+{
+    const uint32_t member = hp_node_owner(memory, counter);
+    const size_t ring = (size_t)((const char *)counter - part_of(memory, member)) / COUNTER_BYTES - 3;
+
+    return slot_of(memory, member, ring, atomic_load_explicit(lent_beside(counter), memory_order_relaxed),
+                   step);
 }
 
 /* ---- pages of the slots ---- */
@@ -233,6 +279,14 @@ static pthread_mutex_t slots_lock =
     PTHREAD_MUTEX_INITIALIZER;       /* guards what follows, and the fields slots of all memories */
 static hp_node_memory_t *slots_used; /* memories whose own slots have pages, the last used first */
 static hp_node_usage_t usage;
+/* The rings of this process's pool. */
+static struct {
+    hp_node_memory_t *borrower; /* NULL: none */
+    size_t ring;                /* of the borrower */
+    size_t backed;              /* bytes of each slot that have pages */
+    uint64_t lent_at;
+} rings[HP_POOL_RINGS];
+static uint64_t lendings;
 
 /* A few milliseconds do not matter, the time that a finer clock takes does. */
 static uint64_t coarse_ns(void)
@@ -261,12 +315,21 @@ static void unlist(hp_node_memory_t *memory)
         *place = memory->slots.next_used;
 }
 
+/* Where the own slots were used meanwhile. */
+static void look_for_rings_again(hp_node_memory_t *memory)
+{
+    for (size_t ring = 0; ring < memory->shape.levels * HP_FAN_COUNT; ring++)
+        if (atomic_load_explicit(lent_to(memory, ring), memory_order_relaxed) == 0)
+            memory->slots.ready[ring] = 0;
+}
+
 static void forget_slots(hp_node_memory_t *memory)
 {
     unlist(memory);
     usage.slot_bytes -= memory->slots.backed_bytes;
     memory->slots.backed_bytes = 0;
     memset(memory->slots.backed, 0, memory->shape.levels * HP_FAN_COUNT * sizeof *memory->slots.backed);
+    look_for_rings_again(memory);
 }
 
 /* Has everybody, this rank too, finished the last collective that used the slots? Only their owner fills them, so
@@ -281,7 +344,7 @@ static bool slots_are_idle(const hp_node_memory_t *memory)
 
 static void give_pages_back(const hp_node_memory_t *memory)
 {
-    const uintptr_t first = (uintptr_t)hp_node_slot(memory, memory->own, 0, (hp_fan_t)0, 0);
+    const uintptr_t first = (uintptr_t)own_ring(memory, memory->own, 0);
     const uintptr_t from = (first + PAGE - 1) / PAGE * PAGE;
     const uintptr_t to = (uintptr_t)part_of(memory, memory->own) + memory->member_bytes;
 
@@ -304,6 +367,76 @@ static void trim_slots(const hp_node_memory_t *in_use)
     }
 }
 
+/* ---- rings of the pool ---- */
+
+/* A memory whose communicator has gone, while others may still read what is in its rings. */
+static void unmap(hp_node_memory_t *memory)
+{
+    munmap(memory->base, memory->bytes);
+    free(memory->slots.ready);
+    free(memory->slots.backed);
+    free(memory->slots.filled);
+    free(memory->pools);
+    if (!memory->has_gone)
+        free(memory->remains);
+}
+
+static bool borrows_any(const hp_node_memory_t *memory)
+{
+    for (unsigned i = 0; i < HP_POOL_RINGS; i++)
+        if (rings[i].borrower == memory)
+            return true;
+    return false;
+}
+
+static void take_ring_back(unsigned i)
+{
+    hp_node_memory_t *memory = rings[i].borrower;
+
+    atomic_store_explicit(lent_to(memory, rings[i].ring), 0, memory_order_relaxed);
+    memory->slots.ready[rings[i].ring] = 0;
+    rings[i].borrower = NULL;
+    if (memory->has_gone && !borrows_any(memory)) {
+        unmap(memory);
+        free(memory);
+    }
+}
+
+/* A free one, else the one that was lent first of those whose borrower is idle; HP_POOL_RINGS: all are in use. */
+static unsigned find_ring(void)
+{
+    unsigned found = HP_POOL_RINGS;
+
+    for (unsigned i = 0; i < HP_POOL_RINGS; i++) {
+        if (!rings[i].borrower)
+            return i;
+        if ((found == HP_POOL_RINGS || rings[i].lent_at < rings[found].lent_at) &&
+            slots_are_idle(rings[i].borrower))
+            found = i;
+    }
+    if (found < HP_POOL_RINGS)
+        take_ring_back(found);
+    return found;
+}
+
+/* The ring's number beside the counter. What was in the slots before must have been read. */
+static uint64_t lend_ring(hp_node_memory_t *memory, size_t ring)
+{
+    hp_counter_t *lent = lent_to(memory, ring);
+    const uint64_t number = atomic_load_explicit(lent, memory_order_relaxed);
+
+    if (number || !memory->pools || !hp_node_is_clear(memory, memory->slots.filled[ring]))
+        return number;
+    const unsigned found = find_ring();
+    if (found == HP_POOL_RINGS)
+        return 0;
+    rings[found].borrower = memory;
+    rings[found].ring = ring;
+    rings[found].lent_at = ++lendings;
+    atomic_store_explicit(lent, found + 1, memory_order_relaxed);
+    return found + 1;
+}
+
 void hp_node_use_slots(hp_node_memory_t *memory, size_t bytes, uint64_t end_step)
 {
     if (!memory->bytes)
@@ -317,6 +450,8 @@ void hp_node_use_slots(hp_node_memory_t *memory, size_t bytes, uint64_t end_step
     memory->slots.wanted = bytes < memory->shape.slot_bytes ? bytes : memory->shape.slot_bytes;
     memory->slots.end_step = end_step;
     memory->slots.used_ns = coarse_ns();
+    if (memory->slots.backed_bytes)
+        look_for_rings_again(memory);
     trim_slots(memory);
     pthread_mutex_unlock(&slots_lock);
 }
@@ -333,15 +468,25 @@ static void populate(const hp_node_memory_t *memory, uint32_t level, hp_fan_t fa
 
 void hp_node_back_slots_slowly(hp_node_memory_t *memory, uint32_t level, hp_fan_t fan)
 {
-    size_t *backed = &memory->slots.backed[level * HP_FAN_COUNT + fan];
-    const size_t bytes = memory->slots.wanted;
+    const size_t ring = level * HP_FAN_COUNT + fan, bytes = memory->slots.wanted;
 
     pthread_mutex_lock(&slots_lock);
-    add_slot_bytes(memory, memory->shape.slots * (bytes - *backed));
-    *backed = bytes;
+    const uint64_t lent = lend_ring(memory, ring);
+    size_t *backed = lent ? &rings[lent - 1].backed : &memory->slots.backed[ring];
+    const size_t more = bytes > *backed ? memory->shape.slots * (bytes - *backed) : 0;
+    if (lent)
+        usage.pool_bytes += more;
+    else
+        add_slot_bytes(memory, more);
+    if (!lent)
+        memory->slots.filled[ring] = memory->slots.end_step;
+    if (more)
+        *backed = bytes;
+    memory->slots.ready[ring] = *backed;
     trim_slots(memory);
     pthread_mutex_unlock(&slots_lock);
-    populate(memory, level, fan, bytes);
+    if (more)
+        populate(memory, level, fan, bytes);
 }
 
 hp_node_usage_t hp_node_usage(void)
@@ -391,16 +536,22 @@ hp_status_t hp_node_memory_init(hp_node_memory_t *out, const hp_node_shape_t *sh
     if (fd >= 0) {
         void *mapped = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
         size_t *backed = calloc(shape->levels * HP_FAN_COUNT, sizeof *backed);
-        if (mapped == MAP_FAILED || !backed) {
+        size_t *ready = calloc(shape->levels * HP_FAN_COUNT, sizeof *ready);
+        uint64_t *filled = calloc(shape->levels * HP_FAN_COUNT, sizeof *filled);
+        if (mapped == MAP_FAILED || !backed || !ready || !filled) {
             if (mapped != MAP_FAILED)
                 munmap(mapped, bytes);
             free(backed);
+            free(ready);
+            free(filled);
             free(out->peers);
             return HP_ERR_NO_MEM;
         }
         out->base = mapped;
         out->bytes = bytes;
         out->slots.backed = backed;
+        out->slots.ready = ready;
+        out->slots.filled = filled;
     }
     out->has_peers = pids && open_peers(out, pids);
     if (out->bytes) {
@@ -411,15 +562,54 @@ hp_status_t hp_node_memory_init(hp_node_memory_t *out, const hp_node_shape_t *sh
     return HP_OK;
 }
 
+void hp_node_memory_borrow_none(hp_node_memory_t *memory)
+{
+    free(memory->remains);
+    free(memory->pools);
+    memory->remains = NULL;
+    memory->pools = NULL;
+}
+
+hp_status_t hp_node_memory_borrow(hp_node_memory_t *memory, char *const *pools)
+{
+    const size_t bytes = memory->shape.members * sizeof *pools;
+
+    memory->remains = malloc(sizeof *memory->remains);
+    memory->pools = malloc(bytes);
+    if (memory->remains && memory->pools) {
+        memcpy(memory->pools, pools, bytes);
+        return HP_OK;
+    }
+    hp_node_memory_borrow_none(memory);
+    return HP_ERR_NO_MEM;
+}
+
+/* Its rings are nobody else's before all members have read them: until then its counters stay. */
+static void leave(hp_node_memory_t *memory)
+{
+    if (borrows_any(memory) && !slots_are_idle(memory)) {
+        hp_node_memory_t *gone = memory->remains;
+        *gone = *memory;
+        gone->has_gone = true;
+        for (unsigned i = 0; i < HP_POOL_RINGS; i++)
+            if (rings[i].borrower == memory)
+                rings[i].borrower = gone;
+        return;
+    }
+    for (unsigned i = 0; i < HP_POOL_RINGS; i++)
+        if (rings[i].borrower == memory)
+            take_ring_back(i);
+    unmap(memory);
+}
+
 void hp_node_memory_fini(hp_node_memory_t *memory)
 {
     if (memory->bytes) {
         pthread_mutex_lock(&slots_lock);
         forget_slots(memory);
         count_memory(memory, -1);
+        leave(memory);
         pthread_mutex_unlock(&slots_lock);
-        munmap(memory->base, memory->bytes);
-        free(memory->slots.backed);
     }
     for (uint32_t member = 0; member < memory->shape.members; member++)
         hp_peer_close(memory->peers[member]);

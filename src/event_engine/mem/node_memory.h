@@ -102,6 +102,9 @@ typedef struct {
     char payload[HP_CELL_BYTES - sizeof(hp_counter_t) - sizeof(uint64_t)];
 } hp_cell_t;
 
+/* A process's pool of rings, as large as the communicators' own: used by that of them which runs. */
+enum { HP_POOL_RINGS = 8 };
+
 typedef struct hp_node_memory hp_node_memory_t;
 struct hp_node_memory {
     hp_node_shape_t shape;
@@ -115,10 +118,15 @@ struct hp_node_memory {
     uint64_t step; /* the next one; the same on all ranks of the communicator */
     uint64_t cleared; /* all members' DONE was seen at this or beyond */
     uint32_t noted;   /* collectives whose lengths were noted; the same on all ranks */
+    bool has_gone;             /* its communicator has */
+    hp_node_memory_t *remains; /* what is kept of it then */
+    char **pools; /* each member's pool of rings; NULL: there is none */
     struct {
-        size_t *backed;      /* of each own ring: the bytes of each slot, from its start, that have pages */
+        size_t *ready;       /* of each ring: the bytes of each slot, from its start, that may be filled now */
+        size_t *backed;      /* of each own ring: those that have pages */
         size_t backed_bytes; /* of all own slots */
         size_t wanted;       /* bytes of a slot that the collective uses */
+        uint64_t *filled;    /* of each own ring: the end of the last collective that filled it */
         uint64_t end_step;   /* of the last collective that used them, */
         uint64_t used_ns;    /* and when it began */
         hp_node_memory_t *next_used;
@@ -133,6 +141,7 @@ size_t hp_node_slot_bytes(const hp_node_shape_t *shape); /* and of a member's, t
 
 /* This process's parts of all such memories, now and at most. */
 typedef struct {
+    size_t pool_bytes; /* with pages, of the pool */
     uint32_t memories, memories_peak;
     size_t bytes, bytes_peak;
     size_t slot_bytes, slot_bytes_peak; /* with pages, of the slots */
@@ -155,6 +164,13 @@ bool hp_node_memory_has_mark(int fd, uint64_t mark);
  * *out is valid when HP_OK comes back; else HP_ERR_NO_MEM. */
 hp_status_t hp_node_memory_init(hp_node_memory_t *out, const hp_node_shape_t *shape, uint32_t own,
                                 const pid_t *pids, int fd, void *base);
+/* From now on this rank's slots are in rings that it borrows of its process's pool, while there are any. pools: where each
+ * member's is mapped; they stay there. HP_OK; HP_ERR_NO_MEM: nothing has changed. */
+hp_status_t hp_node_memory_borrow(hp_node_memory_t *memory, char *const *pools);
+/* Some member cannot: the slots are the memory's own. Before the first collective. */
+void hp_node_memory_borrow_none(hp_node_memory_t *memory);
+/* Bytes of a process's pool. */
+size_t hp_node_pool_bytes(const hp_node_shape_t *shape);
 void hp_node_memory_fini(hp_node_memory_t *memory);
 
 /* Sets a counter or the flag of a cell, and (memory->wakes) wakes the members that sleep until it is. */
@@ -177,6 +193,8 @@ hp_counter_t *hp_node_counter(const hp_node_memory_t *memory, uint32_t member, u
 hp_counter_t *hp_node_done(const hp_node_memory_t *memory, uint32_t member);
 char *hp_node_slot(const hp_node_memory_t *memory, uint32_t member, uint32_t level, hp_fan_t fan,
                    uint64_t step);
+/* The same by the counter that says that it has been filled. Other members': behind a load of the counter with acquire. */
+char *hp_node_slot_behind(const hp_node_memory_t *memory, const hp_counter_t *counter, uint64_t step);
 hp_cell_t *hp_node_cell(const hp_node_memory_t *memory, uint32_t member, hp_fan_t fan, uint64_t step);
 /* A collective begins that takes steps before end_step and will use the first `bytes` of own slots. Also with 0 bytes:
  * until all members have finished those steps, the slots keep their pages. *memory must stay where it is from now on.
@@ -193,7 +211,7 @@ void hp_node_use_slots(hp_node_memory_t *memory, size_t bytes, uint64_t end_step
 void hp_node_back_slots_slowly(hp_node_memory_t *memory, uint32_t level, hp_fan_t fan);
 static inline void hp_node_back_slots(hp_node_memory_t *memory, uint32_t level, hp_fan_t fan)
 {
-    if (memory->slots.backed && memory->slots.backed[level * HP_FAN_COUNT + fan] < memory->slots.wanted)
+    if (memory->slots.ready && memory->slots.ready[level * HP_FAN_COUNT + fan] < memory->slots.wanted)
         hp_node_back_slots_slowly(memory, level, fan);
 }
 /* The member whose counter or flag it is. */

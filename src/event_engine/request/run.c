@@ -146,7 +146,10 @@ static bool take_flag(hp_request_t *request, lane_t *lane)
            request->error == HP_OK) {
         if (has_note(request, lane))
             compare_notes(request, lane);
-        task_complete(request, queue_pop(&lane->waiting));
+        hp_task_t *task = queue_pop(&lane->waiting);
+        if (task->finds_slot)
+            task->buffer = hp_node_slot_behind(request->pipeline.node, lane->counter, task->value - 1);
+        task_complete(request, task);
         moved = true;
     }
     return moved;

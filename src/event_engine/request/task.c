@@ -120,6 +120,13 @@ hp_task_t *hp_emit_wait(hp_segment_t *segment, int32_t lane, uint64_t value)
     return emit_flag(segment, TASK_WAIT, lane, value);
 }
 
+hp_task_t *hp_emit_wait_slot(hp_segment_t *segment, int32_t lane, uint64_t step)
+{
+    hp_task_t *task = hp_emit_wait(segment, lane, step + 1);
+    task->finds_slot = true;
+    return task;
+}
+
 hp_task_t *hp_emit_set(hp_segment_t *segment, int32_t lane, uint64_t value)
 {
     return emit_flag(segment, TASK_SET, lane, value);

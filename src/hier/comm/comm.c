@@ -73,13 +73,18 @@ bool hp_comm_may_share(const hp_comm_t *comm)
     return most > 1 && (hp_hierarchy_node_count(h) == 1 || hp_hierarchy_node_depth(h) > 0);
 }
 
+hp_node_shape_t hp_comm_slots_shape(const hp_knobs_t *knobs)
+{
+    const size_t line = 64; /* elements in a slot are to be as aligned as anywhere */
+    return (hp_node_shape_t){.slots = (uint32_t)knobs->slots,
+                             .slot_bytes = ((size_t)knobs->slot_bytes + line - 1) / line * line};
+}
+
 hp_node_shape_t hp_comm_node_shape(const hp_comm_t *comm)
 {
     const hp_hierarchy_t *h = comm->hierarchy;
     const uint32_t levels = hp_hierarchy_level_count(h);
-    const size_t line = 64; /* elements in a slot are to be as aligned as anywhere */
-    hp_node_shape_t shape = {.slots = (uint32_t)comm->knobs.slots,
-                             .slot_bytes = ((size_t)comm->knobs.slot_bytes + line - 1) / line * line};
+    hp_node_shape_t shape = hp_comm_slots_shape(&comm->knobs);
 
     hp_comm_node_ranks(comm, &shape.members);
     shape.levels = levels > 1 ? levels - hp_hierarchy_node_depth(h) : levels;

@@ -64,11 +64,11 @@ hp_place_t hp_node_emit_place(const hp_stage_t *stage, hp_segment_t *segment, co
     hp_node_memory_t *node = use->memory;
     const hp_node_lanes_t *lanes = stage->own;
     const uint64_t step = flow->step, slots = node->shape.slots;
-    hp_place_t place = {
-        .given = true, .address = hp_node_slot(node, node->own, stage->node_level, fan, step), .free = NULL};
 
     assert(!node->bytes || node->slots.end_step >= use->end_step); /* else they may be given back meanwhile */
     hp_node_back_slots(node, stage->node_level, fan);
+    hp_place_t place = {
+        .given = true, .address = hp_node_slot(node, node->own, stage->node_level, fan, step), .free = NULL};
     if (step < slots || hp_node_is_clear(node, step - slots + 1))
         return place;
     const uint64_t value = step - slots + 1;
@@ -129,15 +129,13 @@ void hp_node_emit_reduce_slots(const hp_stage_t *stage, hp_segment_t *segment, h
     const uint64_t step = flow->step;
 
     for (uint32_t position = 1; position < stage->team.count; position++) {
-        hp_task_t *there = hp_emit_wait(segment, lanes->member_up[position], step + 1);
+        hp_task_t *there = hp_emit_wait_slot(segment, lanes->member_up[position], step);
         if (flow->count == 0) { /* a barrier: nothing to reduce */
             hp_emit_after(there, flow->ready);
             flow->ready = there;
             continue;
         }
-        const char *slot =
-            hp_node_slot(stage->node->memory, lanes->members[position], stage->node_level, HP_FAN_IN, step);
-        hp_node_emit_reduce(segment, flow, &into, hp_at(slot), there, position == 1);
+        hp_node_emit_reduce(segment, flow, &into, hp_of(there), there, position == 1);
     }
     if (flow->count > 0)
         hp_flow_reads_node(flow, flow->ready);

@@ -4,14 +4,22 @@
 #include <stdlib.h>
 #include "base/clock.h"
 #include "base/log.h"
+#include "event_engine/mem/slot_pool.h"
 #include "pmpi_wrappers/backend/start/job.h"
 #include "pmpi_wrappers/backend/glue/machine.h"
 
 /* Tag of the leader's message, above the tags of hp_start_tag and of the transport. */
 enum { FILE_TAG = 32766 };
-enum { SHARES = 1, READS = 2 };
+enum { SHARES = 1, READS = 2, LENDS = 4 };
 
 static uint64_t probe_word;
+
+/* The slots of all communicators are alike. */
+static size_t pool_bytes(void)
+{
+    const hp_node_shape_t shape = hp_comm_slots_shape(&hp_job.knobs);
+    return hp_node_pool_bytes(&shape);
+}
 
 void hp_node_setup_introduce(hp_process_t *out)
 {
@@ -21,7 +29,10 @@ void hp_node_setup_introduce(hp_process_t *out)
         hp_peer_permit_access();
     *out = (hp_process_t){.pid = (uint64_t)getpid(),
                           .probe_address = (uint64_t)(uintptr_t)&probe_word,
-                          .probe_value = probe_word};
+                          .probe_value = probe_word,
+                          .pool_file = -1};
+    if (hp_job.knobs.shared_memory && !hp_ranks_take_turns)
+        out->pool_file = hp_slot_pool_own(pool_bytes(), probe_word);
 }
 
 static const hp_process_t *process_of(const hp_process_t *all, size_t stride, uint32_t rank)
@@ -40,6 +51,24 @@ static bool reaches_all(const hp_node_memory_t *memory, const uint32_t *ranks, c
                                        process->probe_value);
     }
     return reaches;
+}
+
+/* Can this rank see the rings of all members? */
+static bool borrows(hp_node_memory_t *memory, const uint32_t *ranks, const hp_process_t *all, size_t stride)
+{
+    const uint32_t members = memory->shape.members;
+    char **pools = calloc(members, sizeof *pools);
+    bool can = pools != NULL;
+
+    for (uint32_t i = 0; i < members && can; i++) {
+        const hp_process_t *process = process_of(all, stride, ranks[i]);
+        pools[i] = hp_slot_pool_map((pid_t)process->pid, (int)process->pool_file, hp_node_pool_bytes(&memory->shape),
+                                    process->probe_value);
+        can = pools[i] != NULL;
+    }
+    can = can && hp_node_memory_borrow(memory, pools) == HP_OK;
+    free(pools);
+    return can;
 }
 
 static void drop(int *fd)
@@ -83,7 +112,7 @@ static int map_memory(hp_comm_t *comm, const hp_route_t *route, const hp_process
     const uint32_t *ranks = hp_comm_node_ranks(comm, &count);
 
     if (count == 1) {
-        *abilities = SHARES | READS;
+        *abilities = SHARES | READS | LENDS;
         return MPI_SUCCESS;
     }
     int code = make_file(comm, route, ranks, count, &shape, process_of(all, stride, ranks[0]), fd);
@@ -99,6 +128,8 @@ static int map_memory(hp_comm_t *comm, const hp_route_t *route, const hp_process
         *abilities |= SHARES;
         if (reaches_all(&memory, ranks, all, stride))
             *abilities |= READS;
+        if (borrows(&memory, ranks, all, stride))
+            *abilities |= LENDS;
         hp_comm_set_node_memory(comm, &memory);
     }
     free(pids);
@@ -140,7 +171,9 @@ int hp_node_setup(hp_comm_t *comm, MPI_Comm users, const hp_route_t *route, cons
         return code;
     comm->shares_memory = common & SHARES;
     comm->reads_peers = common & READS;
-    if (common != (SHARES | READS))
+    if (!(common & LENDS) && comm->has_node_memory)
+        hp_node_memory_borrow_none(&comm->node_memory);
+    if ((common & (SHARES | READS)) != (SHARES | READS))
         warn_once(comm, common);
     return MPI_SUCCESS;
 }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include "check.h"
 #include "event_engine/mem/node_memory.h"
+#include "event_engine/mem/shared_file.h"
 
 enum { LINE_BYTES = 64, LEVELS_MAX = 4, MEMBERS_MAX = 9, SLOTS_MAX = 9 };
 
@@ -35,14 +36,14 @@ static hp_node_shape_t random_shape(check_random_t *random)
 }
 
 /* Everything a member owns, as ranges of bytes. Counters keep away from other members' and from each other:
- * each is given a line. */
+ * each is given two lines. */
 static size_t list_member(const hp_node_memory_t *memory, uint32_t member, range_t *ranges)
 {
     const hp_node_shape_t *shape = &memory->shape;
     size_t count = 0;
     const char *at = (const char *)hp_node_done(memory, member);
 
-    ranges[count++] = (range_t){at, at + LINE_BYTES};
+    ranges[count++] = (range_t){at, at + 2 * LINE_BYTES};
     at = (const char *)hp_node_buffer(memory, member, HP_FAN_IN);
     ranges[count++] = (range_t){at, at + sizeof(hp_node_buffer_t)};
     at = (const char *)hp_node_buffer(memory, member, HP_FAN_OUT);
@@ -50,7 +51,7 @@ static size_t list_member(const hp_node_memory_t *memory, uint32_t member, range
     for (unsigned fan = 0; fan < HP_FAN_COUNT; fan++) {
         for (uint32_t level = 0; level < shape->levels; level++) {
             at = (const char *)hp_node_counter(memory, member, level, (hp_fan_t)fan);
-            ranges[count++] = (range_t){at, at + LINE_BYTES};
+            ranges[count++] = (range_t){at, at + 2 * LINE_BYTES};
             for (uint32_t slot = 0; slot < shape->slots; slot++) {
                 at = hp_node_slot(memory, member, level, (hp_fan_t)fan, slot);
                 ranges[count++] = (range_t){at, at + shape->slot_bytes};
@@ -77,8 +78,9 @@ static void nothing_overlaps(void **state)
         const size_t bytes = hp_node_memory_bytes(&shape);
         hp_node_memory_t memory;
         size_t count = 0;
-        char *base = (char *)(uintptr_t)0x10000000; /* addresses only: nothing is touched */
+        char *base = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0); /* nothing is written */
 
+        assert_ptr_not_equal(base, MAP_FAILED);
         assert_int_equal(bytes % 4096, 0);
         assert_int_equal(hp_node_memory_init(&memory, &shape, 0, pids, -1, base), HP_OK);
         for (uint32_t member = 0; member < shape.members; member++)
@@ -93,6 +95,7 @@ static void nothing_overlaps(void **state)
         for (size_t i = 1; i < count; i++)
             assert_true(ranges[i].from >= ranges[i - 1].to);
         hp_node_memory_fini(&memory);
+        munmap(base, bytes);
     }
 }
 
@@ -129,9 +132,11 @@ static void rings_come_around(void **state)
     (void)state;
     const hp_node_shape_t shape = {.members = 2, .levels = 2, .slots = 3, .slot_bytes = 128};
     const pid_t pids[2] = {0};
+    void *base = calloc(1, hp_node_memory_bytes(&shape));
     hp_node_memory_t memory;
 
-    assert_int_equal(hp_node_memory_init(&memory, &shape, 1, pids, -1, (void *)(uintptr_t)0x10000), HP_OK);
+    assert_non_null(base);
+    assert_int_equal(hp_node_memory_init(&memory, &shape, 1, pids, -1, base), HP_OK);
     for (uint64_t step = 0; step < 20; step++) {
         assert_ptr_equal(hp_node_slot(&memory, 1, 1, HP_FAN_IN, step),
                          hp_node_slot(&memory, 1, 1, HP_FAN_IN, step + shape.slots));
@@ -141,6 +146,7 @@ static void rings_come_around(void **state)
                              hp_node_slot(&memory, 1, 1, HP_FAN_IN, step + 1));
     }
     hp_node_memory_fini(&memory);
+    free(base);
 }
 
 /* ---- between processes ---- */
@@ -160,7 +166,7 @@ static int be_member(pid_t parent, int fd)
     hp_node_memory_t memory;
     int own_fd;
 
-    if (hp_node_memory_open(parent, fd, &own_fd) != HP_OK ||
+    if (hp_shared_file_open(parent, fd, &own_fd) != HP_OK ||
         hp_node_memory_init(&memory, &shape, 1, pids, own_fd, NULL) != HP_OK)
         return 1;
     close(own_fd);
@@ -183,7 +189,7 @@ static void two_processes_share(void **state)
     hp_node_memory_t memory;
     int fd, status;
 
-    assert_int_equal(hp_node_memory_file(hp_node_memory_bytes(&shape), &fd), HP_OK);
+    assert_int_equal(hp_shared_file_create(hp_node_memory_bytes(&shape), &fd), HP_OK);
     assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
     const pid_t child = fork();
     if (child == 0) {
@@ -209,9 +215,9 @@ static void what_cannot_be_opened(void **state)
 {
     (void)state;
     int fd = -1;
-    assert_int_equal(hp_node_memory_open(getpid(), 1000000, &fd), HP_ERR_NOT_FOUND);
-    assert_int_equal(hp_node_memory_open(0x7ffffff0, 0, &fd), HP_ERR_NOT_FOUND);
-    assert_int_equal(hp_node_memory_file(SIZE_MAX, &fd), HP_ERR_NO_MEM);
+    assert_int_equal(hp_shared_file_open(getpid(), 1000000, &fd), HP_ERR_NOT_FOUND);
+    assert_int_equal(hp_shared_file_open(0x7ffffff0, 0, &fd), HP_ERR_NOT_FOUND);
+    assert_int_equal(hp_shared_file_create(SIZE_MAX, &fd), HP_ERR_NO_MEM);
 }
 
 /* A child that has the word, with another value than ours, and stands still until it is killed. */
@@ -355,7 +361,7 @@ static void nobody_changes_the_size_of_the_file(void **state)
 {
     (void)state;
     int fd;
-    assert_int_equal(hp_node_memory_file(8192, &fd), HP_OK);
+    assert_int_equal(hp_shared_file_create(8192, &fd), HP_OK);
     assert_int_equal(ftruncate(fd, 0), -1);
     assert_int_equal(ftruncate(fd, 16384), -1);
     assert_int_equal(fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE), -1);
@@ -403,139 +409,6 @@ static void clear_is_what_all_have_read(void **state)
     hp_node_memory_fini(&memory); /* not ours to unmap */
     assert_int_equal(atomic_load(hp_node_done(&memory, 0)), 5);
     munmap(base, bytes);
-}
-
-/* ---- pages of the slots ---- */
-
-enum { BIG_SLOT_BYTES = 1 << 20, IDLE_MEMORIES = 3 };
-
-static size_t pages_of(int fd)
-{
-    struct stat status;
-    assert_int_equal(fstat(fd, &status), 0);
-    return (size_t)status.st_blocks / 8;
-}
-
-/* As a collective does: its owner fills all slots with the value. */
-static void use_all_slots(hp_node_memory_t *memory, char value)
-{
-    const hp_node_shape_t *shape = &memory->shape;
-
-    hp_node_use_slots(memory, shape->slot_bytes, ++memory->step);
-    for (unsigned fan = 0; fan < HP_FAN_COUNT; fan++) {
-        hp_node_back_slots(memory, 0, (hp_fan_t)fan);
-        for (uint32_t slot = 0; slot < shape->slots; slot++)
-            memset(hp_node_slot(memory, 0, 0, (hp_fan_t)fan, slot), value, shape->slot_bytes);
-    }
-}
-
-/* As if it had been used so long ago. */
-static void age(hp_node_memory_t *memory, uint64_t ns)
-{
-    memory->slots.used_ns -= ns;
-}
-
-/* Each has 16 MiB of own slots, more than all may keep together. */
-static void idle_slots_give_their_pages_back(void **state)
-{
-    (void)state;
-    const hp_node_shape_t shape = {.members = 2, .levels = 1, .slots = 8, .slot_bytes = BIG_SLOT_BYTES};
-    const size_t slot_pages = (size_t)HP_FAN_COUNT * shape.slots * BIG_SLOT_BYTES / 4096;
-    hp_node_memory_t memories[IDLE_MEMORIES];
-    int fds[IDLE_MEMORIES];
-
-    for (unsigned i = 0; i < IDLE_MEMORIES; i++) {
-        assert_int_equal(hp_node_memory_file(hp_node_memory_bytes(&shape), &fds[i]), HP_OK);
-        assert_int_equal(hp_node_memory_init(&memories[i], &shape, 0, NULL, fds[i], NULL), HP_OK);
-    }
-    assert_int_equal(hp_node_usage().memories, IDLE_MEMORIES);
-    assert_int_equal(hp_node_usage().bytes, IDLE_MEMORIES * hp_node_member_bytes(&shape));
-    strcpy(hp_node_slot(&memories[0], 1, 0, HP_FAN_IN, 0), "the other member's");
-
-    use_all_slots(&memories[0], 1);
-    hp_node_set(&memories[0], hp_node_done(&memories[0], 0), 1);
-    age(&memories[0], HP_SLOTS_IDLE_NS);
-    use_all_slots(&memories[1], 2);
-    assert_true(pages_of(fds[0]) >= slot_pages); /* the other member may still read them */
-    hp_node_set(&memories[0], hp_node_done(&memories[0], 1), 1);
-    use_all_slots(&memories[2], 3);
-    assert_true(pages_of(fds[0]) < 16);
-    assert_true(pages_of(fds[1]) >= slot_pages && pages_of(fds[2]) >= slot_pages); /* in use */
-    assert_int_equal(hp_node_usage().slot_bytes, 2 * slot_pages * 4096);
-    assert_string_equal(hp_node_slot(&memories[0], 1, 0, HP_FAN_IN, 0), "the other member's");
-    assert_int_equal(atomic_load(hp_node_done(&memories[0], 0)), 1);
-    assert_int_equal(*hp_node_slot(&memories[1], 0, 0, HP_FAN_OUT, 7), 2);
-
-    for (unsigned i = 1; i < IDLE_MEMORIES; i++)
-        for (uint32_t member = 0; member < 2; member++)
-            hp_node_set(&memories[i], hp_node_done(&memories[i], member), 1);
-    age(&memories[1], HP_SLOTS_IDLE_NS);
-    age(&memories[2], HP_SLOTS_IDLE_NS);
-    use_all_slots(&memories[0], 4);
-    assert_int_equal(*hp_node_slot(&memories[0], 0, 0, HP_FAN_OUT, 7), 4);
-    assert_true(pages_of(fds[1]) < 16 && pages_of(fds[2]) < 16);
-    for (unsigned i = 0; i < IDLE_MEMORIES; i++) {
-        close(fds[i]);
-        hp_node_memory_fini(&memories[i]);
-    }
-    assert_int_equal(hp_node_usage().memories, 0);
-    assert_int_equal(hp_node_usage().slot_bytes, 0);
-}
-
-/* A program that uses more communicators in turn than may keep pages while they are idle must not pay for them in each
- * call. */
-static void slots_that_are_used_again_and_again_keep_their_pages(void **state)
-{
-    (void)state;
-    const hp_node_shape_t shape = {.members = 2, .levels = 1, .slots = 8, .slot_bytes = BIG_SLOT_BYTES};
-    const size_t slot_pages = (size_t)HP_FAN_COUNT * shape.slots * BIG_SLOT_BYTES / 4096;
-    hp_node_memory_t memories[IDLE_MEMORIES];
-    int fds[IDLE_MEMORIES];
-
-    for (unsigned i = 0; i < IDLE_MEMORIES; i++) {
-        assert_int_equal(hp_node_memory_file(hp_node_memory_bytes(&shape), &fds[i]), HP_OK);
-        assert_int_equal(hp_node_memory_init(&memories[i], &shape, 0, NULL, fds[i], NULL), HP_OK);
-    }
-    for (unsigned turn = 0; turn < 2; turn++)
-        for (unsigned i = 0; i < IDLE_MEMORIES; i++) {
-            use_all_slots(&memories[i], 1);
-            for (uint32_t member = 0; member < 2; member++)
-                hp_node_set(&memories[i], hp_node_done(&memories[i], member), memories[i].step);
-        }
-    for (unsigned i = 0; i < IDLE_MEMORIES; i++) {
-        assert_true(pages_of(fds[i]) >= slot_pages);
-        close(fds[i]);
-        hp_node_memory_fini(&memories[i]);
-    }
-}
-
-/* What a rank does not write is not there: of four levels most ranks write one ring. */
-static void only_rings_that_are_filled_get_pages(void **state)
-{
-    (void)state;
-    const hp_node_shape_t shape = {.members = 2, .levels = 4, .slots = 8, .slot_bytes = BIG_SLOT_BYTES};
-    const size_t used = 32768;
-    hp_node_memory_t memory;
-    int fd;
-
-    assert_int_equal(hp_node_memory_file(hp_node_memory_bytes(&shape), &fd), HP_OK);
-    assert_int_equal(hp_node_memory_init(&memory, &shape, 0, NULL, fd, NULL), HP_OK);
-    hp_node_use_slots(&memory, used, 1);
-    assert_int_equal(hp_node_usage().slot_bytes, 0);
-    for (unsigned again = 0; again < 2; again++) {
-        hp_node_back_slots(&memory, 3, HP_FAN_IN);
-        assert_int_equal(hp_node_usage().slot_bytes, shape.slots * used);
-        assert_in_range(pages_of(fd), 0, shape.slots * (used / 4096 + 1)); /* slots may begin amid a page */
-    }
-    hp_node_use_slots(&memory, 2 * BIG_SLOT_BYTES, 2); /* no more than a slot has */
-    hp_node_back_slots(&memory, 3, HP_FAN_IN);
-    assert_int_equal(hp_node_usage().slot_bytes, shape.slots * BIG_SLOT_BYTES);
-    hp_node_use_slots(&memory, 0, 3);
-    hp_node_back_slots(&memory, 0, HP_FAN_OUT);
-    assert_int_equal(hp_node_usage().slot_bytes, shape.slots * BIG_SLOT_BYTES);
-    close(fd);
-    hp_node_memory_fini(&memory);
-    assert_int_equal(hp_node_usage().slot_bytes, 0);
 }
 
 /* ---- sleeping ---- */
@@ -591,7 +464,7 @@ static void who_sets_a_counter_wakes_who_sleeps_for_it(void **state)
 
     for (int any = 0; any < 2; any++) {
         hp_node_memory_t memory;
-        assert_int_equal(hp_node_memory_file(hp_node_memory_bytes(&shape), &fd), HP_OK);
+        assert_int_equal(hp_shared_file_create(hp_node_memory_bytes(&shape), &fd), HP_OK);
         assert_int_equal(hp_node_memory_init(&memory, &shape, 0, pids, fd, NULL), HP_OK);
         memory.wakes = true;
         hp_counter_t *counter = hp_node_counter(&memory, 0, 0, HP_FAN_OUT);
@@ -626,7 +499,7 @@ static void a_sleep_ends_when_its_time_is_over(void **state)
     hp_node_memory_t memory;
     int fd;
 
-    assert_int_equal(hp_node_memory_file(hp_node_memory_bytes(&shape), &fd), HP_OK);
+    assert_int_equal(hp_shared_file_create(hp_node_memory_bytes(&shape), &fd), HP_OK);
     assert_int_equal(hp_node_memory_init(&memory, &shape, 0, pids, fd, NULL), HP_OK);
     const uint64_t start = now_ns();
     const uint32_t rings = hp_node_sleep_begin(&memory, NULL);
@@ -649,9 +522,6 @@ int main(void)
         cmocka_unit_test(numbers_of_the_dead_are_not_used),
         cmocka_unit_test(nobody_changes_the_size_of_the_file),
         cmocka_unit_test(clear_is_what_all_have_read),
-        cmocka_unit_test(idle_slots_give_their_pages_back),
-        cmocka_unit_test(slots_that_are_used_again_and_again_keep_their_pages),
-        cmocka_unit_test(only_rings_that_are_filled_get_pages),
         cmocka_unit_test(who_sets_a_counter_wakes_who_sleeps_for_it),
         cmocka_unit_test(a_sleep_ends_when_its_time_is_over),
     };

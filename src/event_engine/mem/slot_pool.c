@@ -4,20 +4,21 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
-#include "event_engine/mem/node_memory.h"
+#include "event_engine/mem/shared_file.h"
 
-typedef struct pool pool_t;
-struct pool {
-    pool_t *next;
-    pid_t pid;
-    uint64_t mark;
+typedef struct mapping mapping_t;
+struct mapping {
+    mapping_t *next;
+    hp_slot_pool_t pool;
     size_t bytes;
     char *base;
+    uint32_t users;
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards what follows */
-static pool_t *pools;
+static mapping_t *mappings;
 static int own_fd = -1;
 static bool own_tried;
 
@@ -25,9 +26,9 @@ static int make(size_t bytes, uint64_t mark)
 {
     int fd;
 
-    if (hp_node_memory_file(bytes, &fd) != HP_OK)
+    if (hp_shared_file_create(bytes, &fd) != HP_OK)
         return -1;
-    if (hp_node_memory_mark(fd, mark))
+    if (hp_shared_file_mark(fd, mark))
         return fd;
     close(fd);
     return -1;
@@ -44,41 +45,71 @@ int hp_slot_pool_own(size_t bytes, uint64_t mark)
     return fd;
 }
 
-static char *map(pid_t pid, int fd, size_t bytes, uint64_t mark)
+/* A file of another size would end who touches what lies behind its end. */
+static bool has_bytes(int fd, size_t bytes)
 {
-    int own;
+    struct stat found;
+    return fstat(fd, &found) == 0 && found.st_size == (off_t)bytes;
+}
 
-    if (fd < 0 || hp_node_memory_open(pid, fd, &own) != HP_OK)
-        return NULL;
+static char *map(const hp_slot_pool_t *pool, size_t bytes)
+{
     void *base = MAP_FAILED;
-    if (hp_node_memory_has_mark(own, mark))
-        base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, own, 0);
-    close(own);
+    int fd;
+
+    if (pool->fd < 0 || hp_shared_file_open(pool->pid, pool->fd, &fd) != HP_OK)
+        return NULL;
+    if (has_bytes(fd, bytes) && hp_shared_file_has_mark(fd, pool->mark))
+        base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    close(fd);
     return base == MAP_FAILED ? NULL : base;
 }
 
-static pool_t *create(pid_t pid, int fd, size_t bytes, uint64_t mark)
+static mapping_t *create(const hp_slot_pool_t *pool, size_t bytes)
 {
-    pool_t *pool = malloc(sizeof *pool);
+    mapping_t *made = malloc(sizeof *made);
 
-    if (!pool)
+    if (!made)
         return NULL;
-    *pool = (pool_t){.next = pools, .pid = pid, .mark = mark, .bytes = bytes, .base = map(pid, fd, bytes, mark)};
-    if (pool->base)
-        return pools = pool;
-    free(pool);
+    *made = (mapping_t){.next = mappings, .pool = *pool, .bytes = bytes, .base = map(pool, bytes)};
+    if (made->base)
+        return mappings = made;
+    free(made);
     return NULL;
 }
 
-char *hp_slot_pool_map(pid_t pid, int fd, size_t bytes, uint64_t mark)
+static bool is_of(const mapping_t *mapping, const hp_slot_pool_t *pool, size_t bytes)
+{
+    return mapping->pool.pid == pool->pid && mapping->pool.fd == pool->fd && mapping->pool.mark == pool->mark &&
+           mapping->bytes == bytes;
+}
+
+char *hp_slot_pool_map(const hp_slot_pool_t *pool, size_t bytes)
 {
     pthread_mutex_lock(&lock);
-    pool_t *pool = pools;
-    while (pool && (pool->pid != pid || pool->mark != mark || pool->bytes != bytes))
-        pool = pool->next;
-    if (!pool)
-        pool = create(pid, fd, bytes, mark);
-    char *base = pool ? pool->base : NULL;
+    mapping_t *mapping = mappings;
+    while (mapping && !is_of(mapping, pool, bytes))
+        mapping = mapping->next;
+    if (!mapping)
+        mapping = create(pool, bytes);
+    if (mapping)
+        mapping->users++;
+    char *base = mapping ? mapping->base : NULL;
     pthread_mutex_unlock(&lock);
     return base;
+}
+
+void hp_slot_pool_unmap(char *base)
+{
+    pthread_mutex_lock(&lock);
+    mapping_t **place = &mappings;
+    while (*place && (*place)->base != base)
+        place = &(*place)->next;
+    mapping_t *mapping = *place;
+    if (mapping && --mapping->users == 0) {
+        *place = mapping->next;
+        munmap(mapping->base, mapping->bytes);
+        free(mapping);
+    }
+    pthread_mutex_unlock(&lock);
 }

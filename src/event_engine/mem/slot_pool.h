@@ -1,9 +1,10 @@
-/* slot_pool: the rings of slots that a process lends to its communicators (node_memory.h), and other processes' of this node.
+/* slot_pool: the file of slots that a process lends to its communicators (node_slots.h), and those of the other processes of
+ * this node.
  *
- * Each process has a file of them, which it keeps open: peers open it through /proc. A process maps each file once, however
+ * Each process makes one file and keeps it open: peers open it through /proc. A process maps each file once, however
  * many communicators it shares with its owner.
  *
- * Threads: any. Ownership: files and mappings stay as long as the process. */
+ * Threads: any. Ownership: the own file stays as long as the process; a mapping until its last user gives it back. */
 #ifndef HP_EVENT_ENGINE_MEM_SLOT_POOL_H
 #define HP_EVENT_ENGINE_MEM_SLOT_POOL_H
 
@@ -11,10 +12,20 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+/* A process's file: its number there (-1: there is none), and what it begins with. */
+typedef struct {
+    pid_t pid;
+    int fd;
+    uint64_t mark;
+} hp_slot_pool_t;
+
 /* The number of this process's file, which has so many bytes and begins with the mark; -1: there is none. The first call
- * makes it. */
+ * makes it, and has the only say in bytes and mark. */
 int hp_slot_pool_own(size_t bytes, uint64_t mark);
-/* Where the process pid's file of that number, size and mark is mapped; NULL: it cannot be. */
-char *hp_slot_pool_map(pid_t pid, int fd, size_t bytes, uint64_t mark);
+
+/* Where the process's file is mapped; NULL: it cannot be, is not marked so, or has not so many bytes. */
+char *hp_slot_pool_map(const hp_slot_pool_t *pool, size_t bytes);
+/* One user less. */
+void hp_slot_pool_unmap(char *base);
 
 #endif

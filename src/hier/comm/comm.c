@@ -77,7 +77,8 @@ hp_node_shape_t hp_comm_slots_shape(const hp_knobs_t *knobs)
 {
     const size_t line = 64; /* elements in a slot are to be as aligned as anywhere */
     return (hp_node_shape_t){.slots = (uint32_t)knobs->slots,
-                             .slot_bytes = ((size_t)knobs->slot_bytes + line - 1) / line * line};
+                             .slot_bytes = ((size_t)knobs->slot_bytes + line - 1) / line * line,
+                             .pool_rings = (uint32_t)knobs->pool_rings};
 }
 
 hp_node_shape_t hp_comm_node_shape(const hp_comm_t *comm)
@@ -139,9 +140,10 @@ void hp_comm_destroy(hp_comm_t *comm)
     for (unsigned i = 0; i < HP_TREE_CACHE; i++)
         if (comm->trees[i].valid)
             hp_neighbors_fini(&comm->trees[i].neighbors);
-    if (comm->has_node_memory &&
-        hp_transport_ended(comm->transport)) /* else a message may still come from it */
+    if (comm->has_node_memory && hp_transport_ended(comm->transport))
         hp_node_memory_fini(&comm->node_memory);
+    else if (comm->has_node_memory) /* a message may still come from it */
+        hp_node_memory_abandon(&comm->node_memory);
     hp_pool_fini(&comm->pool);
     hp_hierarchy_destroy(comm->flat);
     hp_hierarchy_destroy(comm->rank_order);

@@ -81,7 +81,7 @@ const uint32_t *hp_comm_node_ranks(const hp_comm_t *comm, uint32_t *count);
 uint32_t hp_comm_node_member(const hp_comm_t *comm, uint32_t rank);
 /* Do the levels tell which ranks share a node, and are there ranks that do? The same answer on all ranks. */
 bool hp_comm_may_share(const hp_comm_t *comm);
-/* What the knobs say of that memory's shape: its slots; and all of it, by the hierarchy too. */
+/* What the knobs say of that memory's shape: its slots and the pool; and all of it, by the hierarchy too. */
 hp_node_shape_t hp_comm_slots_shape(const hp_knobs_t *knobs);
 hp_node_shape_t hp_comm_node_shape(const hp_comm_t *comm);
 

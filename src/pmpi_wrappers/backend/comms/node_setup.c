@@ -4,22 +4,16 @@
 #include <stdlib.h>
 #include "base/clock.h"
 #include "base/log.h"
-#include "event_engine/mem/slot_pool.h"
+#include "event_engine/mem/shared_file.h"
 #include "pmpi_wrappers/backend/start/job.h"
 #include "pmpi_wrappers/backend/glue/machine.h"
 
 /* Tag of the leader's message, above the tags of hp_start_tag and of the transport. */
 enum { FILE_TAG = 32766 };
+/* Of a rank: it shares the memory; reads and writes the others'; sees their pools. */
 enum { SHARES = 1, READS = 2, LENDS = 4 };
 
 static uint64_t probe_word;
-
-/* The slots of all communicators are alike. */
-static size_t pool_bytes(void)
-{
-    const hp_node_shape_t shape = hp_comm_slots_shape(&hp_job.knobs);
-    return hp_node_pool_bytes(&shape);
-}
 
 void hp_node_setup_introduce(hp_process_t *out)
 {
@@ -27,12 +21,12 @@ void hp_node_setup_introduce(hp_process_t *out)
         probe_word = (hp_clock_ns() * 0x9e3779b97f4a7c15u) ^ (uint64_t)getpid();
     if (hp_job.knobs.read_peers)
         hp_peer_permit_access();
+    const hp_node_shape_t slots = hp_comm_slots_shape(&hp_job.knobs); /* of all communicators */
+    const bool has_pool = hp_job.knobs.shared_memory && !hp_ranks_take_turns;
     *out = (hp_process_t){.pid = (uint64_t)getpid(),
                           .probe_address = (uint64_t)(uintptr_t)&probe_word,
                           .probe_value = probe_word,
-                          .pool_file = -1};
-    if (hp_job.knobs.shared_memory && !hp_ranks_take_turns)
-        out->pool_file = hp_slot_pool_own(pool_bytes(), probe_word);
+                          .pool_file = has_pool ? hp_node_pool_file(&slots, probe_word) : -1};
 }
 
 static const hp_process_t *process_of(const hp_process_t *all, size_t stride, uint32_t rank)
@@ -53,20 +47,19 @@ static bool reaches_all(const hp_node_memory_t *memory, const uint32_t *ranks, c
     return reaches;
 }
 
-/* Can this rank see the rings of all members? */
+/* Can this rank see the rings of all members? Then it borrows. */
 static bool borrows(hp_node_memory_t *memory, const uint32_t *ranks, const hp_process_t *all, size_t stride)
 {
-    const uint32_t members = memory->shape.members;
-    char **pools = calloc(members, sizeof *pools);
-    bool can = pools != NULL;
+    hp_slot_pool_t *pools = malloc(memory->shape.members * sizeof *pools);
 
-    for (uint32_t i = 0; i < members && can; i++) {
+    if (!pools)
+        return false;
+    for (uint32_t i = 0; i < memory->shape.members; i++) {
         const hp_process_t *process = process_of(all, stride, ranks[i]);
-        pools[i] = hp_slot_pool_map((pid_t)process->pid, (int)process->pool_file, hp_node_pool_bytes(&memory->shape),
-                                    process->probe_value);
-        can = pools[i] != NULL;
+        pools[i] = (hp_slot_pool_t){
+            .pid = (pid_t)process->pid, .fd = (int)process->pool_file, .mark = process->probe_value};
     }
-    can = can && hp_node_memory_borrow(memory, pools) == HP_OK;
+    const bool can = hp_node_borrow(memory, pools) == HP_OK;
     free(pools);
     return can;
 }
@@ -87,15 +80,15 @@ static int make_file(hp_comm_t *comm, const hp_route_t *route, const uint32_t *r
     if (comm->rank != ranks[0]) {
         code = P(Recv)(&made, 1, MPI_INT, hp_route_rank(route, (int)ranks[0]),
                        hp_route_recv_tag(route, FILE_TAG), route->comm, MPI_STATUS_IGNORE);
-        if (code == MPI_SUCCESS && made >= 0 && hp_node_memory_open((pid_t)leader->pid, made, fd) != HP_OK)
+        if (code == MPI_SUCCESS && made >= 0 && hp_shared_file_open((pid_t)leader->pid, made, fd) != HP_OK)
             *fd = -1;
-        if (*fd >= 0 && !hp_node_memory_has_mark(*fd, leader->probe_value))
+        if (*fd >= 0 && !hp_shared_file_has_mark(*fd, leader->probe_value))
             drop(fd);
         return code;
     }
-    if (hp_node_memory_file(hp_node_memory_bytes(shape), fd) != HP_OK)
+    if (hp_shared_file_create(hp_node_memory_bytes(shape), fd) != HP_OK)
         *fd = -1;
-    if (*fd >= 0 && !hp_node_memory_mark(*fd, leader->probe_value))
+    if (*fd >= 0 && !hp_shared_file_mark(*fd, leader->probe_value))
         drop(fd);
     for (uint32_t i = 1; i < count && code == MPI_SUCCESS; i++)
         code = P(Send)(fd, 1, MPI_INT, hp_route_rank(route, (int)ranks[i]),
@@ -172,7 +165,7 @@ int hp_node_setup(hp_comm_t *comm, MPI_Comm users, const hp_route_t *route, cons
     comm->shares_memory = common & SHARES;
     comm->reads_peers = common & READS;
     if (!(common & LENDS) && comm->has_node_memory)
-        hp_node_memory_borrow_none(&comm->node_memory);
+        hp_node_borrow_none(&comm->node_memory);
     if ((common & (SHARES | READS)) != (SHARES | READS))
         warn_once(comm, common);
     return MPI_SUCCESS;

@@ -13,7 +13,7 @@
 typedef struct {
     uint64_t pid;
     uint64_t probe_address, probe_value;
-    int64_t pool_file; /* of its rings (slot_pool.h); -1: there is none */
+    int64_t pool_file; /* the number of its file of rings (slot_pool.h); -1: there is none */
 } hp_process_t;
 
 void hp_node_setup_introduce(hp_process_t *out);

@@ -1,0 +1,26 @@
+/* shared_file: an anonymous file (memfd) that processes of one node map. It has no name in any file system, so nothing of it
+ * stays behind however the processes end, and the size of /dev/shm does not matter. Peers open it through /proc, which the
+ * kernel allows for processes of one user in one PID namespace. Pages exist once they are touched.
+ *
+ * Threads: any. Ownership: who calls closes the file. */
+#ifndef HP_EVENT_ENGINE_MEM_SHARED_FILE_H
+#define HP_EVENT_ENGINE_MEM_SHARED_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include "base/status.h"
+
+/* A zeroed file of so many bytes without a name. It is sealed: nobody can make it shorter, which would end whoever
+ * touches its memory with a SIGBUS. HP_OK and *fd, HP_ERR_NO_MEM. */
+hp_status_t hp_shared_file_create(size_t bytes, int *fd);
+/* The file fd of the process pid. HP_OK and *own_fd, HP_ERR_NOT_FOUND. */
+hp_status_t hp_shared_file_open(pid_t pid, int fd, int *own_fd);
+
+/* Writes a number into the first 8 bytes of the file, and checks that it is there: with another PID namespace the process of
+ * that number is another one, and its file must not be written to. */
+bool hp_shared_file_mark(int fd, uint64_t mark);
+bool hp_shared_file_has_mark(int fd, uint64_t mark);
+
+#endif

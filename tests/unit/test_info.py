@@ -92,8 +92,12 @@ def memory_of_a_node():
     cells = usual["bytes_per_rank"] - usual["slots_bytes_per_rank"]
     assert 2 * 8 * 16384 < cells < 2 * 8 * 16384 + 8192, usual
     assert abs(few["bytes_per_rank"] - few["slots_bytes_per_rank"] - cells) < 4096, (few, usual)
+    assert (usual["pool_rings"], usual["pool_bytes_per_rank"]) == (8, 4096 + 8 * 8 * 131072), usual
+    two = objects(*layout, HANPMPI_POOL_RINGS="2", HANPMPI_SLOTS="3", HANPMPI_SLOT_BYTES="1000")["node_memory"]
+    assert two["pool_bytes_per_rank"] == 4096 + 2 * 4096, two  # whole pages
+    assert objects(*layout, HANPMPI_POOL_RINGS="0")["node_memory"]["pool_bytes_per_rank"] == 0
     said = run(*layout)
-    for part in (f"{usual['bytes_per_rank'] // 1024} KiB reserved by each of 4 ranks", "4 MiB for slots (levels: 2, each with 2 x 8 of 128 KiB)"):
+    for part in ("lends to its communicators: 8196 KiB (8 rings of 1 MiB)", f"{usual['bytes_per_rank'] // 1024} KiB reserved by each of 4 ranks", "4 MiB for slots (levels: 2, each with 2 x 8 of 128 KiB)"):
         assert part in said, (part, said)
     for machine, way in (("node:2 package:2 core:2", {"HANPMPI_SHARED_MEMORY": "0"}), ("node:4 core:1", {})):
         assert objects("--topology", "--machine", machine, **way)["node_memory"] is None, machine

@@ -1,6 +1,9 @@
 /* test_stats: calls fall into the right bins, totals add up, the table says what happened. */
 #include <stdbool.h>
+#include <unistd.h>
 #include "check.h"
+#include "event_engine/mem/node_memory.h"
+#include "event_engine/mem/shared_file.h"
 #include "hier/call/stats.h"
 
 static void bins_are_powers_of_sixteen(void **state)
@@ -89,6 +92,33 @@ static void every_reason_at_once(void **state)
     memset(hp_stats, 0, sizeof hp_stats);
 }
 
+/* What a communicator of two ranks on a node reserves, and what it is lent. */
+static void memory_of_the_node(void **state)
+{
+    (void)state;
+    const hp_node_shape_t shape = {
+        .members = 2, .levels = 1, .slots = 2, .slot_bytes = 16384, .pool_rings = 4};
+    const hp_slot_pool_t own = {.pid = getpid(), .fd = hp_node_pool_file(&shape, 1), .mark = 1};
+    const hp_slot_pool_t pools[2] = {own, own};
+    hp_node_memory_t memory;
+    int fd;
+
+    assert_int_equal(hp_shared_file_create(hp_node_memory_bytes(&shape), &fd), HP_OK);
+    assert_int_equal(hp_node_memory_init(&memory, &shape, 0, NULL, fd, NULL), HP_OK);
+    assert_int_equal(hp_node_borrow(&memory, pools), HP_OK);
+    hp_node_use_slots(&memory, 8192, 1);
+    hp_node_back_slots(&memory, 0, HP_FAN_IN);
+    hp_node_memory_fini(&memory);
+    close(fd);
+    char *text = printed();
+    static const char *const parts[] = {"1 communicators", "0 B of it backed by pages for slots",
+                                        "lends to its communicators: 1 rings lent at most, 16 KiB backed by pages"};
+    for (size_t i = 0; i < ARRAY_LENGTH(parts); i++)
+        if (!strstr(text, parts[i]))
+            fail_msg("\"%s\" is not in:\n%s", parts[i], text);
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -96,6 +126,7 @@ int main(void)
         cmocka_unit_test(every_outcome_has_words),
         cmocka_unit_test(totals_and_table),
         cmocka_unit_test(every_reason_at_once),
+        cmocka_unit_test(memory_of_the_node),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

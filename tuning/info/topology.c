@@ -93,16 +93,20 @@ static void find(found_t *found)
 static void print_node_memory(const hp_comm_t *comm)
 {
     const hp_node_shape_t shape = hp_comm_node_shape(comm);
-    char a_rank[24], slots[24], slot[24];
+    char a_rank[24], slots[24], slot[24], pool[24], ring[24];
 
     if (!comm->shares_memory)
         return;
     printf("memory shared on a node, each communicator: %s reserved by each of %u ranks, of it %s for slots "
            "(levels: %u, each with %d x "
-           "%u of %s), which get pages when they are filled\n\n",
+           "%u of %s), which get pages when they are filled\n",
            hp_word_size(hp_node_member_bytes(&shape), a_rank, sizeof a_rank), shape.members,
            hp_word_size(hp_node_slot_bytes(&shape), slots, sizeof slots), shape.levels, HP_FAN_COUNT,
            shape.slots, hp_word_size(shape.slot_bytes, slot, sizeof slot));
+    printf("slots that each rank lends to its communicators: %s (%u rings of %s); while there are any, the communicators' own get no "
+           "pages\n\n",
+           hp_word_size(hp_node_pool_bytes(&shape), pool, sizeof pool), shape.pool_rings,
+           hp_word_size(hp_node_pool_ring_bytes(&shape), ring, sizeof ring));
 }
 
 /* The same; null: nothing is shared. */
@@ -112,10 +116,11 @@ static json_t *node_memory_json(const hp_comm_t *comm)
 
     if (!comm->shares_memory)
         return json_null();
-    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I}", "ranks", (json_int_t)shape.members, "levels",
+    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "ranks", (json_int_t)shape.members, "levels",
                      (json_int_t)shape.levels, "slots", (json_int_t)shape.slots, "slot_bytes",
                      (json_int_t)shape.slot_bytes, "bytes_per_rank", (json_int_t)hp_node_member_bytes(&shape),
-                     "slots_bytes_per_rank", (json_int_t)hp_node_slot_bytes(&shape));
+                     "slots_bytes_per_rank", (json_int_t)hp_node_slot_bytes(&shape), "pool_rings",
+                     (json_int_t)shape.pool_rings, "pool_bytes_per_rank", (json_int_t)hp_node_pool_bytes(&shape));
 }
 
 static int print_text(const found_t *found)

@@ -56,7 +56,7 @@ static double average_us(uint64_t ns, uint64_t calls)
 static void print_node_memory(FILE *out)
 {
     const hp_node_usage_t usage = hp_node_usage();
-    char reserved[24], backed[24], resident[24];
+    char reserved[24], backed[24], pool[24], resident[24];
     struct rusage used = {0};
 
     if (!usage.memories_peak)
@@ -68,6 +68,9 @@ static void print_node_memory(FILE *out)
             "pages for slots"
             " (each at most)\n",
             usage.memories_peak, reserved, backed);
+    hp_word_size(usage.pool_bytes, pool, sizeof pool);
+    fprintf(out, "  slots that this rank lends to its communicators: %u rings lent at most, %s backed by pages\n",
+            usage.rings_lent_peak, pool);
     getrusage(RUSAGE_SELF, &used);
     hp_word_size((uint64_t)used.ru_maxrss * 1024, resident, sizeof resident);
     fprintf(out, "  resident memory of this rank, the whole process: %s at most\n", resident);

@@ -11,9 +11,9 @@ static size_t counters_bytes(const hp_node_shape_t *shape)
     return HP_COUNTER_BYTES * (FIRST_RING + (size_t)shape->levels * HP_FAN_COUNT);
 }
 
-static size_t cells_bytes(void)
+size_t hp_node_slots_at(const hp_node_shape_t *shape)
 {
-    return sizeof(hp_cell_t) * HP_CELLS * HP_FAN_COUNT;
+    return counters_bytes(shape) + sizeof(hp_cell_t) * HP_CELLS * HP_FAN_COUNT;
 }
 
 static size_t whole_pages(size_t bytes)
@@ -35,7 +35,7 @@ size_t hp_node_head_bytes(const hp_node_shape_t *shape)
  * first. */
 size_t hp_node_member_bytes(const hp_node_shape_t *shape)
 {
-    return whole_pages(counters_bytes(shape) + cells_bytes() + hp_node_slot_bytes(shape));
+    return whole_pages(hp_node_slots_at(shape) + hp_node_slot_bytes(shape));
 }
 
 size_t hp_node_memory_bytes(const hp_node_shape_t *shape)
@@ -90,13 +90,6 @@ hp_cell_t *hp_node_cell(const hp_node_memory_t *memory, uint32_t member, hp_fan_
 {
     hp_cell_t *cells = (hp_cell_t *)(hp_node_part(memory, member) + counters_bytes(&memory->shape));
     return &cells[(uint64_t)fan * HP_CELLS + step % HP_CELLS];
-}
-
-char *hp_node_own_ring(const hp_node_memory_t *memory, uint32_t member, size_t ring)
-{
-    const hp_node_shape_t *shape = &memory->shape;
-    return hp_node_part(memory, member) + counters_bytes(shape) + cells_bytes() +
-           ring * shape->slots * shape->slot_bytes;
 }
 
 bool hp_node_is_clear(hp_node_memory_t *memory, uint64_t step)

@@ -117,6 +117,8 @@ struct hp_node_memory {
     bool has_peers;    /* else the members' own memory is out of reach: no pull, no push */
     char *base;        /* of the mapping */
     size_t head_bytes, member_bytes;
+    size_t slots_at;                    /* bytes of a member's part in front of its slots */
+    size_t ring_bytes, pool_ring_bytes; /* of a ring of slots: in the memory, in a pool */
     size_t bytes;  /* mapped; 0: the memory is not ours to unmap */
     bool wakes;    /* members sleep soon, and are woken; the same on all. Else they look again now and then */
     uint64_t step; /* the next one; the same on all ranks of the communicator */
@@ -144,6 +146,7 @@ size_t hp_node_memory_bytes(const hp_node_shape_t *shape);
 size_t hp_node_member_bytes(const hp_node_shape_t *shape);
 size_t hp_node_slot_bytes(const hp_node_shape_t *shape); /* and of a member's, those of its slots */
 size_t hp_node_head_bytes(const hp_node_shape_t *shape); /* and those in front of all members' */
+size_t hp_node_slots_at(const hp_node_shape_t *shape);   /* and in front of a member's slots */
 /* Bytes of a process's pool, and of one of its rings; the first ring begins on the second page. */
 size_t hp_node_pool_bytes(const hp_node_shape_t *shape);
 size_t hp_node_pool_ring_bytes(const hp_node_shape_t *shape);
@@ -166,8 +169,22 @@ hp_counter_t *hp_node_done(const hp_node_memory_t *memory, uint32_t member);
  * level * HP_FAN_COUNT + fan. */
 uint32_t hp_node_owner(const hp_node_memory_t *memory, const hp_counter_t *counter);
 size_t hp_node_ring(const hp_node_memory_t *memory, const hp_counter_t *counter);
-/* A member's ring of slots in this memory. */
-char *hp_node_own_ring(const hp_node_memory_t *memory, uint32_t member, size_t ring);
+/* A member's ring of slots in this memory, and in its process's pool: the rings there are numbered from 1. */
+static inline char *hp_node_own_ring(const hp_node_memory_t *memory, uint32_t member, size_t ring)
+{
+    return hp_node_part(memory, member) + memory->slots_at + ring * memory->ring_bytes;
+}
+static inline char *hp_node_lent_ring(const hp_node_memory_t *memory, uint32_t member, uint64_t number)
+{
+    return memory->pools[member] + HP_NODE_PAGE + (number - 1) * memory->pool_ring_bytes;
+}
+/* The number of the ring of its owner's pool that the counter's slots are in, beside it; 0: they are in the memory. Its owner
+ * writes it before the counter, and only when all members have read what was in the slots: so a reader that has seen the
+ * counter (acquire), and has not yet set DONE, finds the number that was valid then. */
+static inline hp_counter_t *hp_node_lent(const hp_counter_t *counter)
+{
+    return (hp_counter_t *)counter + HP_NODE_LINE / sizeof(hp_counter_t);
+}
 hp_cell_t *hp_node_cell(const hp_node_memory_t *memory, uint32_t member, hp_fan_t fan, uint64_t step);
 /* The member's buffer for fan-in or fan-out; read it after one of its counters has said so. */
 hp_node_buffer_t *hp_node_buffer(const hp_node_memory_t *memory, uint32_t member, hp_fan_t fan);

@@ -126,7 +126,10 @@ hp_status_t hp_node_memory_init(hp_node_memory_t *out, const hp_node_shape_t *sh
                               .own = own,
                               .base = base,
                               .head_bytes = hp_node_head_bytes(shape),
-                              .member_bytes = hp_node_member_bytes(shape)};
+                              .member_bytes = hp_node_member_bytes(shape),
+                              .slots_at = hp_node_slots_at(shape),
+                              .ring_bytes = shape->slots * shape->slot_bytes,
+                              .pool_ring_bytes = hp_node_pool_ring_bytes(shape)};
     out->peers = calloc(shape->members, sizeof(hp_peer_t *));
     if (!out->peers)
         return HP_ERR_NO_MEM;

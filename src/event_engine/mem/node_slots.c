@@ -10,33 +10,32 @@ enum { PAGE = HP_NODE_PAGE };
 
 /* ---- where a slot is ---- */
 
-/* The number of the ring of its owner's pool, from 1, beside the counter; 0: the ring is in the memory. Its owner writes it
- * before the counter, and only when all members have read what was in the slots: so a reader that has seen the counter
- * (acquire), and has not yet set DONE, finds the number that was valid then. */
-static hp_counter_t *lent_beside(const hp_counter_t *counter)
+static char *slot_of(const hp_node_memory_t *memory, char *ring, uint64_t step)
 {
-    return (hp_counter_t *)counter + HP_NODE_LINE / sizeof(hp_counter_t);
-}
-
-static char *slot_of(const hp_node_memory_t *memory, const hp_counter_t *counter, uint32_t member, size_t ring,
-                     uint64_t step)
-{
-    const hp_node_shape_t *shape = &memory->shape;
-    const uint64_t lent = atomic_load_explicit(lent_beside(counter), memory_order_relaxed);
-    char *slots = lent ? memory->pools[member] + PAGE + (lent - 1) * hp_node_pool_ring_bytes(shape)
-                       : hp_node_own_ring(memory, member, ring);
-    return slots + step % shape->slots * shape->slot_bytes;
+    return ring + step % memory->shape.slots * memory->shape.slot_bytes;
 }
 
 char *hp_node_slot(const hp_node_memory_t *memory, uint32_t member, uint32_t level, hp_fan_t fan,
                    uint64_t step)
 {
-    return slot_of(memory, hp_node_counter(memory, member, level, fan), member, level * HP_FAN_COUNT + fan, step);
+    const uint64_t lent = memory->pools ? atomic_load_explicit(hp_node_lent(hp_node_counter(memory, member, level, fan)),
+                                                               memory_order_relaxed)
+                                        : 0;
+    return slot_of(memory,
+                   lent ? hp_node_lent_ring(memory, member, lent)
+                        : hp_node_own_ring(memory, member, level * HP_FAN_COUNT + fan),
+                   step);
 }
 
 char *hp_node_slot_behind(const hp_node_memory_t *memory, const hp_counter_t *counter, uint64_t step)
 {
-    return slot_of(memory, counter, hp_node_owner(memory, counter), hp_node_ring(memory, counter), step);
+    const uint64_t lent = atomic_load_explicit(hp_node_lent(counter), memory_order_relaxed);
+    const uint32_t member = hp_node_owner(memory, counter);
+
+    return slot_of(memory,
+                   lent ? hp_node_lent_ring(memory, member, lent)
+                        : hp_node_own_ring(memory, member, hp_node_ring(memory, counter)),
+                   step);
 }
 
 /* ---- pages ---- */
@@ -77,7 +76,7 @@ static size_t ring_count(const hp_node_memory_t *memory)
 
 static hp_counter_t *lent_to(const hp_node_memory_t *memory, size_t ring)
 {
-    return lent_beside(
+    return hp_node_lent(
         hp_node_counter(memory, memory->own, (uint32_t)(ring / HP_FAN_COUNT), (hp_fan_t)(ring % HP_FAN_COUNT)));
 }
 

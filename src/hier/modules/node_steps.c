@@ -122,6 +122,19 @@ hp_task_t *hp_node_emit_reduce(hp_segment_t *segment, hp_flow_t *flow, const hp_
     return reduce;
 }
 
+hp_node_filled_t hp_node_emit_wait_filled(const hp_stage_t *stage, hp_segment_t *segment, int32_t lane,
+                                          uint32_t member, hp_fan_t fan, uint64_t step)
+{
+    const hp_node_memory_t *node = stage->node->memory;
+
+    if (node->pools) { /* its owner has yet to say which ring it lies in */
+        hp_task_t *there = hp_emit_wait_slot(segment, lane, step);
+        return (hp_node_filled_t){there, hp_of(there)};
+    }
+    return (hp_node_filled_t){hp_emit_wait(segment, lane, step + 1),
+                              hp_at(hp_node_slot(node, member, stage->node_level, fan, step))};
+}
+
 void hp_node_emit_reduce_slots(const hp_stage_t *stage, hp_segment_t *segment, hp_flow_t *flow,
                                hp_place_t into)
 {
@@ -129,13 +142,15 @@ void hp_node_emit_reduce_slots(const hp_stage_t *stage, hp_segment_t *segment, h
     const uint64_t step = flow->step;
 
     for (uint32_t position = 1; position < stage->team.count; position++) {
-        hp_task_t *there = hp_emit_wait_slot(segment, lanes->member_up[position], step);
         if (flow->count == 0) { /* a barrier: nothing to reduce */
+            hp_task_t *there = hp_emit_wait(segment, lanes->member_up[position], step + 1);
             hp_emit_after(there, flow->ready);
             flow->ready = there;
             continue;
         }
-        hp_node_emit_reduce(segment, flow, &into, hp_of(there), there, position == 1);
+        const hp_node_filled_t filled = hp_node_emit_wait_filled(
+            stage, segment, lanes->member_up[position], lanes->members[position], HP_FAN_IN, step);
+        hp_node_emit_reduce(segment, flow, &into, filled.slot, filled.there, position == 1);
     }
     if (flow->count > 0)
         hp_flow_reads_node(flow, flow->ready);

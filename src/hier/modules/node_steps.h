@@ -26,6 +26,14 @@ hp_place_t hp_node_emit_place(const hp_stage_t *stage, hp_segment_t *segment, co
 /* A member's value goes to its slot, unless it was made there, and its counter says so to the leader. */
 void hp_node_emit_contribute(const hp_stage_t *stage, hp_segment_t *segment, hp_flow_t *flow);
 
+/* What a member hands over in the step: the task after which it is there, and where. */
+typedef struct {
+    hp_task_t *there;
+    hp_operand_t slot;
+} hp_node_filled_t;
+hp_node_filled_t hp_node_emit_wait_filled(const hp_stage_t *stage, hp_segment_t *segment, int32_t lane,
+                                          uint32_t member, hp_fan_t fan, uint64_t step);
+
 /* The leader reduces its own value and the members' slots, in the order of positions. */
 void hp_node_emit_reduce_slots(const hp_stage_t *stage, hp_segment_t *segment, hp_flow_t *flow,
                                hp_place_t into);

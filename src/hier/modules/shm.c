@@ -55,11 +55,13 @@ static void bcast(const hp_stage_t *stage, hp_segment_t *segment, hp_flow_t *flo
         hp_emit_after(hp_emit_set(segment, lanes->set_down, step + 1), filled);
         return;
     }
-    hp_task_t *there = hp_emit_wait_slot(segment, lanes->leader_down, step);
-    flow->ready = there;
-    if (flow->count > 0) {
-        flow->ready = hp_emit_copy(segment, flow->result, hp_of(there), flow->count);
-        hp_emit_after(flow->ready, there);
+    if (flow->count == 0) { /* a barrier */
+        flow->ready = hp_emit_wait(segment, lanes->leader_down, step + 1);
+    } else {
+        const hp_node_filled_t filled =
+            hp_node_emit_wait_filled(stage, segment, lanes->leader_down, lanes->leader, HP_FAN_OUT, step);
+        flow->ready = hp_emit_copy(segment, flow->result, filled.slot, flow->count);
+        hp_emit_after(flow->ready, filled.there);
         hp_emit_after(flow->ready, flow->own_read);
         hp_flow_reads_node(flow, flow->ready);
     }

@@ -26,7 +26,7 @@ static void use_all_slots(hp_node_memory_t *memory, char value)
 {
     const hp_node_shape_t *shape = &memory->shape;
 
-    hp_node_use_slots(memory, shape->slot_bytes, ++memory->step);
+    hp_node_use_slots(memory, shape->slot_bytes, shape->slot_bytes, ++memory->step);
     for (unsigned fan = 0; fan < HP_FAN_COUNT; fan++) {
         hp_node_back_slots(memory, 0, (hp_fan_t)fan);
         for (uint32_t slot = 0; slot < shape->slots; slot++)
@@ -125,17 +125,17 @@ static void only_rings_that_are_filled_get_pages(void **state)
 
     assert_int_equal(hp_shared_file_create(hp_node_memory_bytes(&shape), &fd), HP_OK);
     assert_int_equal(hp_node_memory_init(&memory, &shape, 0, NULL, fd, NULL), HP_OK);
-    hp_node_use_slots(&memory, used, 1);
+    hp_node_use_slots(&memory, used, used, 1);
     assert_int_equal(hp_node_usage().slot_bytes, 0);
     for (unsigned again = 0; again < 2; again++) {
         hp_node_back_slots(&memory, 3, HP_FAN_IN);
         assert_int_equal(hp_node_usage().slot_bytes, shape.slots * used);
         assert_in_range(pages_of(fd), 0, 1 + shape.slots * (used / 4096 + 1)); /* counters; slots may begin amid a page */
     }
-    hp_node_use_slots(&memory, 2 * BIG_SLOT_BYTES, 2); /* no more than a slot has */
+    hp_node_use_slots(&memory, 2 * BIG_SLOT_BYTES, 2 * BIG_SLOT_BYTES, 2); /* no more than a slot has */
     hp_node_back_slots(&memory, 3, HP_FAN_IN);
     assert_int_equal(hp_node_usage().slot_bytes, shape.slots * BIG_SLOT_BYTES);
-    hp_node_use_slots(&memory, 0, 3);
+    hp_node_use_slots(&memory, 0, BIG_SLOT_BYTES, 3);
     hp_node_back_slots(&memory, 0, HP_FAN_OUT);
     assert_int_equal(hp_node_usage().slot_bytes, shape.slots * BIG_SLOT_BYTES);
     close(fd);
@@ -187,7 +187,7 @@ static void fill_bytes(hp_node_memory_t *owner, char value, size_t bytes)
 {
     const uint64_t step = owner->step++;
 
-    hp_node_use_slots(owner, bytes, owner->step);
+    hp_node_use_slots(owner, bytes, bytes, owner->step);
     hp_node_back_slots(owner, 0, HP_FAN_OUT);
     memset(hp_node_slot(owner, 0, 0, HP_FAN_OUT, step), value, bytes);
     hp_node_set(owner, hp_node_counter(owner, 0, 0, HP_FAN_OUT), step + 1);
@@ -293,6 +293,43 @@ static void without_a_ring_the_own_slots_are_used(void **state)
     read_and_finish(last, 51);
     for (unsigned i = 0; i < MOST; i++)
         end(&pairs[i]);
+    assert_int_equal(hp_node_usage().slot_bytes, 0);
+}
+
+/* Small messages stay in the communicator's own slots, whatever is lent to it, and all its members know that. */
+static void small_messages_borrow_nothing(void **state)
+{
+    (void)state;
+    const size_t small = SLOT_BYTES / 32;
+    pair_t pair;
+
+    make(&pair);
+    fill_bytes(&pair.owner, 1, small);
+    assert_int_equal(hp_node_usage().rings_lent, 0);
+    assert_int_equal(hp_node_usage().slot_bytes, SLOTS * small);
+    hp_node_use_slots(&pair.reader, 0, small, 1); /* a member that fills none itself */
+    assert_false(hp_node_borrows(&pair.reader));
+    assert_int_equal(*hp_node_slot(&pair.reader, 0, 0, HP_FAN_OUT, 0), 1);
+    finish(&pair.reader);
+
+    fill(&pair, 2);
+    assert_true(borrows(&pair.owner));
+    hp_node_use_slots(&pair.reader, 0, SLOT_BYTES, 2);
+    read_and_finish(&pair, 2);
+
+    fill_bytes(&pair.owner, 3, small); /* the ring is still lent */
+    assert_int_equal(hp_node_usage().rings_lent, 1);
+    hp_node_use_slots(&pair.reader, 0, small, 3);
+    assert_int_equal(*hp_node_slot(&pair.reader, 0, 0, HP_FAN_OUT, 2), 3);
+    assert_false(borrows(&pair.owner));
+    finish(&pair.reader);
+
+    fill_bytes(&pair.owner, 4, small + 1); /* the first that is not small */
+    assert_true(borrows(&pair.owner));
+    hp_node_use_slots(&pair.reader, 0, small + 1, 4);
+    assert_int_equal(*hp_node_slot_behind(&pair.reader, hp_node_counter(&pair.reader, 0, 0, HP_FAN_OUT), 3), 4);
+    finish(&pair.reader);
+    end(&pair);
     assert_int_equal(hp_node_usage().slot_bytes, 0);
 }
 
@@ -457,7 +494,7 @@ static void what_may_still_be_used_stays_lent(void **state)
     fill(&given_up, 30);
     const char *slot = hp_node_slot(&given_up.owner, 0, 0, HP_FAN_OUT, 0);
     read_and_finish(&given_up, 30);
-    hp_node_use_slots(&without.owner, 0, 1);
+    hp_node_use_slots(&without.owner, 0, SLOT_BYTES, 1);
     hp_node_memory_abandon(&given_up.owner);
     hp_node_memory_abandon(&without.owner);
     memset(&given_up.owner, 0xa5, sizeof given_up.owner);
@@ -489,6 +526,7 @@ int main(void)
         cmocka_unit_test(only_rings_that_are_filled_get_pages),
         cmocka_unit_test(rings_are_lent_in_turn),
         cmocka_unit_test(without_a_ring_the_own_slots_are_used),
+        cmocka_unit_test(small_messages_borrow_nothing),
         cmocka_unit_test(what_is_left_behind_can_be_read),
         cmocka_unit_test(pools_that_cannot_be_mapped),
         cmocka_unit_test(threads_borrow_at_the_same_time),

@@ -106,7 +106,7 @@ static void memory_of_the_node(void **state)
     assert_int_equal(hp_shared_file_create(hp_node_memory_bytes(&shape), &fd), HP_OK);
     assert_int_equal(hp_node_memory_init(&memory, &shape, 0, NULL, fd, NULL), HP_OK);
     assert_int_equal(hp_node_borrow(&memory, pools), HP_OK);
-    hp_node_use_slots(&memory, 8192, 1);
+    hp_node_use_slots(&memory, 8192, 8192, 1);
     hp_node_back_slots(&memory, 0, HP_FAN_IN);
     hp_node_memory_fini(&memory);
     close(fd);

@@ -18,9 +18,10 @@ static char *slot_of(const hp_node_memory_t *memory, char *ring, uint64_t step)
 char *hp_node_slot(const hp_node_memory_t *memory, uint32_t member, uint32_t level, hp_fan_t fan,
                    uint64_t step)
 {
-    const uint64_t lent = memory->pools ? atomic_load_explicit(hp_node_lent(hp_node_counter(memory, member, level, fan)),
-                                                               memory_order_relaxed)
-                                        : 0;
+    const uint64_t lent =
+        hp_node_borrows(memory)
+            ? atomic_load_explicit(hp_node_lent(hp_node_counter(memory, member, level, fan)), memory_order_relaxed)
+            : 0;
     return slot_of(memory,
                    lent ? hp_node_lent_ring(memory, member, lent)
                         : hp_node_own_ring(memory, member, level * HP_FAN_COUNT + fan),
@@ -54,6 +55,8 @@ typedef struct {
 /* Slots of a process that keep their pages while their communicators are idle: those of eight communicators with
  * the slots that are usual on one level of the node. */
 enum { KEPT_BYTES = 8 << 20 };
+/* Messages of a page, and of such a part of a slot, are small: for 64 communicators with two rings of the usual slots 4 MiB. */
+enum { SMALL_SHARE = 32 };
 static pthread_mutex_t slots_lock =
     PTHREAD_MUTEX_INITIALIZER;       /* guards what follows, and the fields slots of all memories */
 static hp_node_memory_t *slots_used; /* memories whose own slots have pages, the last used first */
@@ -250,7 +253,7 @@ static ring_t *lend(hp_node_memory_t *memory, size_t ring)
 
     if (number)
         return &rings[number - 1];
-    if (!memory->pools || !hp_node_is_clear(memory, memory->slots.filled[ring])) /* else it is read where it is */
+    if (!hp_node_is_clear(memory, memory->slots.filled[ring])) /* else it is read where it is */
         return NULL;
     ring_t *found = find_ring(memory->shape.pool_rings);
     if (!found)
@@ -265,8 +268,9 @@ static ring_t *lend(hp_node_memory_t *memory, size_t ring)
 
 /* ---- use ---- */
 
-void hp_node_use_slots(hp_node_memory_t *memory, size_t bytes, uint64_t end_step)
+void hp_node_use_slots(hp_node_memory_t *memory, size_t bytes, size_t most, uint64_t end_step)
 {
+    memory->slots.in_place = most <= PAGE && most <= memory->shape.slot_bytes / SMALL_SHARE;
     if (!memory->bytes)
         return;
     pthread_mutex_lock(&slots_lock);
@@ -279,7 +283,7 @@ void hp_node_use_slots(hp_node_memory_t *memory, size_t bytes, uint64_t end_step
     memory->slots.end_step = end_step;
     memory->slots.used_ns = coarse_ns();
     memory->slots.turn = ++turns;
-    if (memory->pools && memory->slots.backed_bytes)
+    if (hp_node_borrows(memory) && memory->slots.backed_bytes)
         leave_own_rings(memory);
     trim_slots(memory);
     pthread_mutex_unlock(&slots_lock);
@@ -290,7 +294,7 @@ void hp_node_back_slots_slowly(hp_node_memory_t *memory, uint32_t level, hp_fan_
     const size_t number = level * HP_FAN_COUNT + fan, bytes = memory->slots.wanted;
 
     pthread_mutex_lock(&slots_lock);
-    ring_t *ring = lend(memory, number);
+    ring_t *ring = hp_node_borrows(memory) ? lend(memory, number) : NULL;
     size_t *backed = ring ? &ring->backed : &memory->slots.backed[number];
     const size_t more = bytes > *backed ? bytes - *backed : 0;
     *backed += more;
@@ -300,7 +304,8 @@ void hp_node_back_slots_slowly(hp_node_memory_t *memory, uint32_t level, hp_fan_
         add_slot_bytes(memory, memory->shape.slots * more);
         memory->slots.filled[number] = memory->slots.end_step;
     }
-    memory->slots.ready[number] = *backed;
+    if (!memory->slots.in_place)
+        memory->slots.ready[number] = *backed;
     trim_slots(memory);
     pthread_mutex_unlock(&slots_lock);
     if (more)

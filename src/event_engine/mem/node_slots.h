@@ -7,7 +7,8 @@
  *   take back   when another needs one: that of the least recently used communicator whose members have all finished the last
  *               collective that used it (DONE)
  *   none left   the ring in the communicator's memory is used, until one is left
- * Nobody waits for a ring. One that a communicator leaves behind stays lent until its members have finished.
+ * A collective of small messages uses the communicator's own slots: they are few pages, and all members know in advance
+ * where they are. Nobody waits for a ring. One that a communicator leaves behind stays lent until its members have finished.
  *
  * Slots outside the pool lose their pages when they have been idle for long and there are too many.
  *
@@ -40,9 +41,15 @@ char *hp_node_slot(const hp_node_memory_t *memory, uint32_t member, uint32_t lev
 /* The same by the counter that says that it has been filled. */
 char *hp_node_slot_behind(const hp_node_memory_t *memory, const hp_counter_t *counter, uint64_t step);
 
-/* A collective begins that takes steps before end_step and will use the first `bytes` of own slots. Also with 0 bytes:
- * until all members have finished those steps, the slots keep their pages. *memory must stay where it is from now on. */
-void hp_node_use_slots(hp_node_memory_t *memory, size_t bytes, uint64_t end_step);
+/* A collective begins that takes steps before end_step and will use the first `bytes` of own slots, no member more than `most`,
+ * the same for all. Also with 0 bytes: until all members have finished those steps, the slots keep their pages. *memory must stay
+ * where it is from now on. */
+void hp_node_use_slots(hp_node_memory_t *memory, size_t bytes, size_t most, uint64_t end_step);
+/* Are the rings borrowed that this collective uses? The same answer on all members. */
+static inline bool hp_node_borrows(const hp_node_memory_t *memory)
+{
+    return memory->pools && !memory->slots.in_place;
+}
 /* Own slots keep their pages for so long. Giving pages back and getting them again cost 2.5 to 7 ms together (measured: 512
  * KiB, 2 or 4 ranks on 2 cores), so of a communicator that is used now and then 0.7% of the time at most. */
 enum { HP_SLOTS_IDLE_NS = 1000000000 };
@@ -52,7 +59,9 @@ enum { HP_SLOTS_IDLE_NS = 1000000000 };
 void hp_node_back_slots_slowly(hp_node_memory_t *memory, uint32_t level, hp_fan_t fan);
 static inline void hp_node_back_slots(hp_node_memory_t *memory, uint32_t level, hp_fan_t fan)
 {
-    if (memory->slots.ready && memory->slots.ready[level * HP_FAN_COUNT + fan] < memory->slots.wanted)
+    const size_t *there = memory->slots.in_place ? memory->slots.backed : memory->slots.ready;
+
+    if (there && there[level * HP_FAN_COUNT + fan] < memory->slots.wanted)
         hp_node_back_slots_slowly(memory, level, fan);
 }
 

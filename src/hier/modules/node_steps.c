@@ -127,7 +127,7 @@ hp_node_filled_t hp_node_emit_wait_filled(const hp_stage_t *stage, hp_segment_t 
 {
     const hp_node_memory_t *node = stage->node->memory;
 
-    if (node->pools) { /* its owner has yet to say which ring it lies in */
+    if (hp_node_borrows(node)) { /* its owner has yet to say which ring it lies in */
         hp_task_t *there = hp_emit_wait_slot(segment, lane, step);
         return (hp_node_filled_t){there, hp_of(there)};
     }

@@ -10,33 +10,14 @@ enum { PAGE = HP_NODE_PAGE };
 
 /* ---- where a slot is ---- */
 
-static char *slot_of(const hp_node_memory_t *memory, char *ring, uint64_t step)
-{
-    return ring + step % memory->shape.slots * memory->shape.slot_bytes;
-}
-
-char *hp_node_slot(const hp_node_memory_t *memory, uint32_t member, uint32_t level, hp_fan_t fan,
-                   uint64_t step)
-{
-    const uint64_t lent =
-        hp_node_borrows(memory)
-            ? atomic_load_explicit(hp_node_lent(hp_node_counter(memory, member, level, fan)), memory_order_relaxed)
-            : 0;
-    return slot_of(memory,
-                   lent ? hp_node_lent_ring(memory, member, lent)
-                        : hp_node_own_ring(memory, member, level * HP_FAN_COUNT + fan),
-                   step);
-}
-
 char *hp_node_slot_behind(const hp_node_memory_t *memory, const hp_counter_t *counter, uint64_t step)
 {
     const uint64_t lent = atomic_load_explicit(hp_node_lent(counter), memory_order_relaxed);
     const uint32_t member = hp_node_owner(memory, counter);
 
-    return slot_of(memory,
-                   lent ? hp_node_lent_ring(memory, member, lent)
-                        : hp_node_own_ring(memory, member, hp_node_ring(memory, counter)),
-                   step);
+    char *ring = lent ? hp_node_lent_ring(memory, member, lent)
+                      : hp_node_own_ring(memory, member, hp_node_ring(memory, counter));
+    return ring + step % memory->shape.slots * memory->shape.slot_bytes;
 }
 
 /* ---- pages ---- */

@@ -35,12 +35,6 @@ hp_status_t hp_node_borrow(hp_node_memory_t *memory, const hp_slot_pool_t *pools
 /* Some member cannot: the slots are the memory's own. Before the first collective. */
 void hp_node_borrow_none(hp_node_memory_t *memory);
 
-/* The slot of a step, where it is now. That of another member: behind a load of its counter with acquire, before DONE. */
-char *hp_node_slot(const hp_node_memory_t *memory, uint32_t member, uint32_t level, hp_fan_t fan,
-                   uint64_t step);
-/* The same by the counter that says that it has been filled. */
-char *hp_node_slot_behind(const hp_node_memory_t *memory, const hp_counter_t *counter, uint64_t step);
-
 /* A collective begins that takes steps before end_step and will use the first `bytes` of own slots, no member more than `most`,
  * the same for all. Also with 0 bytes: until all members have finished those steps, the slots keep their pages. *memory must stay
  * where it is from now on. */
@@ -49,6 +43,18 @@ void hp_node_use_slots(hp_node_memory_t *memory, size_t bytes, size_t most, uint
 static inline bool hp_node_borrows(const hp_node_memory_t *memory)
 {
     return memory->pools && !memory->slots.in_place;
+}
+
+/* The slot of a step by the counter that says that it has been filled. Of another member's: behind a load with acquire, before
+ * DONE. */
+char *hp_node_slot_behind(const hp_node_memory_t *memory, const hp_counter_t *counter, uint64_t step);
+/* The slot of a step, where it is now; the same holds. */
+static inline char *hp_node_slot(const hp_node_memory_t *memory, uint32_t member, uint32_t level, hp_fan_t fan, uint64_t step)
+{
+    if (hp_node_borrows(memory))
+        return hp_node_slot_behind(memory, hp_node_counter(memory, member, level, fan), step);
+    return hp_node_own_ring(memory, member, level * HP_FAN_COUNT + fan) +
+           step % memory->shape.slots * memory->shape.slot_bytes;
 }
 /* Own slots keep their pages for so long. Giving pages back and getting them again cost 2.5 to 7 ms together (measured: 512
  * KiB, 2 or 4 ranks on 2 cores), so of a communicator that is used now and then 0.7% of the time at most. */

@@ -31,8 +31,18 @@ typedef struct {
     hp_task_t *there;
     hp_operand_t slot;
 } hp_node_filled_t;
-hp_node_filled_t hp_node_emit_wait_filled(const hp_stage_t *stage, hp_segment_t *segment, int32_t lane,
-                                          uint32_t member, hp_fan_t fan, uint64_t step);
+static inline hp_node_filled_t hp_node_emit_wait_filled(const hp_stage_t *stage, hp_segment_t *segment, int32_t lane,
+                                                        uint32_t member, hp_fan_t fan, uint64_t step)
+{
+    const hp_node_memory_t *node = stage->node->memory;
+
+    if (hp_node_borrows(node)) { /* its owner has yet to say which ring it lies in */
+        hp_task_t *there = hp_emit_wait_slot(segment, lane, step);
+        return (hp_node_filled_t){there, hp_of(there)};
+    }
+    return (hp_node_filled_t){hp_emit_wait(segment, lane, step + 1),
+                              hp_at(hp_node_slot(node, member, stage->node_level, fan, step))};
+}
 
 /* The leader reduces its own value and the members' slots, in the order of positions. */
 void hp_node_emit_reduce_slots(const hp_stage_t *stage, hp_segment_t *segment, hp_flow_t *flow,

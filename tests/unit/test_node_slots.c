@@ -300,7 +300,7 @@ static void without_a_ring_the_own_slots_are_used(void **state)
 static void small_messages_borrow_nothing(void **state)
 {
     (void)state;
-    const size_t small = SLOT_BYTES / 32;
+    const size_t small = SLOT_BYTES / 128;
     pair_t pair;
 
     make(&pair);

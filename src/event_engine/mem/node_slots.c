@@ -36,8 +36,9 @@ typedef struct {
 /* Slots of a process that keep their pages while their communicators are idle: those of eight communicators with
  * the slots that are usual on one level of the node. */
 enum { KEPT_BYTES = 8 << 20 };
-/* Messages of a page, and of such a part of a slot, are small: for 64 communicators with two rings of the usual slots 4 MiB. */
-enum { SMALL_SHARE = 32 };
+/* Up to such a part of a slot messages are small, 1 KiB usually: a page or two of each slot, 64 to 128 KiB of a communicator with
+ * two rings of eight. */
+enum { SMALL_SHARE = 128 };
 static pthread_mutex_t slots_lock =
     PTHREAD_MUTEX_INITIALIZER;       /* guards what follows, and the fields slots of all memories */
 static hp_node_memory_t *slots_used; /* memories whose own slots have pages, the last used first */

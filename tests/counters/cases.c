@@ -101,7 +101,7 @@ static void visit_joins(void (*visit)(const case_t *))
 {
     static const char *const used[] = {"4x4", "8x1", "5+3+1"};
     enum { FOUR_SEGMENTS = 100000 };
-    for (unsigned collective = 0; collective < HP_COLLECTIVE_COUNT; collective++)
+    for (unsigned collective = 0; collective < HP_PIPELINED_COUNT; collective++)
         for (unsigned word = hp_inter_node_word(HP_INTER_NODE_tree) + 1;
              hp_inter_node(word) != HP_INTER_NODE_NONE; word++)
             for (size_t i = 0; i < LENGTH(layouts); i++)
@@ -144,7 +144,7 @@ static void visit_pieces(void (*visit)(const case_t *))
 static void visit_rules(void (*visit)(const case_t *))
 {
     static const size_t sizes[] = {0, 8, 4 * KIB, SMALL_BYTES, MIB, 16 * MIB};
-    for (unsigned collective = 0; collective < HP_COLLECTIVE_COUNT; collective++)
+    for (unsigned collective = 0; collective < HP_PIPELINED_COUNT; collective++)
         for (size_t i = 0; i < LENGTH(layouts); i++)
             for (size_t s = 0; s < LENGTH(sizes) && sizes[s] <= layouts[i].bytes_max; s++)
                 if (collective == HP_BARRIER ? sizes[s] == 0 : !is_large(&layouts[i]) || sizes[s] >= 4 * KIB)
@@ -183,7 +183,7 @@ static void visit_modules(void (*visit)(const case_t *))
     static const char *const wanted[] = {"han:p2p", "han:shm", "han:single_copy"};
     static const char *const used[] = {"1x4", "1x8", "4x4", "4x4cyclic", "8x1", "5+3+1"};
     static const size_t sizes[] = {16, 100000, 400000};
-    for (unsigned collective = 0; collective < HP_COLLECTIVE_COUNT; collective++)
+    for (unsigned collective = 0; collective < HP_PIPELINED_COUNT; collective++)
         for (size_t w = 0; w < LENGTH(wanted); w++)
             for (size_t i = 0; i < LENGTH(layouts); i++)
                 for (size_t u = 0; u < LENGTH(used); u++)

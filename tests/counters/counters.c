@@ -85,7 +85,7 @@ static hp_knobs_t knobs_of(const case_t *c)
     hp_knobs_t knobs = job_knobs();
     char shapes[HP_KNOB_TEXT_BYTES];
     static const hp_knob_id_t words[HP_COLLECTIVE_COUNT] = {
-#define X(id, name) [HP_##id] = HP_KNOB_ID_##name,
+#define X(id, name, ...) [HP_##id] = HP_KNOB_ID_##name,
         HP_COLLECTIVE_TABLE(X)
 #undef X
     };

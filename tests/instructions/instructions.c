@@ -207,7 +207,7 @@ int main(int argc, char **argv)
 {
     (void)argc;
     printf("compiler %s\n", INSTRUCTIONS_COMPILER);
-    for (unsigned id = 0; id < HP_COLLECTIVE_COUNT; id++)
+    for (unsigned id = 0; id < HP_PIPELINED_COUNT; id++)
         for (size_t layout = 0; layout < LENGTH(layouts); layout++)
             for (size_t size = 0; size < (id == HP_BARRIER ? 1 : LENGTH(sizes)); size++) {
                 const size_t bytes = id == HP_BARRIER ? 0 : sizes[size];

@@ -44,7 +44,7 @@ typedef enum { SIDE_OURS, SIDE_HOST, SIDE_CONTROL, SIDE_COUNT } side_t;
 static const char *const side_names[] = {"ours", "host", "control"};
 
 static struct {
-    bool wanted[HP_COLLECTIVE_COUNT];
+    bool wanted[HP_PIPELINED_COUNT];
     size_t bytes;
     const char *noise[LIST_MAX];
     int noise_count;
@@ -415,7 +415,7 @@ int main(int argc, char **argv)
     sent = buffer_create();
     received = buffer_create();
     make_comms();
-    for (int collective = 0; collective < HP_COLLECTIVE_COUNT; collective++) {
+    for (int collective = 0; collective < HP_PIPELINED_COUNT; collective++) {
         if (!options.wanted[collective])
             continue;
         waitall_tree_create(&tree, comms[SIDE_CONTROL], (hp_collective_t)collective, options.bytes, ROOT);

@@ -158,7 +158,7 @@ void random_delays(sim_random_t *random, sim_t *sim, uint32_t rank_count, uint64
 
 const hp_algorithm_t *any_algorithm(unsigned i)
 {
-    for (unsigned collective = 0; collective < HP_COLLECTIVE_COUNT; collective++)
+    for (unsigned collective = 0; collective < HP_PIPELINED_COUNT; collective++)
         for (unsigned k = 0; hp_algorithm((hp_collective_t)collective, k); k++)
             if (i-- == 0)
                 return hp_algorithm((hp_collective_t)collective, k);

@@ -64,7 +64,7 @@ static void trees_send_no_message_too_many(void **state)
         hp_locality_t *table = random_table(&random, rank_count);
         const sim_config_t world = random_world(&random, rank_count, table);
         const hp_knobs_t knobs = job_knobs();
-        for (unsigned collective = 0; collective < HP_COLLECTIVE_COUNT; collective++) {
+        for (unsigned collective = 0; collective < HP_PIPELINED_COUNT; collective++) {
             const hp_algorithm_t *tree = hp_algorithm_find((hp_collective_t)collective, "han");
             if (collective == HP_BARRIER)
                 continue;

@@ -2,8 +2,14 @@
 #include "check.h"
 #include "hier/collectives/algorithm.h"
 
-static const hp_knob_id_t knobs_of[HP_COLLECTIVE_COUNT] = {HP_KNOB_ID_bcast, HP_KNOB_ID_reduce,
-                                                           HP_KNOB_ID_allreduce, HP_KNOB_ID_barrier};
+static const struct {
+    hp_knob_id_t knob;
+    const char *variable;
+} knobs_of[HP_COLLECTIVE_COUNT] = {
+#define X(id, name, ...) [HP_##id] = {HP_KNOB_ID_##name, "HANPMPI_" #id},
+    HP_COLLECTIVE_TABLE(X)
+#undef X
+};
 
 static void names_are_unique_and_found(void **state)
 {
@@ -32,13 +38,9 @@ static void knob_words_follow_the_table(void **state)
 {
     (void)state;
     for (unsigned c = 0; c < HP_COLLECTIVE_COUNT; c++) {
-        const hp_word_fn_t word = hp_knob_info(knobs_of[c])->word;
+        const hp_word_fn_t word = hp_knob_info(knobs_of[c].knob)->word;
         unsigned i = 0;
-        assert_string_equal(hp_knob_info(knobs_of[c])->variable + strlen("HANPMPI_"),
-                            c == HP_BCAST       ? "BCAST"
-                            : c == HP_REDUCE    ? "REDUCE"
-                            : c == HP_ALLREDUCE ? "ALLREDUCE"
-                                                : "BARRIER");
+        assert_string_equal(hp_knob_info(knobs_of[c].knob)->variable, knobs_of[c].variable);
         assert_string_equal(word(HP_WORD_AUTO), "auto");
         assert_string_equal(word(HP_WORD_NATIVE), "native");
         for (; hp_algorithm((hp_collective_t)c, i); i++)

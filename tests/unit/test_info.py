@@ -10,7 +10,8 @@ import sys
 import tempfile
 import xml.etree.ElementTree
 
-COLLECTIVES = ("bcast", "reduce", "allreduce", "barrier")
+COLLECTIVES = ("bcast", "reduce", "allreduce", "barrier", "allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw", "reduce_scatter",
+               "reduce_scatter_block", "gather", "gatherv", "scatter", "scatterv", "scan", "exscan")
 
 
 def run(*arguments, code=0, **settings):
@@ -120,7 +121,7 @@ def answers_agree():
         ways = ({}, {"HANPMPI_SHARED_MEMORY": "0"}, {"HANPMPI_READ_PEERS": "off"}, {"HANPMPI_GUARD": "0"},
                 {"HANPMPI_ALLREDUCE": "han", "HANPMPI_BARRIER": "native"}, {"HANPMPI_RULES": rules})
         for way in ways:
-            for collective in COLLECTIVES:
+            for collective in COLLECTIVES[:5]:
                 for nodes, cores in ((1, 2), (1, 4), (2, 4), (16, 4)):
                     for size in ("8", "4K", "64KiB", "4M") if collective != "barrier" else ("0",):
                         seen = objects("--topology", "--machine", f"node:{nodes} core:{cores}", "--collective", collective,

@@ -29,7 +29,7 @@ TOOL = "../tuning/tune/tasks"
 ORDER = """base topo_tree topo_tree/network schedule schedule/generators schedule/catalog event_engine/op event_engine/mem event_engine event_engine/request
 hier/call hier/comm hier/modules hier/collectives hier/executions hier/planning/rules hier/planning/model hier/planning
 pmpi_wrappers
-pmpi_wrappers/backend/glue pmpi_wrappers/backend/start pmpi_wrappers/backend/comms pmpi_wrappers/backend/progress
+pmpi_wrappers/backend/glue pmpi_wrappers/backend/start pmpi_wrappers/backend/comms pmpi_wrappers/backend/buffers pmpi_wrappers/backend/progress
 pmpi_wrappers/backend/observe pmpi_wrappers/backend/calls pmpi_wrappers/backend
 pmpi_wrappers/front pmpi_wrappers/smpi""".split() + [TOOL]
 

@@ -127,7 +127,7 @@ static const hp_algorithm_t *draw(check_random_t *random, hp_call_t *call, hp_se
     static const size_t segment_bytes[] = {8, 24, 64, 1024};
     const hp_algorithm_t *algorithm = NULL;
 
-    *call = (hp_call_t){.collective = (hp_collective_t)check_random_below(random, HP_COLLECTIVE_COUNT),
+    *call = (hp_call_t){.collective = (hp_collective_t)check_random_below(random, HP_PIPELINED_COUNT),
                         .type = {.bytes = 8, .extent = 8, .true_extent = 8},
                         .commutative = true};
     unsigned count = 0;

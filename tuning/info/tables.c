@@ -109,7 +109,7 @@ const info_word_t *info_modules(size_t *count)
 const char *info_variable_of(hp_collective_t collective)
 {
     static const hp_knob_id_t knobs[] = {
-#define X(id, name) [HP_##id] = HP_KNOB_ID_##name,
+#define X(id, name, ...) [HP_##id] = HP_KNOB_ID_##name,
         HP_COLLECTIVE_TABLE(X)
 #undef X
     };

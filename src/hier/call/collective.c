@@ -1,13 +1,28 @@
 #include "hier/call/collective.h"
 
+static const struct {
+    const char *name;
+    hp_pattern_t pattern;
+    unsigned traits;
+} collectives[] = {
+#define X(id, name, pattern, traits) {#name, HP_PATTERN_##pattern, traits},
+    HP_COLLECTIVE_TABLE(X)
+#undef X
+};
+
 const char *hp_collective_name(hp_collective_t collective)
 {
-    static const char *const names[] = {
-#define X(id, name) #name,
-        HP_COLLECTIVE_TABLE(X)
-#undef X
-    };
-    return names[collective];
+    return collectives[collective].name;
+}
+
+hp_pattern_t hp_collective_pattern(hp_collective_t collective)
+{
+    return collectives[collective].pattern;
+}
+
+bool hp_collective_is(hp_collective_t collective, unsigned traits)
+{
+    return (collectives[collective].traits & traits) == traits;
 }
 
 const char *hp_outcome_word(hp_outcome_t outcome)

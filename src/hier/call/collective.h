@@ -10,30 +10,56 @@
 #include "event_engine/op/op.h"
 #include "event_engine/source.h"
 #include "event_engine/transport.h"
+#include "hier/call/blocks.h"
+#include "schedule/problem.h"
 
+/* Moves blocks of several ranks, by a schedule (collectives/exchange.h); the others move one vector, by the pipeline. Blocks may
+ * differ in size. A rank knows the sizes of its own blocks only. */
+enum { HP_OF_BLOCKS = 1 << 0, HP_BLOCKS_DIFFER = 1 << 1, HP_OWN_SIZES = 1 << 2 };
+
+/* id, name, what is asked for (schedule/problem.h), what it is like. */
 #define HP_COLLECTIVE_TABLE(X)                                                                               \
-    X(BCAST, bcast)                                                                                          \
-    X(REDUCE, reduce)                                                                                        \
-    X(ALLREDUCE, allreduce)                                                                                  \
-    X(BARRIER, barrier)
+    X(BCAST, bcast, BCAST, 0)                                                                                \
+    X(REDUCE, reduce, REDUCE, 0)                                                                             \
+    X(ALLREDUCE, allreduce, ALLREDUCE, 0)                                                                    \
+    X(BARRIER, barrier, BARRIER, 0)                                                                          \
+    X(ALLGATHER, allgather, ALLGATHER, HP_OF_BLOCKS)                                                         \
+    X(ALLGATHERV, allgatherv, ALLGATHER, HP_OF_BLOCKS | HP_BLOCKS_DIFFER)                                    \
+    X(ALLTOALL, alltoall, ALLTOALL, HP_OF_BLOCKS)                                                            \
+    X(ALLTOALLV, alltoallv, ALLTOALL, HP_OF_BLOCKS | HP_BLOCKS_DIFFER | HP_OWN_SIZES)                        \
+    X(ALLTOALLW, alltoallw, ALLTOALL, HP_OF_BLOCKS | HP_BLOCKS_DIFFER | HP_OWN_SIZES)                        \
+    X(REDUCE_SCATTER, reduce_scatter, REDUCE_SCATTER, HP_OF_BLOCKS | HP_BLOCKS_DIFFER)                       \
+    X(REDUCE_SCATTER_BLOCK, reduce_scatter_block, REDUCE_SCATTER, HP_OF_BLOCKS)                              \
+    X(GATHER, gather, GATHER, HP_OF_BLOCKS)                                                                  \
+    X(GATHERV, gatherv, GATHER, HP_OF_BLOCKS | HP_BLOCKS_DIFFER | HP_OWN_SIZES)                              \
+    X(SCATTER, scatter, SCATTER, HP_OF_BLOCKS)                                                               \
+    X(SCATTERV, scatterv, SCATTER, HP_OF_BLOCKS | HP_BLOCKS_DIFFER | HP_OWN_SIZES)                           \
+    X(SCAN, scan, SCAN, HP_OF_BLOCKS)                                                                        \
+    X(EXSCAN, exscan, EXSCAN, HP_OF_BLOCKS)
 
 typedef enum {
-#define X(id, name) HP_##id,
+#define X(id, ...) HP_##id,
     HP_COLLECTIVE_TABLE(X)
 #undef X
-        HP_COLLECTIVE_COUNT
+        HP_COLLECTIVE_COUNT,
+    HP_PIPELINED_COUNT = HP_BARRIER + 1 /* those before it move one vector */
 } hp_collective_t;
 
 /* "bcast", ... */
 const char *hp_collective_name(hp_collective_t collective);
+hp_pattern_t hp_collective_pattern(hp_collective_t collective);
+/* Has it all of the traits? */
+bool hp_collective_is(hp_collective_t collective, unsigned traits);
 
 typedef struct {
     hp_collective_t collective;
-    const void *send; /* reductions: this rank's contribution; equals recv for MPI_IN_PLACE */
+    const void *send; /* this rank's contribution, not of a bcast; equals recv for MPI_IN_PLACE */
     void *recv;       /* result where this rank gets one, else NULL; bcast: the buffer */
+    const hp_blocks_t
+        *blocks; /* where blocks that differ lie; NULL: there are none, or they lie one behind the other */
     hp_source_t
         *source;  /* bcast: what fills the buffer (root) or empties it meanwhile; NULL: it is plain memory */
-    size_t count; /* elements */
+    size_t count; /* elements; of blocks: of each */
     hp_type_t type;
     hp_handle_t op;
     hp_kernel_fn_t kernel; /* the op on the type, or NULL: the transport's reduce does it */

@@ -8,16 +8,6 @@
 #include "schedule/generators/generators.h"
 #include "topo_tree/shape.h"
 
-static hp_pattern_t pattern_of(hp_collective_t collective)
-{
-    static const hp_pattern_t patterns[] = {
-#define X(id, name) HP_PATTERN_##id,
-        HP_COLLECTIVE_TABLE(X)
-#undef X
-    };
-    return patterns[collective];
-}
-
 static bool is_plain(const hp_schedule_t *schedule, uint32_t me)
 {
     bool plain = schedule->scratch_blocks == 0;
@@ -47,16 +37,24 @@ bool hp_inter_node_runs(const hp_generator_t *generator, hp_pattern_t pattern)
     return runs;
 }
 
+/* Collectives of blocks run any schedule (collectives/exchange.h). */
+enum {
+    OF_BLOCKS = HP_SERVES(ALLGATHER) | HP_SERVES(REDUCE_SCATTER) | HP_SERVES(ALLTOALL) | HP_SERVES(GATHER) |
+                HP_SERVES(SCATTER) | HP_SERVES(SCAN) | HP_SERVES(EXSCAN)
+};
+
 static unsigned can_run[HP_INTER_NODE_FILES]; /* sets of patterns */
 
 static void look_at_generators(void)
 {
     static const hp_pattern_t whole[] = {HP_PATTERN_BCAST, HP_PATTERN_ALLREDUCE};
 
-    for (unsigned i = HP_INTER_NODE_tree + 1; i < HP_INTER_NODE_FILES; i++)
+    for (unsigned i = HP_INTER_NODE_tree + 1; i < HP_INTER_NODE_FILES; i++) {
+        can_run[i] = hp_generator(i - HP_INTER_NODE_tree - 1)->patterns & OF_BLOCKS;
         for (unsigned k = 0; k < sizeof whole / sizeof *whole; k++)
             if (hp_inter_node_runs(hp_generator(i - HP_INTER_NODE_tree - 1), whole[k]))
                 can_run[i] |= 1u << whole[k];
+    }
 }
 
 /* ---- from files ---- */
@@ -161,6 +159,16 @@ const hp_generator_t *hp_inter_node_generator(hp_inter_node_t inter_node)
                                                                                                   : NULL;
 }
 
+const hp_generator_t *hp_inter_node_tree(hp_shape_t shape)
+{
+    static const hp_generator_t *const trees[] = {
+#define X(id, name, text) [HP_SHAPE_##id] = &hp_generator_##name,
+        HP_SHAPE_TABLE(X)
+#undef X
+    };
+    return trees[shape];
+}
+
 bool hp_inter_node_is_tree(hp_inter_node_t inter_node)
 {
     return inter_node == HP_INTER_NODE_double_tree || !hp_inter_node_generator(inter_node);
@@ -216,7 +224,7 @@ const char *hp_inter_node_description(hp_inter_node_t inter_node)
 bool hp_inter_node_serves(hp_inter_node_t inter_node, hp_collective_t collective)
 {
     const hp_generator_t *generator = hp_inter_node_generator(inter_node);
-    return !generator || patterns_of(inter_node, generator) & 1u << pattern_of(collective);
+    return !generator || patterns_of(inter_node, generator) & 1u << hp_collective_pattern(collective);
 }
 
 bool hp_inter_node_problem(hp_inter_node_t inter_node, hp_collective_t collective, uint32_t nodes,
@@ -226,7 +234,8 @@ bool hp_inter_node_problem(hp_inter_node_t inter_node, hp_collective_t collectiv
 
     if (!generator || !hp_inter_node_serves(inter_node, collective))
         return false;
-    *problem = (hp_problem_t){.pattern = pattern_of(collective), .count = nodes, .ordered = ordered};
+    *problem =
+        (hp_problem_t){.pattern = hp_collective_pattern(collective), .count = nodes, .ordered = ordered};
     hp_generator_usual(generator, problem);
     return hp_generator_serves(generator, problem, NULL, 0);
 }

@@ -1,4 +1,4 @@
-/* inter_node: how the module p2p joins the nodes: the words of HANPMPI_BETWEEN_NODES and of the rules' column.
+/* inter_node: how nodes are joined: the words of HANPMPI_BETWEEN_NODES and of the rules' column.
  *
  * Beside the tree of the level's shape these are the generators of schedules (schedule/generators) that do a collective
  * of ours, so that one more of them is one more word, for rules, hints, the model, the tuner and the tests alike. They
@@ -11,6 +11,7 @@
 
 #include "hier/call/collective.h"
 #include "schedule/generator.h"
+#include "topo_tree/shape.h"
 
 enum { HP_INTER_NODE_FILES_MAX = 32, HP_INTER_NODE_NAME_BYTES = 64 };
 
@@ -40,6 +41,9 @@ bool hp_inter_node_serves(hp_inter_node_t inter_node, hp_collective_t collective
 
 /* What makes its schedules. NULL: auto, the tree, or what has no word. */
 const hp_generator_t *hp_inter_node_generator(hp_inter_node_t inter_node);
+
+/* What makes the schedules of the trees of a shape. */
+const hp_generator_t *hp_inter_node_tree(hp_shape_t shape);
 
 /* Do segments go along trees, as wholes or in pieces? Else each goes through a schedule of its own, cut into blocks. */
 bool hp_inter_node_is_tree(hp_inter_node_t inter_node);

@@ -1,6 +1,7 @@
 #include "hier/collectives/algorithm.h"
 
 #include <string.h>
+#include "hier/collectives/exchange.h"
 #include "hier/collectives/flags.h"
 #include "hier/collectives/pipeline.h"
 
@@ -58,7 +59,7 @@ static const char *knob_word(hp_collective_t collective, unsigned i)
 }
 
 /* The words of the knobs; knobs.def names these functions. */
-#define X(id, name)                                                                                          \
+#define X(id, name, ...)                                                                                     \
     const char *hp_knob_word_##name(unsigned i);                                                             \
     const char *hp_knob_word_##name(unsigned i)                                                              \
     {                                                                                                        \

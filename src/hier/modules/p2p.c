@@ -48,13 +48,9 @@ static hp_inter_node_t inter_node_of(const hp_stage_t *stage, const hp_setting_t
 static const hp_generator_t *tree_of(const hp_stage_t *stage, const hp_setting_t *setting,
                                      hp_inter_node_t inter_node)
 {
-    static const hp_generator_t *const trees[] = {
-#define X(id, name, text) [HP_SHAPE_##id] = &hp_generator_##name,
-        HP_SHAPE_TABLE(X)
-#undef X
-    };
-    return inter_node == HP_INTER_NODE_double_tree ? &hp_generator_double_tree
-                                                   : trees[setting->shapes.shape[stage->team.level]];
+    return inter_node == HP_INTER_NODE_double_tree
+               ? &hp_generator_double_tree
+               : hp_inter_node_tree((hp_shape_t)setting->shapes.shape[stage->team.level]);
 }
 
 /* A segment goes through it as a whole. */

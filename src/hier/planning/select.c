@@ -45,7 +45,7 @@ const char *hp_decider_text(hp_decider_t decider)
 static unsigned knob_word(const hp_knobs_t *knobs, hp_collective_t collective)
 {
     switch (collective) {
-#define X(id, name)                                                                                          \
+#define X(id, name, ...)                                                                                     \
     case HP_##id:                                                                                            \
         return (unsigned)knobs->name;
         HP_COLLECTIVE_TABLE(X)
@@ -258,7 +258,9 @@ struct hp_choices {
 
 static bool synchronizes(hp_collective_t collective)
 {
-    return collective == HP_ALLREDUCE || collective == HP_BARRIER;
+    const unsigned patterns = HP_SERVES(ALLREDUCE) | HP_SERVES(BARRIER) | HP_SERVES(ALLGATHER) |
+                              HP_SERVES(REDUCE_SCATTER) | HP_SERVES(ALLTOALL);
+    return patterns & 1u << hp_collective_pattern(collective) && !hp_collective_is(collective, HP_OWN_SIZES);
 }
 
 static hp_bin_t *make_bin(hp_comm_t *comm, hp_collective_t collective, unsigned number)

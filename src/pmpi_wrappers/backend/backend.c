@@ -8,6 +8,8 @@
 #include "base/log.h"
 #include "hier/planning/explain.h"
 #include "hier/call/stats.h"
+#include "pmpi_wrappers/backend/calls/blocks.h"
+#include "pmpi_wrappers/backend/calls/channel.h"
 #include "pmpi_wrappers/backend/calls/collectives.h"
 #include "pmpi_wrappers/backend/comms/comm_registry.h"
 #include "pmpi_wrappers/backend/comms/comm_release.h"
@@ -127,13 +129,13 @@ static void before_finalize(void)
 
 static int comm_free(MPI_Comm *comm)
 {
-    hp_persistent_leave(comm ? *comm : MPI_COMM_NULL);
+    hp_channels_leave(comm ? *comm : MPI_COMM_NULL);
     return hp_comm_state_free(comm, P(Comm_free));
 }
 
 static int comm_disconnect(MPI_Comm *comm)
 {
-    hp_persistent_leave(comm ? *comm : MPI_COMM_NULL);
+    hp_channels_leave(comm ? *comm : MPI_COMM_NULL);
     return hp_comm_state_free(comm, P(Comm_disconnect));
 }
 
@@ -178,6 +180,18 @@ static hp_backend_t backend = {
 #include "pmpi_wrappers/backend/calls/collectives.def"
 #undef HP_COLLECTIVE
 #endif
+#define HP_BLOCKS(id, name, host, ...)                                                                       \
+    [HP_WRAPPED_##host] = (hp_function_t)hp_mpi_##name,                                                      \
+    [HP_WRAPPED_I##name] = (hp_function_t)hp_mpi_i##name,                                                    \
+    [HP_WRAPPED_##host##_init] = (hp_function_t)hp_mpi_##name##_init,                                        \
+    [HP_WRAPPED_##host##_init_c] = (hp_function_t)hp_mpi_##name##_init_c,
+#include "pmpi_wrappers/backend/calls/block_collectives.def"
+#undef HP_BLOCKS
+#define HP_BLOCKS(id, name, host, ...)                                                                       \
+    [HP_WRAPPED_##host##_c] = (hp_function_t)hp_mpi_##name##_c,                                              \
+    [HP_WRAPPED_I##name##_c] = (hp_function_t)hp_mpi_i##name##_c,
+#include "pmpi_wrappers/backend/calls/block_collectives.def"
+#undef HP_BLOCKS
             [HP_WRAPPED_Barrier] = (hp_function_t)hp_mpi_barrier,
             [HP_WRAPPED_Ibarrier] = (hp_function_t)hp_mpi_ibarrier,
             [HP_WRAPPED_Barrier_init] = (hp_function_t)hp_mpi_barrier_init,

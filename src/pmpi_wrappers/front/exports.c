@@ -19,7 +19,15 @@ EXPORT const char *hanpmpi_backend(void)
 
 EXPORT int hanpmpi_get_stats(const char *collective, hanpmpi_collective_stats_t *out)
 {
-    static const char *const known[] = {"bcast", "reduce", "allreduce", "barrier"};
+    static const char *const known[] = {
+        "bcast",
+        "reduce",
+        "allreduce",
+        "barrier",
+#define HP_FORMS(name, ...) #name,
+#include "pmpi_wrappers/block_forms.def"
+#undef HP_FORMS
+    };
     memset(out, 0, sizeof *out);
     if (hp_front.backend)
         return hp_front.backend->get_stats(collective, out);

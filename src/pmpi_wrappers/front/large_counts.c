@@ -4,7 +4,8 @@
  *   m  a count that some ranks may leave to chance (MPI_IN_PLACE, not the root)
  *   v  an array of counts or displacements, one per rank of the group that is talked to;  u: unless in place;
  *   r  likewise, at the root only;  l: one per rank of the own group
- *   d  one per destination of the topology;  s: one per source */
+ *   d  one per destination of the topology;  s: one per source
+ *   c  the communicator, unless it is the last argument; before it the root of a rooted collective */
 #include "pmpi_wrappers/front/large_counts.h"
 
 #include <limits.h>
@@ -67,10 +68,10 @@ static bool is_root(uintptr_t root, uintptr_t comm)
     return (int)root == ask("PMPI_Comm_rank", comm);
 }
 
-/* Elements of an array. */
-static int length_of(char letter, const uintptr_t *arguments, unsigned count)
+/* Elements of an array. last: the number of the communicator. */
+static int length_of(char letter, const uintptr_t *arguments, unsigned last)
 {
-    const uintptr_t comm = arguments[count - 1];
+    const uintptr_t comm = arguments[last];
     const intptr_t send = (intptr_t)arguments[0];
 
     switch (letter) {
@@ -82,7 +83,7 @@ static int length_of(char letter, const uintptr_t *arguments, unsigned count)
             return 0;
         break;
     case 'r':
-        if (!is_root(arguments[count - 2], comm))
+        if (!is_root(arguments[last - 1], comm))
             return 0;
         break;
     case 'l':
@@ -118,6 +119,8 @@ static int *narrow_all(const char *name, const int64_t *values, int count)
 static int call(const char *name, hp_function_t small, const char *letters, uintptr_t *arguments)
 {
     const unsigned count = (unsigned)strlen(letters);
+    const char *comm = strchr(letters, 'c');
+    const unsigned last = comm ? (unsigned)(comm - letters) : count - 1;
     const uintptr_t *given = arguments;
     uintptr_t x[ARGUMENTS_MAX] = {0};
     int *arrays[ARGUMENTS_MAX] = {NULL};
@@ -129,8 +132,8 @@ static int call(const char *name, hp_function_t small, const char *letters, uint
             x[i] = (uintptr_t)(intptr_t)narrow(name, value);
         else if (letters[i] == 'm') /* what does not fit is an error if it is looked at */
             x[i] = (uintptr_t)(intptr_t)(value > INT_MAX || value < INT_MIN ? -1 : (int)value);
-        else if (letters[i] != '-') {
-            const int length = length_of(letters[i], given, count);
+        else if (letters[i] != '-' && letters[i] != 'c') {
+            const int length = length_of(letters[i], given, last);
             if (length > 0)
                 x[i] = (uintptr_t)(arrays[i] = narrow_all(name, (const int64_t *)given[i], length));
         }

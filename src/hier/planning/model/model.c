@@ -160,7 +160,7 @@ double hp_model_bound_us(const hp_probes_t *probes, const hp_layout_t *layout, h
     const double nodes = layout->nodes, ranks = layout->most_ranks;
     double us;
 
-    if (!hp_probes_cover(probes, layout))
+    if (hp_collective_is(collective, HP_OF_BLOCKS) || !hp_probes_cover(probes, layout))
         return 0;
     us = nodes > 1 ? probes->between_us : layout->shares_memory ? probes->flag_us : probes->inside_us;
     if (nodes > 1) {

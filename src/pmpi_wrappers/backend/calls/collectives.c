@@ -50,7 +50,7 @@ static int prepare(const hp_ticket_t *ticket, MPI_Comm comm)
     return code;
 }
 
-static int run(hp_ticket_t *ticket, const hp_call_t *call, MPI_Comm comm)
+int hp_collective_run(hp_ticket_t *ticket, const hp_call_t *call, MPI_Comm comm)
 {
     const hp_choice_t *choice = &ticket->choice;
 
@@ -63,7 +63,7 @@ static int run(hp_ticket_t *ticket, const hp_call_t *call, MPI_Comm comm)
 }
 
 /* What failed behind the collective alone has not been reported yet. */
-static int report_end(MPI_Comm comm, int code, int end)
+int hp_collective_report_end(MPI_Comm comm, int code, int end)
 {
     if (code == MPI_SUCCESS && end != MPI_SUCCESS)
         P(Comm_call_errhandler)(comm, end);
@@ -77,14 +77,14 @@ static int run_bcast(hp_ticket_t *ticket, void *buffer, int64_t count, MPI_Datat
 
     if (hp_packed_is_needless(ticket)) {
         const hp_call_t call = hp_call_bcast(ticket, buffer, root);
-        return run(ticket, &call, comm);
+        return hp_collective_run(ticket, &call, comm);
     }
     int code = hp_packed_init(&packed, ticket, buffer, count, datatype, root, true);
     if (code != MPI_SUCCESS)
         return hp_flight_miss(ticket->state, comm, code);
     const hp_call_t call = hp_packed_call(&packed, ticket, root);
-    code = run(ticket, &call, comm);
-    return report_end(comm, code, hp_packed_fini(&packed, ticket->state, code));
+    code = hp_collective_run(ticket, &call, comm);
+    return hp_collective_report_end(comm, code, hp_packed_fini(&packed, ticket->state, code));
 }
 
 static int run_reduction(hp_ticket_t *ticket, hp_call_t *call, MPI_Comm comm)
@@ -94,8 +94,8 @@ static int run_reduction(hp_ticket_t *ticket, hp_call_t *call, MPI_Comm comm)
     int code = hp_staged_begin(&staged, call, ticket->state);
     if (code != MPI_SUCCESS)
         return hp_flight_miss(ticket->state, comm, code);
-    code = run(ticket, call, comm);
-    return report_end(comm, code, hp_staged_end(&staged, ticket->state, code));
+    code = hp_collective_run(ticket, call, comm);
+    return hp_collective_report_end(comm, code, hp_staged_end(&staged, ticket->state, code));
 }
 
 /* ---- the guard ---- */
@@ -123,7 +123,7 @@ static int agree_on_times(hp_comm_state_t *state, hp_guard_t *guard, unsigned co
 }
 
 /* Behind every call: counts it, and hands its time to whom it is for. Returns code, or what went wrong here. */
-static int finish(hp_ticket_t *ticket, int code, MPI_Comm comm)
+int hp_collective_finish(hp_ticket_t *ticket, int code, MPI_Comm comm)
 {
     hp_bin_t *bin = ticket->choice.bin;
     const uint64_t ns = ticket->start_ns ? hp_clock_ns() - ticket->start_ns : 0;
@@ -176,7 +176,7 @@ static int accelerate_allreduce(hp_ticket_t *ticket, const void *send, void *rec
 }
 
 /* An invalid call may be this rank's alone: it waits for nobody. */
-static int begin_passed(const hp_ticket_t *ticket, MPI_Comm comm)
+int hp_collective_begin_passed(const hp_ticket_t *ticket, MPI_Comm comm)
 {
     return ticket->outcome == HP_OUTCOME_INVALID ? MPI_SUCCESS : hp_host_collective_begin(comm);
 }
@@ -187,11 +187,11 @@ static int begin_passed(const hp_ticket_t *ticket, MPI_Comm comm)
         hp_ticket_t ticket = {0};                                                                            \
         int code = accelerate(&ticket, HP_LIST arguments);                                                   \
         if (hp_ticket_passes(&ticket)) {                                                                     \
-            code = begin_passed(&ticket, comm);                                                              \
+            code = hp_collective_begin_passed(&ticket, comm);                                                \
             if (code == MPI_SUCCESS)                                                                         \
                 code = P(host) arguments;                                                                    \
         }                                                                                                    \
-        return finish(&ticket, code, comm);                                                                  \
+        return hp_collective_finish(&ticket, code, comm);                                                    \
     }
 
 #define HP_COUNT int
@@ -216,8 +216,8 @@ int hp_mpi_barrier(MPI_Comm comm)
     int code;
 
     if (hp_decide_barrier(&ticket, comm) == HP_OUTCOME_TAKEN)
-        code = run(&ticket, &call, comm);
+        code = hp_collective_run(&ticket, &call, comm);
     else
         code = hp_ticket_passes(&ticket) ? hp_host_barrier(comm) : ticket.error;
-    return finish(&ticket, code, comm);
+    return hp_collective_finish(&ticket, code, comm);
 }

@@ -250,6 +250,68 @@ hp_outcome_t hp_decide_reduction(hp_ticket_t *ticket, hp_call_t *call, const voi
     return ticket->outcome = outcome;
 }
 
+/* ---- blocks ---- */
+
+/* What the ranks compare of such a call: sizes where all know them. */
+static hp_check_t check_of(const hp_block_arguments_t *a, MPI_Comm comm)
+{
+    return (hp_check_t){.datatype = MPI_DATATYPE_NULL, .op = a->op, .root = a->root, .comm = comm};
+}
+
+/* HP_OUTCOME_TAKEN, or why the reduction passes. One that does not commute has no schedule where blocks differ. */
+static hp_outcome_t check_block_reduction(hp_ticket_t *ticket, hp_block_call_t *call)
+{
+    const hp_block_arguments_t *a = &call->arguments;
+    hp_call_t *made = &call->call;
+
+    ticket->named = hp_datatype_named(a->recv.type);
+    if ((ticket->nonblocking && (!ticket->named || !hp_op_is_predefined(a->op))) ||
+        !describe_type(ticket, a->recv.type, &made->type) || made->type.bytes == 0 ||
+        !hp_reduction_describe(a->op, a->recv.type, &made->type, &made->commutative, &made->kernel) ||
+        (!made->commutative && hp_collective_is(a->collective, HP_BLOCKS_DIFFER)))
+        return HP_OUTCOME_DATATYPE;
+    if (a->recv.buffer == MPI_IN_PLACE || (a->send.buffer == a->recv.buffer && a->send.buffer != MPI_BOTTOM))
+        return HP_OUTCOME_INVALID;
+    made->op = HP_HANDLE(a->op);
+    return HP_OUTCOME_TAKEN;
+}
+
+static hp_outcome_t check_blocks(hp_ticket_t *ticket, hp_block_call_t *call)
+{
+    if (call->arguments.op != MPI_OP_NULL)
+        return check_block_reduction(ticket, call);
+    call->call.type = bytes_type();
+    call->call.commutative = true;
+    return HP_OUTCOME_TAKEN;
+}
+
+static hp_outcome_t decide_blocks(hp_ticket_t *ticket, hp_block_call_t *call, MPI_Comm comm)
+{
+    hp_outcome_t outcome = decide_comm(ticket, comm);
+
+    if (outcome != HP_OUTCOME_TAKEN)
+        return outcome;
+    if (!hp_block_call_bytes(call, ticket->state, &ticket->bytes))
+        return HP_OUTCOME_INVALID;
+    ticket->bin = hp_stats_bin(ticket->bytes);
+    if (ticket->bytes == 0 && !hp_collective_is(ticket->collective, HP_OWN_SIZES))
+        return HP_OUTCOME_EMPTY;
+    outcome = decide_possible(ticket);
+    if (outcome == HP_OUTCOME_TAKEN)
+        outcome = decide_size(ticket, comm, check_blocks(ticket, call));
+    if (outcome != HP_OUTCOME_TAKEN)
+        return outcome;
+    return hp_block_call_is_committed(call, ticket->state) ? choose(ticket, comm) : HP_OUTCOME_INVALID;
+}
+
+hp_outcome_t hp_decide_blocks(hp_ticket_t *ticket, hp_block_call_t *call, MPI_Comm comm)
+{
+    ticket->collective = call->arguments.collective;
+    if (is_checked() && is_refused(ticket, check_of(&call->arguments, comm)))
+        return ticket->outcome = HP_OUTCOME_FAILED;
+    return ticket->outcome = decide_blocks(ticket, call, comm);
+}
+
 /* ---- barrier ---- */
 
 hp_outcome_t hp_decide_barrier(hp_ticket_t *ticket, MPI_Comm comm)

@@ -11,7 +11,8 @@
 
 #include "hier/planning/select.h"
 #include "hier/call/stats.h"
-#include "pmpi_wrappers/backend/calls/staging.h"
+#include "pmpi_wrappers/backend/buffers/block_call.h"
+#include "pmpi_wrappers/backend/buffers/staging.h"
 #include "pmpi_wrappers/backend/comms/comm_state.h"
 #include "pmpi_wrappers/backend/glue/datatypes.h"
 
@@ -37,6 +38,8 @@ hp_outcome_t hp_decide_bcast(hp_ticket_t *ticket, int64_t count, MPI_Datatype da
 hp_outcome_t hp_decide_reduction(hp_ticket_t *ticket, hp_call_t *call, const void *send, void *recv,
                                  int64_t count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm);
 hp_outcome_t hp_decide_barrier(hp_ticket_t *ticket, MPI_Comm comm);
+/* call: its arguments are there; what the engine must know of a reduction is filled in. */
+hp_outcome_t hp_decide_blocks(hp_ticket_t *ticket, hp_block_call_t *call, MPI_Comm comm);
 
 /* The calls of collectives without a reduction. */
 hp_call_t hp_call_bcast(const hp_ticket_t *ticket, void *buffer, int root);

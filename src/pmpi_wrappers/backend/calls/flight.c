@@ -30,6 +30,8 @@ static void on_done(hp_comm_t *comm, hp_execution_t *execution)
     int code = hp_comm_state_code(state, execution->status);
     code = hp_packed_fini(&flight->packed, state, code);
     code = hp_staged_end(&flight->staged, state, code);
+    if (flight->blocks)
+        code = hp_block_call_end(flight->blocks, state, code);
     hp_job_trace_end(execution);
     hp_execution_put(comm, execution);
     flight->code = code;
@@ -57,6 +59,8 @@ static int give_up(hp_flight_t *flight, int code)
 {
     hp_packed_drop(&flight->packed);
     hp_staged_end(&flight->staged, flight->state, code);
+    if (flight->blocks)
+        hp_block_call_end(flight->blocks, flight->state, code);
     return hp_flight_miss(flight->state, flight->comm, code);
 }
 

@@ -6,14 +6,16 @@
 #ifndef HP_PMPI_WRAPPERS_BACKEND_CALLS_FLIGHT_H
 #define HP_PMPI_WRAPPERS_BACKEND_CALLS_FLIGHT_H
 
+#include "pmpi_wrappers/backend/buffers/block_call.h"
 #include "pmpi_wrappers/backend/calls/packed.h"
 #include "pmpi_wrappers/backend/progress/deferred.h"
 
 typedef struct hp_flight {
-    hp_comm_state_t *state; /* where it runs */
-    MPI_Comm comm;          /* the program's, whose error handler is told what fails at the start */
-    hp_packed_t packed;     /* of a bcast: filled in before the start; given back at the end */
-    hp_staged_t staged;     /* of a reduction: while it runs */
+    hp_comm_state_t *state;  /* where it runs */
+    MPI_Comm comm;           /* the program's, whose error handler is told what fails at the start */
+    hp_packed_t packed;      /* of a bcast: filled in before the start; given back at the end */
+    hp_staged_t staged;      /* of a reduction: while it runs */
+    hp_block_call_t *blocks; /* NULL: none; begun before the start, ended at the end; the starter's */
     /* code: of the MPI. When it is an error the thread holds no lock of the library: the program may be told. */
     void (*on_complete)(struct hp_flight *flight, int code);
     int code;

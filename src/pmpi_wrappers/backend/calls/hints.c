@@ -17,6 +17,19 @@ typedef struct {
     X(reduce)                                                                                                \
     X(allreduce)                                                                                             \
     X(barrier)                                                                                               \
+    X(allgather)                                                                                             \
+    X(allgatherv)                                                                                            \
+    X(alltoall)                                                                                              \
+    X(alltoallv)                                                                                             \
+    X(alltoallw)                                                                                             \
+    X(reduce_scatter)                                                                                        \
+    X(reduce_scatter_block)                                                                                  \
+    X(gather)                                                                                                \
+    X(gatherv)                                                                                               \
+    X(scatter)                                                                                               \
+    X(scatterv)                                                                                              \
+    X(scan)                                                                                                  \
+    X(exscan)                                                                                                \
     X(segment_bytes)                                                                                         \
     X(ib_segment_bytes)                                                                                      \
     X(ir_segment_bytes)                                                                                      \

@@ -13,6 +13,7 @@ typedef struct {
     MPI_Request *handle; /* where the program wants it */
     MPI_Datatype
         datatype; /* of the flight's packed data, ours: the program may free its own. MPI_DATATYPE_NULL: none */
+    hp_block_call_t blocks; /* the flight's, where it has any */
 } icall_t;
 
 static icall_t *icall_of(hp_flight_t *flight)
@@ -37,6 +38,7 @@ static void on_complete(hp_flight_t *flight, int code)
 
     if (icall->datatype != MPI_DATATYPE_NULL)
         P(Type_free)(&icall->datatype);
+    hp_block_call_drop(&icall->blocks);
     hp_host_request_complete(&icall->request, code);
 }
 
@@ -88,8 +90,10 @@ static int start(icall_t *icall, const hp_ticket_t *ticket, const hp_call_t *cal
     const hp_choice_t *choice = &ticket->choice;
     const int code = hp_flight_start(&icall->flight, choice->algorithm, choice->setting, call, open_request);
 
-    if (code != MPI_SUCCESS)
+    if (code != MPI_SUCCESS) {
+        hp_block_call_drop(&icall->blocks);
         free(icall);
+    }
     return code;
 }
 
@@ -115,7 +119,25 @@ static int run_bcast(const hp_ticket_t *ticket, void *buffer, int64_t count, MPI
     return start(icall, ticket, &call);
 }
 
-static int finish(const hp_ticket_t *ticket, int code)
+int hp_nonblocking_run(const hp_ticket_t *ticket, const hp_block_call_t *call, MPI_Comm comm,
+                       MPI_Request *request)
+{
+    icall_t *icall = create(ticket, comm, request);
+    if (!icall)
+        return MPI_ERR_NO_MEM;
+    icall->blocks = *call;
+    icall->flight.blocks = &icall->blocks;
+    int code = hp_block_call_keep(&icall->blocks, ticket->state);
+    if (code == MPI_SUCCESS)
+        code = hp_block_call_begin(&icall->blocks, ticket->state);
+    if (code == MPI_SUCCESS)
+        return start(icall, ticket, &icall->blocks.call);
+    hp_block_call_drop(&icall->blocks);
+    free(icall);
+    return hp_flight_miss(ticket->state, comm, code);
+}
+
+int hp_nonblocking_finish(const hp_ticket_t *ticket, int code)
 {
     hp_ticket_count(ticket, ticket->start_ns ? hp_clock_ns() - ticket->start_ns : 0);
     return code;
@@ -158,7 +180,7 @@ static int accelerate_allreduce(hp_ticket_t *ticket, const void *send, void *rec
         int code = accelerate(&ticket, HP_LIST arguments, request);                                          \
         if (hp_ticket_passes(&ticket))                                                                       \
             code = P(host)(HP_LIST arguments, request);                                                      \
-        return finish(&ticket, code);                                                                        \
+        return hp_nonblocking_finish(&ticket, code);                                                         \
     }
 
 #define HP_COUNT int
@@ -186,5 +208,5 @@ int hp_mpi_ibarrier(MPI_Comm comm, MPI_Request *request)
         code = run(&ticket, &call, comm, request);
     else
         code = hp_ticket_passes(&ticket) ? P(Ibarrier)(comm, request) : ticket.error;
-    return finish(&ticket, code);
+    return hp_nonblocking_finish(&ticket, code);
 }

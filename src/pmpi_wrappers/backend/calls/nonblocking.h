@@ -9,7 +9,7 @@
 #ifndef HP_PMPI_WRAPPERS_BACKEND_CALLS_NONBLOCKING_H
 #define HP_PMPI_WRAPPERS_BACKEND_CALLS_NONBLOCKING_H
 
-#include "pmpi_wrappers/backend/glue/mpi_glue.h"
+#include "pmpi_wrappers/backend/calls/decision.h"
 
 #define HP_COUNT int
 #define HP_COLLECTIVE(name, host, parameters, arguments)                                                     \
@@ -27,5 +27,13 @@
 #endif
 
 int hp_mpi_ibarrier(MPI_Comm comm, MPI_Request *request);
+
+/* ---- parts of a wrapped collective, for calls/blocks.c ---- */
+
+/* Starts one that is taken; what it needs of the arguments it keeps. Returns an MPI code; the error handler has run then. */
+int hp_nonblocking_run(const hp_ticket_t *ticket, const hp_block_call_t *call, MPI_Comm comm,
+                       MPI_Request *request);
+/* Behind every call: counts it. Returns code. */
+int hp_nonblocking_finish(const hp_ticket_t *ticket, int code);
 
 #endif

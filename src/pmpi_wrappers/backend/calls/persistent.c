@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include "base/clock.h"
+#include "pmpi_wrappers/backend/calls/channel.h"
 #include "pmpi_wrappers/backend/calls/flight.h"
 #include "pmpi_wrappers/backend/comms/comm_registry.h"
 #include "pmpi_wrappers/backend/comms/comm_release.h"
@@ -13,38 +14,26 @@
 #include "pmpi_wrappers/backend/glue/host_request.h"
 #include "pmpi_wrappers/backend/start/job.h"
 
-/* Of one communicator: as many as there are bits to say which of them are free, but one. */
-enum { CHANNELS_MAX = 63, BUCKETS = 256, TAGS = 32768 };
-static const uint64_t ready_bit = 1ull << CHANNELS_MAX;
-
-typedef struct hp_channel {
-    MPI_Comm comm;                  /* MPI_COMM_NULL where communicators share one (shared_comm.h) */
-    hp_comm_state_t *state;         /* of comm, or one that no lookup finds */
-    bool is_used;                   /* by this rank */
-    uint64_t id;                    /* of its communicator, and which of its channels this is: the same on */
-    uint32_t number;                /* all ranks */
-    struct hp_channel *next;        /* of the same communicator, oldest first: the same on all ranks */
-    struct hp_channel *next_of_all; /* oldest first */
-} channel_t;
+enum { BUCKETS = 256, TAGS = 32768 };
 
 /* What stands behind a request. */
 typedef struct persistent {
     hp_flight_t flight; /* the first member */
     hp_ticket_t ticket; /* its state: the channel's */
-    channel_t *channel;
+    hp_channel_t *channel;
     MPI_Request request; /* the program's: receives a message with this tag from the rank itself */
     int tag;
     int held; /* by the program until it frees the request, and by a flight; under the lock */
     hp_setting_t setting;
     hp_call_t call;
-    MPI_Datatype datatype; /* of a bcast, ours; MPI_DATATYPE_NULL: a predefined one */
+    hp_block_call_t *blocks; /* NULL: none */
+    MPI_Datatype datatype;   /* of a bcast, ours; MPI_DATATYPE_NULL: a predefined one */
     struct persistent *next;
 } persistent_t;
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards what follows, and channels */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards what follows */
 static persistent_t *buckets[BUCKETS];                   /* by request */
 static _Atomic uint32_t count_of_all;                    /* in the buckets */
-static channel_t *channels;                              /* all, oldest first */
 static MPI_Comm self = MPI_COMM_NULL;
 static uint64_t used_tags[TAGS / 64];
 static int first_word; /* of used_tags: those before it have no bit free */
@@ -138,9 +127,13 @@ static void destroy(persistent_t *persistent)
     pthread_mutex_lock(&lock);
     if (persistent->tag >= 0)
         return_tag(persistent->tag);
-    if (persistent->channel)
-        persistent->channel->is_used = false;
     pthread_mutex_unlock(&lock);
+    if (persistent->channel)
+        hp_channel_put(persistent->channel);
+    if (persistent->blocks) {
+        hp_block_call_drop(persistent->blocks);
+        free(persistent->blocks);
+    }
     free(persistent);
 }
 
@@ -196,182 +189,9 @@ static void undo(persistent_t *persistent)
     destroy(persistent);
 }
 
-/* ---- channels ---- */
-
-/* channel: memory for it. Its state, and its communicator where each has one. */
-static bool open_state(channel_t *channel, const hp_comm_state_t *state, MPI_Comm comm)
-{
-    channel->comm = MPI_COMM_NULL;
-    if (hp_shared_comm_exists())
-        return (channel->state = hp_comm_registry_add(comm)) != NULL;
-    if (P(Comm_dup_with_info)(state->private_comm, MPI_INFO_NULL, &channel->comm) != MPI_SUCCESS)
-        return false;
-    channel->state = hp_comm_state_find(channel->comm);
-    return true;
-}
-
-/* Returns whether there is one now; all ranks come here. */
-static bool open_channel(channel_t *channel, hp_comm_state_t *state, MPI_Comm comm)
-{
-    channel_t **end = &state->channels, **end_of_all = &channels;
-
-    if (!open_state(channel, state, comm))
-        return false;
-    channel->is_used = true;
-    channel->id = state->id;
-    for (; *end; end = &(*end)->next)
-        channel->number++;
-    *end = channel;
-    pthread_mutex_lock(&lock);
-    while (*end_of_all)
-        end_of_all = &(*end_of_all)->next_of_all;
-    *end_of_all = channel;
-    pthread_mutex_unlock(&lock);
-    return true;
-}
-
-/* All ranks of the channel are here, and it has left its communicator's list; its state may have gone. */
-static void free_channel(channel_t *channel)
-{
-    pthread_mutex_lock(&lock);
-    channel_t **place = &channels;
-    while (*place != channel)
-        place = &(*place)->next_of_all;
-    *place = channel->next_of_all;
-    pthread_mutex_unlock(&lock);
-    if (channel->comm != MPI_COMM_NULL)
-        hp_comm_state_free(&channel->comm, P(Comm_free));
-    free(channel);
-}
-
-/* comm: the program's, which the ranks use where communicators share one. */
-static int all_of(const hp_comm_state_t *state, MPI_Comm comm, uint64_t mine, uint64_t *all)
-{
-    *all = 0;
-    return P(Allreduce)(&mine, all, 1, MPI_UINT64_T, MPI_BAND,
-                        hp_shared_comm_exists() ? comm : state->private_comm);
-}
-
-static uint64_t unused_channels(const hp_comm_state_t *state)
-{
-    uint64_t mask = 0, bit = 1;
-
-    pthread_mutex_lock(&lock);
-    for (const channel_t *channel = state->channels; channel; channel = channel->next, bit <<= 1)
-        mask |= channel->is_used ? 0 : bit;
-    pthread_mutex_unlock(&lock);
-    return mask;
-}
-
-static uint32_t channel_count(const hp_comm_state_t *state)
-{
-    uint32_t count = 0;
-    for (const channel_t *channel = state->channels; channel; channel = channel->next)
-        count++;
-    return count;
-}
-
-/* The hints of the program's communicator hold on the channel, too. */
-static bool may_be_set_up(const hp_comm_state_t *state, const channel_t *channel)
-{
-    return channel->state && channel->state->always == HP_OUTCOME_TAKEN &&
-           (!state->hinted || hp_comm_state_set_hints(channel->state, state->hinted) == HP_OK);
-}
-
-/* *out stays NULL where the library cannot have one more: on all ranks. *spare: memory for it, NULL once it is used. */
-static int make_channel(hp_comm_state_t *state, MPI_Comm comm, channel_t **spare, channel_t **out)
-{
-    channel_t *channel = *spare;
-    uint64_t all;
-
-    if (state->has_all_channels || channel_count(state) == CHANNELS_MAX)
-        return MPI_SUCCESS;
-    const bool is_open = open_channel(channel, state, comm);
-    int code = all_of(state, comm, is_open && may_be_set_up(state, channel), &all);
-    if (code == MPI_SUCCESS && all)
-        code = hp_set_up(channel->state, channel->comm == MPI_COMM_NULL ? comm : channel->comm);
-    if (code == MPI_SUCCESS && all && channel->state->is_set_up)
-        *out = channel;
-    else {
-        state->has_all_channels = true; /* the last one stays unused, and goes with the others */
-        channel->is_used = false;
-    }
-    if (is_open)
-        *spare = NULL;
-    return code;
-}
-
-/* A channel for a collective that is ready on this rank. *out stays NULL where some rank is not, or cannot have a channel:
- * on all ranks. Returns an MPI code. */
-static int find_channel(hp_comm_state_t *state, MPI_Comm comm, bool is_ready, channel_t **out)
-{
-    channel_t *spare =
-        calloc(1, sizeof *spare); /* what may fail on one rank does so before the ranks agree */
-    uint64_t all;
-
-    int code = all_of(state, comm, (is_ready && spare ? ready_bit : 0) | unused_channels(state), &all);
-    const bool are_ready = code == MPI_SUCCESS && all & ready_bit;
-    for (channel_t *channel = state->channels; channel && are_ready && !*out;
-         channel = channel->next, all >>= 1)
-        if (all & 1 && channel->state->is_set_up)
-            *out = channel;
-    if (*out) {
-        pthread_mutex_lock(&lock);
-        (*out)->is_used = true;
-        pthread_mutex_unlock(&lock);
-    } else if (are_ready) {
-        code = make_channel(state, comm, &spare, out);
-    }
-    free(spare);
-    return code;
-}
-
-/* All ranks are about to free comm. */
-static void leave(hp_comm_state_t *state, MPI_Comm comm)
-{
-    uint64_t all;
-
-    if (hp_host_collective_begin(comm) != MPI_SUCCESS)
-        return;
-    const int code = all_of(state, comm, unused_channels(state), &all);
-    for (channel_t *channel = state->channels; channel && code == MPI_SUCCESS; all >>= 1) {
-        channel_t *next = channel->next;
-        if (all & 1) {
-            if (channel->comm == MPI_COMM_NULL)
-                hp_comm_state_end(channel->state);
-            free_channel(channel);
-        }
-        channel = next;
-    }
-    state->channels = NULL; /* what is left goes at the end: its collective may be started again */
-}
-
-void hp_persistent_leave(MPI_Comm comm)
-{
-    pthread_mutex_lock(&lock);
-    const bool any = channels != NULL;
-    pthread_mutex_unlock(&lock);
-    if (!any || comm == MPI_COMM_NULL || !hp_job.active)
-        return;
-    hp_comm_state_t *state = hp_comm_state_find(comm);
-    if (state && state->channels)
-        leave(state, comm);
-}
-
-/* Freeing is collective, so it has an order that all ranks agree on, as hp_comm_states_fini has. */
-static channel_t *first_channel(void)
-{
-    channel_t *first = channels;
-    for (channel_t *channel = channels; channel; channel = channel->next_of_all)
-        if (channel->id < first->id || (channel->id == first->id && channel->number < first->number))
-            first = channel;
-    return first;
-}
-
 void hp_persistent_fini(void)
 {
-    while (channels)
-        free_channel(first_channel());
+    hp_channels_fini();
     if (self != MPI_COMM_NULL)
         P(Comm_free)(&self);
 }
@@ -402,13 +222,22 @@ static int pack(persistent_t *persistent)
     return code;
 }
 
+static int begin_blocks(persistent_t *persistent)
+{
+    const int code = hp_block_call_begin(persistent->blocks, persistent->flight.state);
+    persistent->call = persistent->blocks->call;
+    return code;
+}
+
 static int start(persistent_t *persistent)
 {
     hp_flight_t *flight = &persistent->flight;
     const hp_ticket_t ticket = persistent->ticket; /* it may be over, and freed, when it has been started */
     const uint64_t start_ns = hp_job.knobs.stats ? hp_clock_ns() : 0;
 
-    int code = ticket.collective == HP_BCAST ? pack(persistent) : MPI_SUCCESS;
+    int code = persistent->blocks              ? begin_blocks(persistent)
+               : ticket.collective == HP_BCAST ? pack(persistent)
+                                               : MPI_SUCCESS;
     code = code == MPI_SUCCESS ? hp_flight_start(flight, ticket.choice.algorithm, &persistent->setting,
                                                  &persistent->call, open_request)
                                : hp_flight_miss(flight->state, flight->comm, code);
@@ -455,12 +284,12 @@ int hp_mpi_request_free(MPI_Request *request)
 
 /* ---- making ---- */
 
-static int find_or_report(const hp_ticket_t *ticket, MPI_Comm comm, bool is_ready, channel_t **channel)
+static int find_or_report(const hp_ticket_t *ticket, MPI_Comm comm, bool is_ready, hp_channel_t **channel)
 {
     int code = hp_host_collective_begin(comm);
     if (code != MPI_SUCCESS)
         return code;
-    code = find_channel(ticket->state, comm, is_ready, channel);
+    code = hp_channel_get(ticket->state, comm, is_ready, channel);
     if (code != MPI_SUCCESS && !hp_shared_comm_exists()) /* else on comm: the MPI has called it */
         P(Comm_call_errhandler)(comm, code);
     return code;
@@ -469,7 +298,7 @@ static int find_or_report(const hp_ticket_t *ticket, MPI_Comm comm, bool is_read
 /* persistent: NULL where something lacks. Where some rank lacks something, ticket->outcome says so. */
 static int make(persistent_t *persistent, hp_ticket_t *ticket, MPI_Comm comm, MPI_Request *request)
 {
-    channel_t *channel = NULL;
+    hp_channel_t *channel = NULL;
 
     const int code = find_or_report(ticket, comm, persistent != NULL, &channel);
     if (!channel) {
@@ -535,8 +364,23 @@ static int make_allreduce(hp_ticket_t *ticket, const void *send, void *recv, int
     return make_plain(ticket, &call, comm, request);
 }
 
-/* What is made is counted at its starts; what is not, here. */
-static bool passes(const hp_ticket_t *ticket)
+int hp_persistent_make(hp_ticket_t *ticket, const hp_block_call_t *call, MPI_Comm comm, MPI_Request *request)
+{
+    persistent_t *persistent = create(comm);
+    hp_block_call_t *blocks = persistent ? malloc(sizeof *blocks) : NULL;
+
+    if (blocks) {
+        *blocks = *call;
+        persistent->blocks = persistent->flight.blocks = blocks;
+    }
+    if (persistent && (!blocks || hp_block_call_keep(blocks, ticket->state) != MPI_SUCCESS)) {
+        undo(persistent);
+        persistent = NULL;
+    }
+    return make(persistent, ticket, comm, request);
+}
+
+bool hp_persistent_passes(const hp_ticket_t *ticket)
 {
     if (ticket->outcome != HP_OUTCOME_TAKEN)
         hp_ticket_count(ticket, 0);
@@ -550,7 +394,7 @@ static bool passes(const hp_ticket_t *ticket)
         typedef int (*host_fn_t)(HP_LIST parameters, MPI_Info, MPI_Request *);                               \
         hp_ticket_t ticket = {.nonblocking = true, .persistent = true};                                      \
         const int code = make(&ticket, HP_LIST arguments, request);                                          \
-        if (!passes(&ticket))                                                                                \
+        if (!hp_persistent_passes(&ticket))                                                                  \
             return code;                                                                                     \
         return ((host_fn_t)hp_mpi_calls[HP_MPI_CALL_##host])(HP_LIST arguments, info, request);              \
     }

@@ -21,7 +21,7 @@
 #ifndef HP_PMPI_WRAPPERS_BACKEND_CALLS_PERSISTENT_H
 #define HP_PMPI_WRAPPERS_BACKEND_CALLS_PERSISTENT_H
 
-#include "pmpi_wrappers/backend/comms/comm_state.h"
+#include "pmpi_wrappers/backend/calls/decision.h"
 
 #define HP_COUNT int
 #define HP_COLLECTIVE(name, host, parameters, arguments)                                                     \
@@ -43,10 +43,15 @@ int hp_mpi_request_free(MPI_Request *request);
 
 /* In MPI_Init, behind hp_shared_comm_init. */
 void hp_persistent_init(void);
-/* The program frees the communicator, on all its ranks, before its state goes: frees those of its channels that no rank
- * uses any more. comm may name no communicator. */
-void hp_persistent_leave(MPI_Comm comm);
-/* In MPI_Finalize, behind hp_comm_states_fini: frees the channels that are left. */
+/* In MPI_Finalize, behind hp_comm_states_fini. */
 void hp_persistent_fini(void);
+
+/* ---- parts of a wrapped collective, for calls/blocks.c ---- */
+
+/* Makes one that is taken; what it needs of the arguments it keeps. Where some rank lacks something, ticket->outcome says so, on all
+ * ranks. Returns an MPI code; the error handler has run then. */
+int hp_persistent_make(hp_ticket_t *ticket, const hp_block_call_t *call, MPI_Comm comm, MPI_Request *request);
+/* Counts what is not made; what is, is counted at its starts. Is it the host MPI's? */
+bool hp_persistent_passes(const hp_ticket_t *ticket);
 
 #endif

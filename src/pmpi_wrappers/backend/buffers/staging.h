@@ -6,8 +6,8 @@
  *
  * Threads: begin where the program calls; end on whatever thread completes the call. Ownership: the copies are the
  * staging's, from begin to end. */
-#ifndef HP_PMPI_WRAPPERS_BACKEND_CALLS_STAGING_H
-#define HP_PMPI_WRAPPERS_BACKEND_CALLS_STAGING_H
+#ifndef HP_PMPI_WRAPPERS_BACKEND_BUFFERS_STAGING_H
+#define HP_PMPI_WRAPPERS_BACKEND_BUFFERS_STAGING_H
 
 #include "pmpi_wrappers/backend/comms/comm_state.h"
 #include "pmpi_wrappers/backend/glue/device.h"

@@ -1,4 +1,4 @@
-#include "pmpi_wrappers/backend/calls/staging.h"
+#include "pmpi_wrappers/backend/buffers/staging.h"
 
 #include <stdint.h>
 #include <stdlib.h>

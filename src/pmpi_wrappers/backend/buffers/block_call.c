@@ -1,0 +1,583 @@
+#include "pmpi_wrappers/backend/buffers/block_call.h"
+
+#include <stdlib.h>
+#include "pmpi_wrappers/backend/glue/datatypes.h"
+
+/* ---- arguments ---- */
+
+static int64_t array_entry(const void *array, bool is_wide, uint32_t i)
+{
+    return is_wide ? ((const int64_t *)array)[i] : ((const int *)array)[i];
+}
+
+_Static_assert(sizeof(MPI_Aint) == sizeof(int64_t), "displacements of functions with large counts");
+
+static int64_t count_of(const hp_block_side_t *side, uint32_t i)
+{
+    return side->counts ? array_entry(side->counts, side->is_wide, i) : side->count;
+}
+
+static MPI_Datatype type_of(const hp_block_side_t *side, uint32_t i)
+{
+    return side->types ? side->types[i] : side->type;
+}
+
+static bool reduces(const hp_block_call_t *call)
+{
+    return call->arguments.op != MPI_OP_NULL;
+}
+
+static hp_pattern_t pattern_of(const hp_block_call_t *call)
+{
+    return hp_collective_pattern(call->arguments.collective);
+}
+
+/* Blocks of a side on this rank. */
+static uint32_t blocks_of(const hp_block_call_t *call, const hp_comm_state_t *state, hp_space_t space)
+{
+    const hp_problem_t problem = {
+        .pattern = pattern_of(call), .count = (uint32_t)state->size, .root = (uint32_t)call->arguments.root};
+    return hp_problem_blocks(&problem, 1, space, (uint32_t)state->rank);
+}
+
+/* A buffer that is in place is not used. Its block lies in the other one, or is a copy of that. */
+static void look_at_sides(hp_block_call_t *call, const hp_comm_state_t *state)
+{
+    const hp_block_side_t *send = &call->arguments.send, *recv = &call->arguments.recv;
+
+    call->send.blocks = blocks_of(call, state, HP_SPACE_SEND);
+    call->recv.blocks = blocks_of(call, state, HP_SPACE_RECV);
+    call->in_place = (call->send.blocks && send->buffer == MPI_IN_PLACE) ||
+                     (call->recv.blocks && recv->buffer == MPI_IN_PLACE);
+}
+
+static bool is_valid(const hp_block_side_t *side, uint32_t blocks)
+{
+    const uint32_t counts = side->counts ? blocks : blocks > 0, types = side->types ? blocks : blocks > 0;
+    bool valid = true;
+
+    for (uint32_t i = 0; i < counts && valid; i++)
+        valid = count_of(side, i) >= 0;
+    for (uint32_t i = 0; i < types && valid; i++)
+        valid = type_of(side, i) != MPI_DATATYPE_NULL;
+    return valid;
+}
+
+static bool type_bytes(MPI_Datatype type, uint64_t *bytes)
+{
+    const hp_named_type_t *named = hp_datatype_named(type);
+    MPI_Count counted = 0;
+
+    if (!named && (P(Type_size_x)(type, &counted) != MPI_SUCCESS || counted < 0))
+        return false;
+    *bytes = named ? named->type.bytes : (uint64_t)counted;
+    return true;
+}
+
+/* The average of the blocks. */
+static bool average_bytes(const hp_block_side_t *side, uint32_t ranks, uint64_t *bytes)
+{
+    uint64_t elements = side->counts ? 0 : (uint64_t)side->count, each;
+
+    for (uint32_t i = 0; i < ranks && side->counts; i++)
+        elements += (uint64_t)count_of(side, i);
+    if (!type_bytes(side->type, &each) || __builtin_mul_overflow(elements, each, bytes))
+        return false;
+    if (side->counts && *bytes > 0)
+        *bytes = *bytes / ranks > 0 ? *bytes / ranks : 1;
+    return true;
+}
+
+/* Is the side looked at on this rank? */
+static bool counts_here(const hp_block_side_t *side, uint32_t blocks)
+{
+    return blocks > 0 && side->buffer != MPI_IN_PLACE;
+}
+
+/* A reduction has one datatype, and counts that are the same on all ranks. */
+static bool are_valid(const hp_block_call_t *call, const hp_comm_state_t *state)
+{
+    const hp_block_arguments_t *a = &call->arguments;
+
+    if (reduces(call))
+        return is_valid(&a->recv, (uint32_t)state->size);
+    return (!counts_here(&a->send, call->send.blocks) || is_valid(&a->send, call->send.blocks)) &&
+           (!counts_here(&a->recv, call->recv.blocks) || is_valid(&a->recv, call->recv.blocks));
+}
+
+/* The sizes that all ranks agree on are those of the receive side, but at the root of a scatter. */
+bool hp_block_call_bytes(hp_block_call_t *call, const hp_comm_state_t *state, uint64_t *bytes)
+{
+    const hp_block_arguments_t *a = &call->arguments;
+
+    *bytes = 0;
+    if (a->root < 0 || a->root >= state->size)
+        return false;
+    look_at_sides(call, state);
+    if (!are_valid(call, state))
+        return false;
+    if (hp_collective_is(a->collective, HP_OWN_SIZES))
+        return true;
+    const bool by_send = pattern_of(call) == HP_PATTERN_SCATTER ? counts_here(&a->send, call->send.blocks)
+                                                                : !counts_here(&a->recv, call->recv.blocks);
+    return average_bytes(by_send ? &a->send : &a->recv, (uint32_t)state->size, bytes);
+}
+
+static bool side_is_committed(const hp_block_side_t *side, uint32_t blocks, const hp_comm_state_t *state)
+{
+    for (uint32_t i = 0; i < (side->types ? blocks : 1); i++)
+        if ((!side->types || count_of(side, i) > 0) && !hp_datatype_named(type_of(side, i)) &&
+            !hp_datatype_is_committed(type_of(side, i), state->transport.route.comm))
+            return false;
+    return true;
+}
+
+bool hp_block_call_is_committed(const hp_block_call_t *call, const hp_comm_state_t *state)
+{
+    const hp_block_arguments_t *a = &call->arguments;
+    return (!counts_here(&a->send, call->send.blocks) ||
+            side_is_committed(&a->send, call->send.blocks, state)) &&
+           (!counts_here(&a->recv, call->recv.blocks) ||
+            side_is_committed(&a->recv, call->recv.blocks, state));
+}
+
+/* ---- packing ---- */
+
+/* A block in the program's memory. */
+typedef struct {
+    char *address;
+    int64_t count;
+    hp_type_t type;
+} block_t;
+
+static bool describe(MPI_Datatype datatype, hp_type_t *type, bool *is_dense)
+{
+    const hp_named_type_t *named = hp_datatype_named(datatype);
+
+    if (named) {
+        *type = named->type;
+        *is_dense = named->contiguous;
+        return true;
+    }
+    const bool described = hp_datatype_describe(datatype, type);
+    *is_dense = described && hp_datatype_is_contiguous(datatype, type);
+    return described;
+}
+
+/* Block i of a side. */
+static bool block_at(const hp_block_side_t *side, uint32_t i, block_t *block, bool *is_dense)
+{
+    *block = (block_t){.address = (char *)(uintptr_t)side->buffer, .count = count_of(side, i)};
+    *is_dense = true;
+    if (block->count == 0)
+        return true;
+    if (!describe(type_of(side, i), &block->type, is_dense))
+        return false;
+    *is_dense |= block->type.bytes == 0;
+    const int64_t place =
+        side->displs ? array_entry(side->displs, side->is_wide, i) : (int64_t)i * block->count;
+    block->address += place * (side->types ? 1 : (int64_t)block->type.extent);
+    return true;
+}
+
+static size_t bytes_of(const block_t *block)
+{
+    return (size_t)block->count * block->type.bytes;
+}
+
+/* Between the block and where it lies packed. */
+static int move(const block_t *block, bool packs, char *packed, const hp_comm_state_t *state)
+{
+    hp_staging_t staging;
+
+    if (bytes_of(block) == 0)
+        return MPI_SUCCESS;
+    int code = hp_staging_begin(&staging, block->address, block->count,
+                                HP_UNHANDLE(MPI_Datatype, block->type.handle), packs, state);
+    if (code != MPI_SUCCESS)
+        return code;
+    code = hp_datatype_pack(packs, staging.host ? staging.host : block->address, block->count, &block->type,
+                            packed, &state->transport.route);
+    const int ended = hp_staging_end(&staging, !packs && code == MPI_SUCCESS);
+    return code == MPI_SUCCESS ? ended : code;
+}
+
+/* Blocks from to end - 1 of a side, between the program's memory and `packed`, where they lie one behind the other. */
+static int move_blocks(const hp_block_side_t *side, uint32_t from, uint32_t end, bool packs, char *packed,
+                       const hp_comm_state_t *state)
+{
+    int code = MPI_SUCCESS;
+
+    for (uint32_t i = from; i < end && code == MPI_SUCCESS; i++) {
+        block_t block;
+        bool is_dense;
+        if (!block_at(side, i, &block, &is_dense))
+            return MPI_ERR_TYPE;
+        code = move(&block, packs, packed, state);
+        packed += bytes_of(&block);
+    }
+    return code;
+}
+
+/* ---- where the engine finds the blocks ---- */
+
+static bool is_on_device(const block_t *block)
+{
+    return hp_device_is_possible() && bytes_of(block) > 0 &&
+           hp_device_holds(block->address + block->type.true_lb);
+}
+
+/* Writes the blocks' list, unless NULL, as they lie in the program's memory; *as_they_are: they may be used there. *bytes: of all.
+ * Of blocks without data a place is of no interest. */
+static int list_blocks(const hp_block_side_t *side, uint32_t blocks, size_t *counts, ptrdiff_t *offsets,
+                       bool *as_they_are, size_t *bytes)
+{
+    *as_they_are = true;
+    *bytes = 0;
+    for (uint32_t i = 0; i < blocks; i++) {
+        block_t block;
+        bool is_dense;
+        if (!block_at(side, i, &block, &is_dense))
+            return MPI_ERR_TYPE;
+        *as_they_are &= is_dense && !is_on_device(&block);
+        *bytes += bytes_of(&block);
+        if (counts) {
+            counts[i] = bytes_of(&block);
+            offsets[i] = (ptrdiff_t)((uintptr_t)block.address - (uintptr_t)side->buffer);
+        }
+    }
+    return MPI_SUCCESS;
+}
+
+static void list_row(const size_t *counts, ptrdiff_t *offsets, uint32_t blocks)
+{
+    ptrdiff_t end = 0;
+
+    for (uint32_t i = 0; i < blocks; i++) {
+        offsets[i] = end;
+        end += (ptrdiff_t)counts[i];
+    }
+}
+
+/* One more than none, so that it is not NULL. */
+static char *allocate(size_t bytes)
+{
+    return malloc(bytes + 1);
+}
+
+/* The blocks of a side, for a buffer of the call: where they are, or in memory of its own. packs: with their data. *address: where
+ * the engine finds them. */
+static int take_side(const hp_block_side_t *side, hp_block_buffer_t *buffer, const hp_block_list_t *list,
+                     bool packs, bool always, void **address, const hp_comm_state_t *state)
+{
+    size_t *counts = (size_t *)(uintptr_t)list->counts;
+    ptrdiff_t *offsets = (ptrdiff_t *)(uintptr_t)list->offsets;
+    bool as_they_are;
+    size_t bytes;
+
+    int code = list_blocks(side, buffer->blocks, counts, offsets, &as_they_are, &bytes);
+    *address = (void *)(uintptr_t)side->buffer;
+    if (code != MPI_SUCCESS || (as_they_are && !always))
+        return code;
+    *address = buffer->memory = allocate(bytes);
+    if (!buffer->memory)
+        return MPI_ERR_NO_MEM;
+    if (counts)
+        list_row(counts, offsets, buffer->blocks);
+    return packs ? move_blocks(side, 0, buffer->blocks, true, buffer->memory, state) : MPI_SUCCESS;
+}
+
+/* Room for the lists of both buffers. */
+static bool make_lists(hp_block_call_t *call)
+{
+    const size_t blocks = (size_t)call->send.blocks + call->recv.blocks;
+
+    call->call.blocks = NULL;
+    call->blocks = (hp_blocks_t){.in_place = call->in_place};
+    if (!hp_collective_is(call->arguments.collective, HP_BLOCKS_DIFFER))
+        return true;
+    size_t *counts = call->lists = malloc(blocks * (sizeof(size_t) + sizeof(ptrdiff_t)) + 1);
+    if (!counts)
+        return false;
+    ptrdiff_t *offsets = (ptrdiff_t *)(counts + blocks);
+    call->blocks.send = (hp_block_list_t){counts, offsets};
+    call->blocks.recv = (hp_block_list_t){counts + call->send.blocks, offsets + call->send.blocks};
+    call->call.blocks = &call->blocks;
+    return true;
+}
+
+/* The block that this rank keeps is in the buffer that has all, in which it may have to be packed, too. */
+static int begin_own_in_place(hp_block_call_t *call, const hp_comm_state_t *state)
+{
+    const bool sends = call->arguments.send.buffer != MPI_IN_PLACE;
+    const hp_block_side_t *side = sends ? &call->arguments.send : &call->arguments.recv;
+    hp_block_buffer_t *buffer = sends ? &call->send : &call->recv;
+    const uint32_t own = (uint32_t)state->rank;
+    block_t block;
+    bool is_dense;
+    void *address;
+
+    int code = take_side(side, buffer, sends ? &call->blocks.send : &call->blocks.recv, sends, false,
+                         &address, state);
+    call->call.send = call->call.recv = address;
+    if (code != MPI_SUCCESS || sends || !buffer->memory)
+        return code;
+    if (!block_at(side, own, &block, &is_dense))
+        return MPI_ERR_TYPE;
+    const size_t offset = call->lists ? (size_t)call->blocks.recv.offsets[own] : own * bytes_of(&block);
+    return move(&block, true, buffer->memory + offset, state);
+}
+
+static int begin_blocks(hp_block_call_t *call, hp_comm_state_t *state)
+{
+    const hp_block_arguments_t *a = &call->arguments;
+    const bool keeps_own = call->in_place && pattern_of(call) != HP_PATTERN_ALLTOALL;
+    void *send = NULL;
+    int code = MPI_SUCCESS;
+
+    if (keeps_own)
+        return begin_own_in_place(call, state);
+    if (call->send.blocks)
+        code = take_side(call->in_place ? &a->recv : &a->send, &call->send, &call->blocks.send, true,
+                         call->in_place, &send, state);
+    call->call.send = send;
+    if (code == MPI_SUCCESS && call->recv.blocks)
+        code = take_side(&a->recv, &call->recv, &call->blocks.recv, false, false, &call->call.recv, state);
+    return code;
+}
+
+/* ---- reductions ---- */
+
+static size_t span_bytes(const hp_type_t *type, size_t elements)
+{
+    return elements ? type->true_extent + (elements - 1) * type->extent : 0;
+}
+
+/* The receive buffer's data is the input, and what comes out must not be in its way. */
+static int copy_input(hp_block_call_t *call, hp_comm_state_t *state, size_t elements)
+{
+    const hp_type_t *type = &call->call.type;
+    hp_transport_t *transport = state->comm->transport;
+
+    call->send.memory = allocate(span_bytes(type, elements));
+    if (!call->send.memory)
+        return MPI_ERR_NO_MEM;
+    char *copy = call->send.memory - type->true_lb;
+    hp_comm_state_lock(state);
+    const hp_status_t status = transport->ops->copy(transport, copy, call->call.recv, elements, type);
+    hp_comm_state_unlock(state);
+    call->call.send = copy;
+    return hp_comm_state_code(state, status);
+}
+
+static void list_vector(hp_block_call_t *call, const hp_comm_state_t *state)
+{
+    size_t *counts = (size_t *)(uintptr_t)call->blocks.send.counts;
+    ptrdiff_t *offsets = (ptrdiff_t *)(uintptr_t)call->blocks.send.offsets, end = 0;
+
+    for (uint32_t i = 0; i < call->send.blocks; i++) {
+        counts[i] = (size_t)count_of(&call->arguments.recv, i);
+        offsets[i] = end;
+        end += (ptrdiff_t)(counts[i] * call->call.type.extent);
+    }
+    counts[call->send.blocks] = counts[state->rank];
+    offsets[call->send.blocks] = 0;
+}
+
+static size_t elements_of(const hp_block_call_t *call, uint32_t blocks)
+{
+    size_t elements = 0;
+    for (uint32_t i = 0; i < blocks; i++)
+        elements += (size_t)count_of(&call->arguments.recv, i);
+    return elements;
+}
+
+static int begin_reduction(hp_block_call_t *call, hp_comm_state_t *state)
+{
+    const hp_block_arguments_t *a = &call->arguments;
+    const MPI_Datatype type = HP_UNHANDLE(MPI_Datatype, call->call.type.handle);
+    const size_t in = elements_of(call, call->send.blocks);
+    const size_t out = call->in_place ? in
+                       : call->recv.blocks == 1 && a->recv.counts
+                           ? (size_t)count_of(&a->recv, (uint32_t)state->rank)
+                           : (size_t)count_of(&a->recv, 0);
+    int code = MPI_SUCCESS;
+
+    if (call->lists)
+        list_vector(call, state);
+    call->call.send = a->send.buffer;
+    call->call.recv = (void *)(uintptr_t)a->recv.buffer;
+    if (!call->in_place)
+        code = hp_staging_begin(&call->send.staging, (void *)(uintptr_t)a->send.buffer, (int64_t)in, type,
+                                true, state);
+    if (code == MPI_SUCCESS && out > 0)
+        code =
+            hp_staging_begin(&call->recv.staging, call->call.recv, (int64_t)out, type, call->in_place, state);
+    if (call->send.staging.host)
+        call->call.send = call->send.staging.host;
+    if (call->recv.staging.host)
+        call->call.recv = call->recv.staging.host;
+    return code == MPI_SUCCESS && call->in_place ? copy_input(call, state, in) : code;
+}
+
+/* ---- the whole ---- */
+
+/* Gives back what the call has; leaves: what the host MPI still uses is left alone. */
+static void release(hp_block_call_t *call, bool leaves)
+{
+    if (leaves) {
+        hp_staging_leave(&call->send.staging);
+        hp_staging_leave(&call->recv.staging);
+    } else {
+        free(call->send.memory);
+        free(call->recv.memory);
+    }
+    call->send.memory = call->recv.memory = NULL;
+    hp_staging_end(&call->send.staging, false);
+    free(call->lists);
+    call->lists = NULL;
+}
+
+/* Elements of a block, where all are of one size. */
+static size_t equal_count(const hp_block_call_t *call)
+{
+    const hp_block_arguments_t *a = &call->arguments;
+    const bool by_send = counts_here(&a->send, call->send.blocks);
+    uint64_t each = 0;
+
+    if (reduces(call))
+        return (size_t)a->recv.count;
+    type_bytes(by_send ? a->send.type : a->recv.type, &each);
+    return (size_t)(by_send ? a->send.count : a->recv.count) * each;
+}
+
+int hp_block_call_begin(hp_block_call_t *call, hp_comm_state_t *state)
+{
+    hp_call_t *made = &call->call;
+
+    call->send.memory = call->recv.memory = NULL;
+    call->send.staging.host = call->recv.staging.host = NULL;
+    made->collective = call->arguments.collective;
+    made->root = (uint32_t)call->arguments.root;
+    made->recv = NULL;
+    if (!make_lists(call))
+        return MPI_ERR_NO_MEM;
+    made->count = call->lists ? 0 : equal_count(call);
+    const int code = (reduces(call) ? begin_reduction : begin_blocks)(call, state);
+    if (code != MPI_SUCCESS) {
+        hp_staging_end(&call->recv.staging, false);
+        release(call, false);
+    }
+    return code;
+}
+
+int hp_block_call_end(hp_block_call_t *call, const hp_comm_state_t *state, int code)
+{
+    const bool leaves = code != MPI_SUCCESS && !hp_transport_ended(state->comm->transport);
+    int ended = MPI_SUCCESS;
+
+    if (call->recv.memory && code == MPI_SUCCESS)
+        ended = move_blocks(&call->arguments.recv, 0, call->recv.blocks, false, call->recv.memory, state);
+    release(call, leaves);
+    const int written = hp_staging_end(&call->recv.staging, code == MPI_SUCCESS);
+    return code != MPI_SUCCESS ? code : ended != MPI_SUCCESS ? ended : written;
+}
+
+/* ---- kept ---- */
+
+/* Entries of a side's arrays. */
+static uint32_t entries_of(const hp_block_call_t *call, const hp_block_side_t *side,
+                           const hp_comm_state_t *state)
+{
+    if (reduces(call))
+        return (uint32_t)state->size;
+    return side == &call->arguments.send ? call->send.blocks : call->recv.blocks;
+}
+
+/* Copies an array behind *end, which moves on; a place to start with may be NULL: then it only moves. */
+static void keep_array(const void **array, size_t bytes, char *memory, size_t *end)
+{
+    if (!*array)
+        return;
+    if (memory)
+        *array = memcpy(memory + *end, *array, bytes);
+    *end += (bytes + 7) / 8 * 8;
+}
+
+static size_t keep_arrays(hp_block_call_t *call, const hp_comm_state_t *state, char *memory)
+{
+    hp_block_side_t *const sides[] = {&call->arguments.send, &call->arguments.recv};
+    size_t end = 0;
+
+    for (unsigned i = 0; i < 2; i++) {
+        const size_t entries = counts_here(sides[i], 1) ? entries_of(call, sides[i], state) : 0;
+        const size_t width = sides[i]->is_wide ? sizeof(int64_t) : sizeof(int);
+        keep_array(&sides[i]->counts, entries * width, memory, &end);
+        keep_array(&sides[i]->displs, entries * width, memory, &end);
+        const void *types = sides[i]->types;
+        keep_array(&types, entries * sizeof(MPI_Datatype), memory, &end);
+        sides[i]->types = types;
+    }
+    return end;
+}
+
+static int keep_type(MPI_Datatype *type)
+{
+    return hp_datatype_named(*type) ? MPI_SUCCESS : P(Type_dup)(*type, type);
+}
+
+static void drop_type(MPI_Datatype *type)
+{
+    if (!hp_datatype_named(*type))
+        P(Type_free)(type);
+}
+
+/* The side's datatypes; what fails is the last that was looked at. *kept: how many are the call's own. */
+static int keep_types(hp_block_side_t *side, uint32_t entries, uint32_t *kept)
+{
+    MPI_Datatype *const types = side->types ? (MPI_Datatype *)(uintptr_t)side->types : &side->type;
+    const uint32_t count = side->types ? entries : entries > 0;
+    int code = MPI_SUCCESS;
+
+    for (*kept = 0; *kept < count && code == MPI_SUCCESS; *kept += code == MPI_SUCCESS)
+        code = keep_type(&types[*kept]);
+    return code;
+}
+
+static void drop_types(hp_block_side_t *side, uint32_t kept)
+{
+    MPI_Datatype *const types = side->types ? (MPI_Datatype *)(uintptr_t)side->types : &side->type;
+    for (uint32_t i = 0; i < kept; i++)
+        drop_type(&types[i]);
+}
+
+int hp_block_call_keep(hp_block_call_t *call, const hp_comm_state_t *state)
+{
+    hp_block_side_t *const send = &call->arguments.send, *const recv = &call->arguments.recv;
+    int code = MPI_SUCCESS;
+
+    call->kept_send_types = call->kept_recv_types = 0;
+    call->kept = malloc(keep_arrays(call, state, NULL) + 1);
+    if (!call->kept)
+        return MPI_ERR_NO_MEM;
+    keep_arrays(call, state, call->kept);
+    if (reduces(call)) /* of a datatype and an operation that nobody can free */
+        return code;
+    if (counts_here(send, call->send.blocks))
+        code = keep_types(send, call->send.blocks, &call->kept_send_types);
+    if (code == MPI_SUCCESS && counts_here(recv, call->recv.blocks))
+        code = keep_types(recv, call->recv.blocks, &call->kept_recv_types);
+    if (code != MPI_SUCCESS)
+        hp_block_call_drop(call);
+    return code;
+}
+
+void hp_block_call_drop(hp_block_call_t *call)
+{
+    if (!call->kept)
+        return;
+    drop_types(&call->arguments.send, call->kept_send_types);
+    drop_types(&call->arguments.recv, call->kept_recv_types);
+    free(call->kept);
+    call->kept = NULL;
+}

@@ -1,0 +1,80 @@
+/* block_call: a call of a collective of blocks: the program's arguments, and the engine's call made of them.
+ *
+ * The engine knows rows and lists of blocks of one type. So blocks whose data lies without gaps are used where they are; others,
+ * and those in device memory, are packed into memory of the call's own and unpacked from there: this rank's business alone.
+ * Reductions keep their datatype. In place the input is copied, but for the block that a rank keeps itself (exchange.h).
+ *
+ * Threads: one a call. Ownership: the program's buffers, arrays and datatypes are borrowed, the latter two until they are kept. */
+#ifndef HP_PMPI_WRAPPERS_BACKEND_BUFFERS_BLOCK_CALL_H
+#define HP_PMPI_WRAPPERS_BACKEND_BUFFERS_BLOCK_CALL_H
+
+#include "pmpi_wrappers/backend/buffers/staging.h"
+#include "pmpi_wrappers/backend/comms/comm_state.h"
+
+/* A buffer of the call as the program describes it. */
+typedef struct {
+    const void *buffer;
+    int64_t count;      /* elements of each block */
+    const void *counts; /* in its place: of each; NULL: there are none. int, or MPI_Count: is_wide */
+    const void *displs; /* where blocks begin, in extents; NULL: one behind the other. int, or MPI_Aint */
+    MPI_Datatype type;
+    const MPI_Datatype *types; /* in its place: of each, and displs are in bytes */
+    bool is_wide;
+} hp_block_side_t;
+
+#define HP_SIDE(address, number, datatype)                                                                   \
+    ((hp_block_side_t){.buffer = (address), .count = (number), .type = (datatype)})
+#define HP_SIDES(address, numbers, places, datatype)                                                         \
+    ((hp_block_side_t){.buffer = (address),                                                                  \
+                       .counts = (numbers),                                                                  \
+                       .displs = (places),                                                                   \
+                       .type = (datatype),                                                                   \
+                       .is_wide = sizeof *(numbers) > sizeof(int)})
+#define HP_SIDES_OF(address, numbers, places, datatypes)                                                     \
+    ((hp_block_side_t){.buffer = (address),                                                                  \
+                       .counts = (numbers),                                                                  \
+                       .displs = (places),                                                                   \
+                       .types = (datatypes),                                                                 \
+                       .is_wide = sizeof *(numbers) > sizeof(int)})
+
+typedef struct {
+    hp_collective_t collective;
+    hp_block_side_t send, recv;
+    MPI_Op op; /* MPI_OP_NULL: no reduction */
+    int root;
+} hp_block_arguments_t;
+
+/* What stands for a buffer while the call runs. */
+typedef struct {
+    uint32_t blocks; /* 0: the call does not use it here */
+    char *memory;    /* of the call's own; NULL: the program's buffer is used */
+    hp_staging_t staging;
+} hp_block_buffer_t;
+
+typedef struct {
+    hp_block_arguments_t arguments;
+    hp_call_t call; /* for the engine, from begin to end */
+    hp_blocks_t blocks;
+    hp_block_buffer_t send, recv;
+    void *lists; /* memory of blocks */
+    bool in_place;
+    void *kept; /* memory of the arrays that were kept; NULL: none were */
+    uint32_t kept_send_types, kept_recv_types;
+} hp_block_call_t;
+
+/* What all ranks know of the size: the average block, in bytes, at least 1 if there is any data; 0: there is none, or sizes are each
+ * rank's own (HP_OWN_SIZES). False: an argument that the host MPI is to report. */
+bool hp_block_call_bytes(hp_block_call_t *call, const hp_comm_state_t *state, uint64_t *bytes);
+/* Are all datatypes of blocks with data committed? */
+bool hp_block_call_is_committed(const hp_block_call_t *call, const hp_comm_state_t *state);
+/* Makes call->call, whose op and type of a reduction have been filled in, on a communicator of state. Packs. Returns an MPI code,
+ * nothing reported; on an error nothing is kept. */
+int hp_block_call_begin(hp_block_call_t *call, hp_comm_state_t *state);
+/* code: of the run. Unpacks. Returns it, or what failed here. */
+int hp_block_call_end(hp_block_call_t *call, const hp_comm_state_t *state, int code);
+
+/* Arrays and datatypes become the call's own, for one that outlives the program's. Returns an MPI code. */
+int hp_block_call_keep(hp_block_call_t *call, const hp_comm_state_t *state);
+void hp_block_call_drop(hp_block_call_t *call);
+
+#endif

@@ -104,3 +104,13 @@ bool hp_node_is_clear(hp_node_memory_t *memory, uint64_t step)
     memory->cleared = lowest;
     return step <= lowest;
 }
+
+const hp_counter_t *hp_node_behind(hp_node_memory_t *memory, uint64_t step)
+{
+    const hp_counter_t *behind = NULL;
+
+    for (uint32_t member = 0; member < memory->shape.members && !behind; member++)
+        if (atomic_load_explicit(hp_node_done(memory, member), memory_order_acquire) < step)
+            behind = hp_node_done(memory, member);
+    return behind;
+}

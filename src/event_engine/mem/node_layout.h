@@ -194,5 +194,7 @@ hp_bell_t *hp_node_bell(const hp_node_memory_t *memory, uint32_t member);
 /* Have all members, this rank too, finished reading everything of the steps before `step`? A look, no
  * waiting. */
 bool hp_node_is_clear(hp_node_memory_t *memory, uint64_t step);
+/* The counter DONE of a member that has not; NULL: by now all have. */
+const hp_counter_t *hp_node_behind(hp_node_memory_t *memory, uint64_t step);
 
 #endif

@@ -1,6 +1,7 @@
 #include "hier/collectives/algorithm.h"
 
 #include <string.h>
+#include "hier/collectives/block_flags.h"
 #include "hier/collectives/exchange.h"
 #include "hier/collectives/flags.h"
 #include "hier/collectives/pipeline.h"

@@ -64,15 +64,9 @@ static bool clear(plan_t *p)
 
     if (p->step < HP_CELLS || hp_node_is_clear(p->node, needed))
         return true;
-    for (uint32_t member = 0; member < p->node->shape.members; member++) {
-        const hp_counter_t *done = hp_node_done(p->node, member);
-        if (atomic_load_explicit(done, memory_order_acquire) < needed) {
-            p->direct.counter = done;
-            p->direct.value = needed;
-            return false;
-        }
-    }
-    return true;
+    p->direct.counter = hp_node_behind(p->node, needed);
+    p->direct.value = needed;
+    return p->direct.counter == NULL;
 }
 
 /* The end of a bcast: it only reads. */

@@ -1,0 +1,283 @@
+#include "hier/collectives/block_flags.h"
+
+#include <string.h>
+#include "hier/collectives/exchange.h"
+#include "hier/collectives/flags.h"
+
+typedef enum { CLEAR, WRITE, READ, FINISH } phase_t;
+
+/* Lies in the arena: equal calls start it again. */
+typedef struct {
+    hp_direct_t direct;
+    hp_node_memory_t *node;
+    hp_call_t call;
+    hp_pattern_t pattern;
+    uint32_t me, ranks;
+    const uint32_t *members; /* of the node's memory, by rank */
+    bool writes;
+    uint32_t first, end; /* ranks whose cells are read */
+    size_t bytes;        /* that are written, */
+    ptrdiff_t offset;    /* from there on in the send buffer; in place: in the receive buffer */
+    size_t read_offset, read_bytes;
+    /* Of the call that runs: */
+    uint64_t step;
+    phase_t phase;
+    uint32_t next;
+} plan_t;
+
+/* ---- what is written and read ---- */
+
+static bool reduces(hp_pattern_t pattern)
+{
+    return hp_pattern_is(pattern, HP_PATTERN_REDUCES);
+}
+
+/* Blocks that lie one behind the other in what is written. */
+static bool writes_all_blocks(hp_pattern_t pattern)
+{
+    return pattern == HP_PATTERN_ALLTOALL || pattern == HP_PATTERN_SCATTER ||
+           pattern == HP_PATTERN_REDUCE_SCATTER;
+}
+
+/* The elements of a rank's block, and those before it. */
+static size_t block_elements(const hp_call_t *call, hp_pattern_t pattern, uint32_t rank)
+{
+    if (!call->blocks)
+        return call->count;
+    return (pattern == HP_PATTERN_REDUCE_SCATTER ? call->blocks->send : call->blocks->recv).counts[rank];
+}
+
+static size_t elements_before(const hp_call_t *call, hp_pattern_t pattern, uint32_t rank)
+{
+    size_t elements = 0;
+
+    if (!call->blocks)
+        return call->count * rank;
+    for (uint32_t i = 0; i < rank; i++)
+        elements += block_elements(call, pattern, i);
+    return elements;
+}
+
+/* The most that a rank writes: the same on all ranks. */
+static size_t most_written(const hp_call_t *call, hp_pattern_t pattern, uint32_t ranks)
+{
+    size_t most = 0;
+
+    if (writes_all_blocks(pattern))
+        return elements_before(call, pattern, ranks);
+    for (uint32_t i = 0; i < (call->blocks ? ranks : 1); i++)
+        most = block_elements(call, pattern, i) > most ? block_elements(call, pattern, i) : most;
+    return most;
+}
+
+static bool serves(const hp_comm_t *comm, const hp_call_t *call)
+{
+    return comm->has_node_memory && comm->shares_memory && hp_hierarchy_node_count(comm->hierarchy) == 1 &&
+           !hp_collective_is(call->collective, HP_OWN_SIZES) && hp_type_is_dense(&call->type) &&
+           most_written(call, hp_collective_pattern(call->collective), comm->size) <=
+               HP_FLAGS_BYTES_MAX / call->type.bytes;
+}
+
+static bool is_in_place(const hp_call_t *call)
+{
+    return call->blocks ? call->blocks->in_place : call->send == call->recv;
+}
+
+/* Where the block of a rank goes in the receive buffer. */
+static char *result_of(const plan_t *p, uint32_t rank)
+{
+    const bool has_all = p->pattern == HP_PATTERN_ALLGATHER || p->pattern == HP_PATTERN_GATHER ||
+                         p->pattern == HP_PATTERN_ALLTOALL;
+    char *recv = p->call.recv;
+
+    if (!has_all)
+        return recv;
+    return recv + (p->call.blocks ? p->call.blocks->recv.offsets[rank]
+                                  : (ptrdiff_t)(p->call.count * p->call.type.bytes * rank));
+}
+
+/* ---- the steps ---- */
+
+/* May own cells of this step be written? */
+static bool clear(plan_t *p)
+{
+    const uint64_t needed = p->step + 1 - HP_CELLS;
+
+    if (!p->writes || p->step < HP_CELLS || hp_node_is_clear(p->node, needed))
+        return true;
+    p->direct.counter = hp_node_behind(p->node, needed);
+    p->direct.value = needed;
+    return p->direct.counter == NULL;
+}
+
+static void write_cell(plan_t *p)
+{
+    hp_cell_t *cell = hp_node_cell(p->node, p->node->own, HP_FAN_IN, p->step);
+    const char *from =
+        is_in_place(&p->call) && p->pattern != HP_PATTERN_SCATTER ? p->call.recv : p->call.send;
+
+    if (p->bytes)
+        memcpy(cell->payload, from + p->offset, p->bytes);
+    cell->bytes = p->bytes;
+    hp_node_set(p->node, &cell->flag, p->step + 1);
+}
+
+/* The first operand is taken as it is. */
+static void reduce(const plan_t *p, hp_request_t *request, const void *value)
+{
+    if (p->next == p->first)
+        memcpy(p->call.recv, value, p->read_bytes);
+    else
+        hp_request_reduce(request, p->call.recv, (void *)value, p->call.recv,
+                          p->read_bytes / p->call.type.bytes);
+}
+
+static size_t bytes_from(const plan_t *p, uint32_t rank)
+{
+    return p->call.blocks && p->pattern == HP_PATTERN_ALLGATHER ? p->call.blocks->recv.counts[rank]
+                                                                : p->read_bytes;
+}
+
+/* false: some have not written yet. */
+static bool read_cells(plan_t *p, hp_request_t *request)
+{
+    for (; p->next < p->end; p->next++) {
+        const hp_cell_t *cell = hp_node_cell(p->node, p->members[p->next], HP_FAN_IN, p->step);
+        p->direct.counter = &cell->flag;
+        p->direct.value = p->step + 1;
+        if (atomic_load_explicit(&cell->flag, memory_order_acquire) != p->step + 1)
+            return false;
+        const void *value = cell->payload + p->read_offset;
+        if (reduces(p->pattern))
+            reduce(p, request, value);
+        else if (bytes_from(p, p->next) > 0)
+            memcpy(result_of(p, p->next), value, bytes_from(p, p->next));
+    }
+    return true;
+}
+
+static bool step(hp_request_t *request, hp_direct_t *direct)
+{
+    plan_t *p = (plan_t *)direct;
+
+    switch (p->phase) {
+    case CLEAR:
+        if (!clear(p))
+            return false;
+        p->phase = WRITE; /* fall through */
+    case WRITE:
+        if (p->writes)
+            write_cell(p);
+        p->phase = READ; /* fall through */
+    case READ:
+        if (!read_cells(p, request))
+            return false;
+        p->phase = FINISH; /* fall through */
+    case FINISH:
+        hp_node_set(p->node, hp_node_done(p->node, p->node->own), p->step + 1);
+    }
+    return true;
+}
+
+/* ---- preparing ---- */
+
+/* Who writes, and whose cells this rank reads. */
+static void find_roles(plan_t *p)
+{
+    const uint32_t root = p->call.root;
+    const bool is_root = p->me == root;
+
+    p->writes = p->pattern != HP_PATTERN_SCATTER || is_root;
+    p->first = 0;
+    p->end = p->ranks;
+    if (p->pattern == HP_PATTERN_GATHER && !is_root)
+        p->end = 0;
+    if (p->pattern == HP_PATTERN_SCATTER) {
+        p->first = root;
+        p->end = is_root && is_in_place(&p->call) ? root : root + 1;
+    }
+    if (p->pattern == HP_PATTERN_SCAN || p->pattern == HP_PATTERN_EXSCAN)
+        p->end = p->me + (p->pattern == HP_PATTERN_SCAN);
+}
+
+static void find_bytes(plan_t *p)
+{
+    const size_t each = p->call.type.bytes;
+    const bool all = writes_all_blocks(p->pattern);
+
+    p->read_bytes = block_elements(&p->call, p->pattern, p->me) * each;
+    p->read_offset = all ? elements_before(&p->call, p->pattern, p->me) * each : 0;
+    p->bytes = all ? elements_before(&p->call, p->pattern, p->ranks) * each : p->read_bytes;
+    p->offset = 0;
+    if (!all && is_in_place(&p->call) && !reduces(p->pattern))
+        p->offset = result_of(p, p->me) - (char *)p->call.recv;
+    else if (!all && p->call.blocks)
+        p->offset = p->call.blocks->send.offsets[0];
+}
+
+static const uint32_t *members_of(const hp_start_t *start)
+{
+    uint32_t *members = hp_arena_get(start->arena, start->comm->size * sizeof *members);
+
+    for (uint32_t rank = 0; rank < start->comm->size && members; rank++)
+        members[rank] = hp_comm_node_member(start->comm, rank);
+    return members;
+}
+
+/* From here on the call runs. */
+static void begin(plan_t *p, const hp_call_t *call)
+{
+    p->call.send = call->send;
+    p->call.recv = call->recv;
+    p->step = p->node->step++;
+    p->phase = CLEAR;
+    p->next = p->first;
+}
+
+/* Once more, for a call that differs in its buffers alone. */
+static hp_status_t start_again(void *plan, const hp_start_t *start, const hp_call_t *call)
+{
+    begin(plan, call);
+    return hp_request_start_direct_again(start->request);
+}
+
+static plan_t *prepare(const hp_start_t *start, const hp_call_t *call)
+{
+    hp_arena_reset(start->arena);
+    plan_t *p = hp_arena_get(start->arena, sizeof *p);
+    if (!p)
+        return NULL;
+    *p = (plan_t){.node = &start->comm->node_memory,
+                  .call = *call,
+                  .pattern = hp_collective_pattern(call->collective),
+                  .me = start->comm->rank,
+                  .ranks = start->comm->size,
+                  .members = members_of(start)};
+    find_roles(p);
+    find_bytes(p);
+    return p->members ? p : NULL;
+}
+
+bool hp_block_flags_runs_alone(hp_comm_t *comm, const hp_call_t *call, const hp_setting_t *setting)
+{
+    return serves(comm, call) || hp_exchange_runs_alone(comm, call, setting);
+}
+
+hp_status_t hp_block_flags_start(const hp_start_t *start, const hp_call_t *call, const hp_setting_t *setting)
+{
+    if (!serves(start->comm, call))
+        return hp_exchange_start(start, call, setting);
+    plan_t *p = prepare(start, call);
+    if (!p)
+        return HP_ERR_NO_MEM;
+    if (start->again && !call->blocks)
+        *start->again = (hp_again_t){.start = start_again, .plan = p};
+    begin(p, call);
+    const hp_pipeline_t pipeline = {.scratch_bytes = p->read_bytes + 1,
+                                    .type = call->type,
+                                    .op = call->op,
+                                    .commutative = call->commutative,
+                                    .kernel = call->kernel,
+                                    .node = p->node};
+    return hp_request_start_direct(start->request, &pipeline, step, &p->direct);
+}

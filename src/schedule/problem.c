@@ -78,3 +78,47 @@ uint32_t hp_problem_blocks(const hp_problem_t *problem, uint32_t cut, hp_space_t
         return 0;
     }
 }
+
+/* ---- nodes ---- */
+
+uint32_t hp_problem_node(const hp_problem_t *problem, uint32_t position)
+{
+    uint32_t least = 0, most = problem->node_count - 1;
+
+    while (least < most) {
+        const uint32_t middle = (least + most + 1) / 2;
+        if (problem->node_first[middle] <= position)
+            least = middle;
+        else
+            most = middle - 1;
+    }
+    return least;
+}
+
+uint32_t hp_problem_node_most(const hp_problem_t *problem)
+{
+    uint32_t most = 0;
+
+    for (uint32_t node = 0; node < problem->node_count; node++)
+        most = hp_problem_node_size(problem, node) > most ? hp_problem_node_size(problem, node) : most;
+    return most;
+}
+
+bool hp_problem_nodes_are_equal(const hp_problem_t *problem)
+{
+    return (uint64_t)problem->node_count * hp_problem_node_most(problem) == problem->count;
+}
+
+hp_problem_t hp_problem_of_nodes(const hp_problem_t *problem)
+{
+    hp_problem_t nodes = *problem;
+
+    if (!hp_problem_has_nodes(problem))
+        return nodes;
+    nodes.node_count = 0;
+    nodes.count = problem->node_count;
+    nodes.root = hp_problem_node(problem, problem->root);
+    if (problem->pattern == HP_PATTERN_SCAN) /* what comes before a node is put in front of its own */
+        nodes.pattern = HP_PATTERN_EXSCAN;
+    return nodes;
+}

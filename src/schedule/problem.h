@@ -19,6 +19,8 @@
  *      exscan           all blocks                      the same without itself; position 0: nothing
  *      barrier          -                               -
  *
+ * Where the problem names the nodes that the positions are on, schedules are of two levels (two_level.h).
+ *
  * Threads: pure. Ownership: plain data. */
 #ifndef HP_SCHEDULE_PROBLEM_H
 #define HP_SCHEDULE_PROBLEM_H
@@ -76,7 +78,7 @@ const char *hp_space_name(hp_space_t space);
 /* HP_SPACE_COUNT: there is none of that name. */
 hp_space_t hp_space_find(const char *name);
 
-enum { HP_PARAMETERS_MAX = 2 };
+enum { HP_PARAMETERS_MAX = 2, HP_LEADERS_ALL = 0 };
 
 typedef struct {
     hp_pattern_t pattern;
@@ -85,9 +87,35 @@ typedef struct {
     bool ordered;   /* the operation does not commute: operands stay in the order of the positions */
     /* What the algorithm lets one choose, in the order of its table: a radix, a number of blocks, ... */
     uint32_t parameter[HP_PARAMETERS_MAX];
+    /* Positions of a node follow each other: node n has node_first[n] to node_first[n + 1] - 1; count is the last entry.
+     * Borrowed. node_count 0 or 1: nodes are not told apart. */
+    const uint32_t *node_first;
+    uint32_t node_count;
+    uint32_t
+        leaders; /* per node: 1, or HP_LEADERS_ALL: each position for its own blocks, in nodes of one size */
 } hp_problem_t;
 
 /* How many blocks the position has in a space other than scratch. cut: blocks that the vector is cut into. */
 uint32_t hp_problem_blocks(const hp_problem_t *problem, uint32_t cut, hp_space_t space, uint32_t position);
+
+/* ---- nodes ---- */
+
+static inline bool hp_problem_has_nodes(const hp_problem_t *problem)
+{
+    return problem->node_count > 1;
+}
+
+static inline uint32_t hp_problem_node_size(const hp_problem_t *problem, uint32_t node)
+{
+    return problem->node_first[node + 1] - problem->node_first[node];
+}
+
+/* The node of a position. */
+uint32_t hp_problem_node(const hp_problem_t *problem, uint32_t position);
+/* Positions of the largest node, and whether all have as many. */
+uint32_t hp_problem_node_most(const hp_problem_t *problem);
+bool hp_problem_nodes_are_equal(const hp_problem_t *problem);
+/* What the algorithm solves: the problem, or that of its nodes. */
+hp_problem_t hp_problem_of_nodes(const hp_problem_t *problem);
 
 #endif

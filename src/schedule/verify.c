@@ -38,6 +38,7 @@ typedef struct {
     uint64_t *knows; /* of all positions */
     uint32_t *queue; /* positions to be looked at, a ring of `count` */
     uint32_t queue_first, queue_length;
+    hp_labels_t *labels; /* NULL: nobody asks */
     hp_status_t status;
 } run_t;
 
@@ -263,6 +264,8 @@ static bool pack(run_t *run, uint32_t p, const hp_step_t *step)
                 return wrong(run, p, (int32_t)position->step, "sends block %u of %s, which holds nothing",
                              walk.block, hp_space_name(range->space));
             memcpy(content_at(run, position->message, at++), content, run->content_bytes);
+            if (run->labels && run->labels->position == p)
+                run->labels->sent[run->labels->sent_count++] = content->what;
         }
     }
     return true;
@@ -346,6 +349,8 @@ static bool take(run_t *run, uint32_t p, uint32_t from)
                 return not_there(run, p, range, walk.block);
             content_t *mine = content_at(run, position->blocks[range->space], walk.block),
                       *theirs = content_at(run, run->positions[from].message, at++);
+            if (run->labels && run->labels->position == p)
+                run->labels->received[run->labels->received_count++] = theirs->what;
             if (step->action == HP_ACTION_STORE) {
                 if (!check_place(run, p, range->space, walk.block, theirs->what))
                     return false;
@@ -479,11 +484,15 @@ static void run_fini(run_t *run)
     free(run->queue);
 }
 
-hp_status_t hp_schedules_verify(const hp_schedule_t *schedules, const hp_problem_t *problem,
-                                hp_fault_t *fault)
+static hp_status_t verify(const hp_schedule_t *schedules, const hp_problem_t *problem, hp_fault_t *fault,
+                          hp_labels_t *labels)
 {
     const uint32_t count = problem->count;
-    run_t run = {.problem = problem, .schedules = schedules, .fault = fault, .words = (count + 63) / 64};
+    run_t run = {.problem = problem,
+                 .schedules = schedules,
+                 .fault = fault,
+                 .words = (count + 63) / 64,
+                 .labels = labels};
 
     *fault = (hp_fault_t){.position = -1, .step = -1};
     run.content_bytes = sizeof(content_t) + run.words * sizeof(uint64_t);
@@ -507,14 +516,34 @@ hp_status_t hp_schedules_verify(const hp_schedule_t *schedules, const hp_problem
     return run.status;
 }
 
-hp_status_t hp_generator_verify(const hp_generator_t *generator, const hp_problem_t *problem,
+hp_status_t hp_schedules_verify(const hp_schedule_t *schedules, const hp_problem_t *problem,
                                 hp_fault_t *fault)
 {
-    hp_schedule_t *schedules = hp_schedules_make(generator, problem);
+    return verify(schedules, problem, fault, NULL);
+}
 
-    if (!schedules)
+hp_status_t hp_schedules_label(const hp_schedule_t *schedules, const hp_problem_t *problem, uint32_t position,
+                               hp_labels_t *labels)
+{
+    const hp_schedule_t *schedule = &schedules[position];
+    uint64_t sent = 0, received = 0;
+    hp_fault_t fault;
+
+    for (uint32_t i = 0; i < schedule->step_count; i++) {
+        sent += hp_schedule_blocks(schedule, &schedule->steps[i].send);
+        received += hp_schedule_blocks(schedule, &schedule->steps[i].recv);
+    }
+    *labels = (hp_labels_t){.position = position,
+                            .sent = malloc((sent + 1) * sizeof *labels->sent),
+                            .received = malloc((received + 1) * sizeof *labels->received)};
+    if (!labels->sent || !labels->received)
         return HP_ERR_NO_MEM;
-    const hp_status_t status = hp_schedules_verify(schedules, problem, fault);
-    hp_schedules_free(schedules, problem->count);
-    return status;
+    return verify(schedules, problem, &fault, labels);
+}
+
+void hp_labels_fini(hp_labels_t *labels)
+{
+    free(labels->sent);
+    free(labels->received);
+    *labels = (hp_labels_t){0};
 }

@@ -15,7 +15,7 @@
 #ifndef HP_SCHEDULE_VERIFY_H
 #define HP_SCHEDULE_VERIFY_H
 
-#include "schedule/generator.h"
+#include "schedule/schedule.h"
 
 enum { HP_FAULT_BYTES = 256 };
 
@@ -28,8 +28,18 @@ typedef struct {
 /* schedules: of all positions. HP_OK; HP_ERR_ARG: *fault says why; HP_ERR_NO_MEM. */
 hp_status_t hp_schedules_verify(const hp_schedule_t *schedules, const hp_problem_t *problem,
                                 hp_fault_t *fault);
-/* Makes them and verifies them. */
-hp_status_t hp_generator_verify(const hp_generator_t *generator, const hp_problem_t *problem,
-                                hp_fault_t *fault);
+
+/* What each block is that a position sends and receives: which block of the message, or whose; in the order of its steps
+ * and of their lists. */
+typedef struct {
+    uint32_t position;
+    uint32_t *sent, *received;
+    uint32_t sent_count, received_count;
+} hp_labels_t;
+
+/* Of one of the schedules, as a verification meets them; as its status. Fini in any case. */
+hp_status_t hp_schedules_label(const hp_schedule_t *schedules, const hp_problem_t *problem, uint32_t position,
+                               hp_labels_t *labels);
+void hp_labels_fini(hp_labels_t *labels);
 
 #endif

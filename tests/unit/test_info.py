@@ -163,10 +163,15 @@ def schedule_as_text():
                  r"     5      5      3  0-2 +9  9-11 +store +0$"):
         assert re.search(line, said, re.MULTILINE), (line, said)
     assert "  scratch    0 " in said
+    said = run("--schedule", "allgather ring nodes=5,4,3", "--verify")
+    assert said.startswith("allgather ring ranks=12 nodes=5,4,3\n"), said
+    for line in (r"  messages   42$", r"     5 +\d+      5  0-4 +9  9-11 +store +1$", r"verified: "):
+        assert re.search(line, said, re.MULTILINE), (line, said)
     long = run("--schedule", "allgather ring ranks=64")
     assert re.search(r"^  and 40 more$", long, re.MULTILINE), long
     for text, reason in (("allgathr", "is no pattern; accepted are bcast"), ("bcast ring ranks=4", "is no algorithm for bcast"),
                          ("allgather ring", "ranks=N is missing"), ("allgather ring ranks=4 radix=2", "accepted are ranks=N"),
+                         ("bcast chain ranks=4 nodes=2 leaders=all", "it takes one leader per node"),
                          ("missing/file.json", "missing/file.json: No such file or directory")):
         assert reason in run("--schedule", text, code=1), text
 

@@ -13,6 +13,8 @@ static const char pair[] =
     "{\"steps\": [[1, 1, \"store\", 0, [[\"send\", 0]], [[\"recv\", 0]]], "
     "[null, 0, \"reduce_left\", 0, [], [[\"recv\", 0]]]]}]}";
 
+static uint32_t node_first[HP_PROBLEM_RANKS_MAX + 1];
+
 /* The built-in ones and the pair. */
 static int make_catalog(void **state)
 {
@@ -42,31 +44,31 @@ static void what_is_written_is_understood(void **state)
     } cases[] = {
         {"allgather ring ranks=12",
          "ring",
-         {HP_PATTERN_ALLGATHER, 12, 0, false, {0}},
+         {HP_PATTERN_ALLGATHER, 12, 0, false, .parameter = {0}},
          "allgather ring ranks=12"},
         {"  bcast,binomial  root=5 ranks=16 blocks=4 ",
          "binomial",
-         {HP_PATTERN_BCAST, 16, 5, false, {4}},
+         {HP_PATTERN_BCAST, 16, 5, false, .parameter = {4}},
          "bcast binomial ranks=16 root=5 blocks=4"},
         {"reduce chain ordered ranks=1K",
          "chain",
-         {HP_PATTERN_REDUCE, 1024, 0, true, {1}},
+         {HP_PATTERN_REDUCE, 1024, 0, true, .parameter = {1}},
          "reduce chain ranks=1024 root=0 blocks=1 ordered"},
         {"alltoall bruck ranks=12 radix=3",
          "bruck",
-         {HP_PATTERN_ALLTOALL, 12, 0, false, {3}},
+         {HP_PATTERN_ALLTOALL, 12, 0, false, .parameter = {3}},
          "alltoall bruck ranks=12 radix=3"},
         {"allreduce ring ranks=1 root=0",
          "ring",
-         {HP_PATTERN_ALLREDUCE, 1, 0, false, {0}},
+         {HP_PATTERN_ALLREDUCE, 1, 0, false, .parameter = {0}},
          "allreduce ring ranks=1"},
         {"reduce pair",
          "pair",
-         {HP_PATTERN_REDUCE, 2, 1, true, {3}},
+         {HP_PATTERN_REDUCE, 2, 1, true, .parameter = {3}},
          "reduce pair ranks=2 root=1 depth=3 ordered"},
         {"reduce pair ranks=2 root=1 depth=3",
          "pair",
-         {HP_PATTERN_REDUCE, 2, 1, true, {3}},
+         {HP_PATTERN_REDUCE, 2, 1, true, .parameter = {3}},
          "reduce pair ranks=2 root=1 depth=3 ordered"},
     };
     char error[1024], again[256];
@@ -74,7 +76,8 @@ static void what_is_written_is_understood(void **state)
     for (unsigned i = 0; i < ARRAY_LENGTH(cases); i++) {
         hp_problem_t problem;
         const hp_generator_t *generator;
-        if (!hp_problem_text_parse(cases[i].text, *state, &problem, &generator, error, sizeof error))
+        if (!hp_problem_text_parse(cases[i].text, *state, &problem, node_first, &generator, error,
+                                   sizeof error))
             fail_msg("%s: %s", cases[i].text, error);
         assert_string_equal(generator->name, cases[i].name);
         assert_int_equal(problem.pattern, cases[i].problem.pattern);
@@ -83,7 +86,61 @@ static void what_is_written_is_understood(void **state)
         assert_int_equal(problem.ordered, cases[i].problem.ordered);
         assert_int_equal(problem.parameter[0], cases[i].problem.parameter[0]);
         assert_string_equal(hp_problem_text_format(&problem, generator, again, sizeof again), cases[i].again);
-        assert_true(hp_problem_text_parse(again, *state, &problem, &generator, error, sizeof error));
+        assert_true(
+            hp_problem_text_parse(again, *state, &problem, node_first, &generator, error, sizeof error));
+    }
+}
+
+static void nodes_are_understood(void **state)
+{
+    static const struct {
+        const char *text;
+        uint32_t count, node_count, leaders, first[5];
+        const char *again;
+    } cases[] = {
+        {"allgather ring ranks=12 nodes=3", 12, 3, 1, {0, 4, 8, 12}, "allgather ring ranks=12 nodes=3"},
+        {"allgather ring nodes=3 leaders=all ranks=12",
+         12,
+         3,
+         HP_LEADERS_ALL,
+         {0, 4, 8, 12},
+         "allgather ring ranks=12 nodes=3 leaders=all"},
+        {"bcast chain nodes=5,4,3 root=6",
+         12,
+         3,
+         1,
+         {0, 5, 9, 12},
+         "bcast chain ranks=12 root=6 blocks=1 nodes=5,4,3"},
+        {"reduce chain ranks=4 nodes=1 3 leaders=1 ordered",
+         4,
+         2,
+         1,
+         {0, 1, 4},
+         "reduce chain ranks=4 root=0 blocks=1 nodes=1,3 ordered"},
+        {"allgather ring ranks=3 nodes=1", 3, 1, 1, {0, 3}, "allgather ring ranks=3"},
+        {"alltoall bruck nodes=2,2,2,2 radix=4",
+         8,
+         4,
+         1,
+         {0, 2, 4, 6, 8},
+         "alltoall bruck ranks=8 radix=4 nodes=4"},
+    };
+    char error[1024], again[256];
+
+    for (unsigned i = 0; i < ARRAY_LENGTH(cases); i++) {
+        hp_problem_t problem;
+        const hp_generator_t *generator;
+        if (!hp_problem_text_parse(cases[i].text, *state, &problem, node_first, &generator, error,
+                                   sizeof error))
+            fail_msg("%s: %s", cases[i].text, error);
+        assert_int_equal(problem.count, cases[i].count);
+        assert_int_equal(problem.node_count, cases[i].node_count);
+        assert_int_equal(problem.leaders, cases[i].leaders);
+        assert_memory_equal(problem.node_first, cases[i].first,
+                            (cases[i].node_count + 1) * sizeof *cases[i].first);
+        assert_string_equal(hp_problem_text_format(&problem, generator, again, sizeof again), cases[i].again);
+        assert_true(
+            hp_problem_text_parse(again, *state, &problem, node_first, &generator, error, sizeof error));
     }
 }
 
@@ -115,6 +172,18 @@ static void the_rest_is_refused(void **state)
         {"allgather recursive_doubling ranks=6",
          "recursive_doubling cannot do that: the number of positions has to be a power of two"},
         {"allreduce ring ranks=6 ordered", "ring cannot do that: the operation has to commute"},
+        {"allgather ring ranks=12 nodes=5", "nodes=5: so many do not share 12 ranks evenly"},
+        {"allgather ring nodes=3", "ranks=N is missing"},
+        {"allgather ring ranks=12 nodes=0", "nodes=0: accepted are whole numbers from 1"},
+        {"allgather ring ranks=12 nodes=5,4", "nodes=: the nodes have 9 ranks, not 12"},
+        {"allgather ring ranks=12 nodes=5,4,x", "\"x\" is not understood"},
+        {"allgather ring ranks=12 nodes=3 nodes=3", "\"nodes=\" is not understood"},
+        {"allgather ring ranks=12 leaders=all", "leaders= is of nodes, and nodes=N is missing"},
+        {"allgather ring ranks=12 nodes=3 leaders=2", "leaders=2: accepted are 1, per node, and all"},
+        {"allgather ring nodes=5,4,3 leaders=all",
+         "ring cannot do that: where all lead, all nodes have to have"},
+        {"alltoall bruck ranks=12 nodes=3 radix=4", "bruck cannot do that: radix is 4, not from 2 to 3"},
+        {"reduce pair nodes=1,1", "pair cannot do that: it was written for all positions, not for nodes"},
         {"reduce pair ranks=3",
          "pair cannot do that: it was written for another number of positions or another root"},
         {"reduce pair root=0", "pair cannot do that: it was written for another number"},
@@ -125,19 +194,22 @@ static void the_rest_is_refused(void **state)
     hp_problem_t problem;
 
     for (unsigned i = 0; i < ARRAY_LENGTH(cases); i++) {
-        assert_false(hp_problem_text_parse(cases[i].text, *state, &problem, &generator, error, sizeof error));
+        assert_false(hp_problem_text_parse(cases[i].text, *state, &problem, node_first, &generator, error,
+                                           sizeof error));
         if (!strstr(error, cases[i].said))
             fail_msg("%s: said \"%s\", not \"%s\"", cases[i].text, error, cases[i].said);
     }
     memset(longer, ' ', sizeof longer);
     longer[sizeof longer - 1] = '\0';
-    assert_false(hp_problem_text_parse(longer, *state, &problem, &generator, error, sizeof error));
+    assert_false(
+        hp_problem_text_parse(longer, *state, &problem, node_first, &generator, error, sizeof error));
     assert_string_equal(error, "longer than 511 characters");
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(what_is_written_is_understood),
+                                       cmocka_unit_test(nodes_are_understood),
                                        cmocka_unit_test(the_rest_is_refused)};
     return cmocka_run_group_tests(tests, make_catalog, free_catalog);
 }

@@ -1,9 +1,9 @@
 /* test_rounds: the rounds of algorithms whose number the theory knows, what holds of every generator's, and pictures of
  * them. */
 #include "check.h"
-#include "schedule/draw.h"
+#include "schedule/picture/draw.h"
 #include "schedule/generators/generators.h"
-#include "schedule/rounds.h"
+#include "schedule/picture/rounds.h"
 
 static void counts_are_those_of_the_theory(void **state)
 {
@@ -12,18 +12,18 @@ static void counts_are_those_of_the_theory(void **state)
         hp_problem_t problem;
         uint32_t rounds, messages;
     } cases[] = {
-        {"binomial", {HP_PATTERN_BCAST, 12, 5, false, {1}}, 4, 11},
-        {"linear", {HP_PATTERN_GATHER, 9, 0, false, {1}}, 8, 8},
-        {"chain", {HP_PATTERN_BCAST, 6, 2, false, {4}}, 5 + 3, 5 * 4}, /* a pipeline */
-        {"chain", {HP_PATTERN_REDUCE, 6, 0, false, {4}}, 5 + 3, 5 * 4},
-        {"ring", {HP_PATTERN_ALLREDUCE, 8, 0, false, {0}}, 14, 14 * 8},
-        {"ring", {HP_PATTERN_ALLGATHER, 5, 0, false, {0}}, 4, 20},
-        {"recursive_doubling", {HP_PATTERN_ALLREDUCE, 32, 0, false, {0}}, 5, 160}, /* both ways at once */
-        {"dissemination", {HP_PATTERN_BARRIER, 9, 0, false, {0}}, 4, 36},
-        {"binomial", {HP_PATTERN_BARRIER, 8, 0, false, {1}}, 6, 14},
-        {"pairwise", {HP_PATTERN_ALLTOALL, 7, 0, false, {0}}, 6, 42},
-        {"circulant_bcast", {HP_PATTERN_BCAST, 9, 2, false, {8}}, 7 + 4, 64},
-        {"ring", {HP_PATTERN_ALLREDUCE, 1, 0, false, {0}}, 0, 0},
+        {"binomial", {HP_PATTERN_BCAST, 12, 5, false, .parameter = {1}}, 4, 11},
+        {"linear", {HP_PATTERN_GATHER, 9, 0, false, .parameter = {1}}, 8, 8},
+        {"chain", {HP_PATTERN_BCAST, 6, 2, false, .parameter = {4}}, 5 + 3, 5 * 4}, /* a pipeline */
+        {"chain", {HP_PATTERN_REDUCE, 6, 0, false, .parameter = {4}}, 5 + 3, 5 * 4},
+        {"ring", {HP_PATTERN_ALLREDUCE, 8, 0, false, .parameter = {0}}, 14, 14 * 8},
+        {"ring", {HP_PATTERN_ALLGATHER, 5, 0, false, .parameter = {0}}, 4, 20},
+        {"recursive_doubling", {HP_PATTERN_ALLREDUCE, 32, 0, false, .parameter = {0}}, 5, 160}, /* both ways at once */
+        {"dissemination", {HP_PATTERN_BARRIER, 9, 0, false, .parameter = {0}}, 4, 36},
+        {"binomial", {HP_PATTERN_BARRIER, 8, 0, false, .parameter = {1}}, 6, 14},
+        {"pairwise", {HP_PATTERN_ALLTOALL, 7, 0, false, .parameter = {0}}, 6, 42},
+        {"circulant_bcast", {HP_PATTERN_BCAST, 9, 2, false, .parameter = {8}}, 7 + 4, 64},
+        {"ring", {HP_PATTERN_ALLREDUCE, 1, 0, false, .parameter = {0}}, 0, 0},
     };
     (void)state;
 
@@ -131,9 +131,9 @@ static void what_is_too_large_is_not_drawn(void **state)
         hp_problem_t problem;
         const char *said;
     } cases[] = {
-        {{HP_PATTERN_BCAST, 65, 0, false, {1}},
+        {{HP_PATTERN_BCAST, 65, 0, false, .parameter = {1}},
          "65 ranks and 64 rounds are too many for a picture: at most 64 ranks and 256 rounds are drawn"},
-        {{HP_PATTERN_BCAST, 3, 0, false, {256}},
+        {{HP_PATTERN_BCAST, 3, 0, false, .parameter = {256}},
          "3 ranks and 257 rounds are too many for a picture: at most 64 ranks and 256 rounds are drawn"}};
     (void)state;
 

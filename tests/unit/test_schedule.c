@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "broken.h"
 #include "check.h"
 #include "schedule/generators/generators.h"
 #include "schedule/verify.h"
@@ -106,104 +107,6 @@ static void each_is_right(void **state)
 
 /* ---- broken copies ---- */
 
-#define BREAKS(X)                                                                                            \
-    X(PARTNER, "a wrong partner")                                                                            \
-    X(LEFT_OUT, "a block, or the step, left out")                                                            \
-    X(PLACE, "a block in the wrong place")                                                                   \
-    X(ACTION, "stored for reduced, reduced for stored, left for right")
-
-typedef enum {
-#define X(id, text) BREAK_##id,
-    BREAKS(X)
-#undef X
-        BREAK_COUNT
-} break_t;
-
-static const char *const break_texts[] = {
-#define X(id, text) text,
-    BREAKS(X)
-#undef X
-};
-
-static bool leave_out_block(hp_schedule_t *schedule, hp_step_t *step)
-{
-    if (step->send.count == 0)
-        return false;
-    hp_range_t *last = &schedule->ranges[step->send.first + step->send.count - 1];
-    if (--last->count == 0)
-        step->send.count--;
-    return true;
-}
-
-static void leave_out_step(hp_schedule_t *schedule, uint32_t i)
-{
-    memmove(&schedule->steps[i], &schedule->steps[i + 1],
-            (--schedule->step_count - i) * sizeof *schedule->steps);
-}
-
-/* False: there is nothing of that kind to be broken in this step. */
-static bool damage(hp_schedule_t *schedule, uint32_t i, uint32_t me, const hp_problem_t *problem,
-                   break_t what)
-{
-    hp_step_t *step = &schedule->steps[i];
-    const bool local = step->to == (int32_t)me;
-
-    switch (what) {
-    case BREAK_PARTNER:
-        if (step->to < 0 || local || problem->count < 3)
-            return false;
-        do
-            step->to = (step->to + 1) % (int32_t)problem->count;
-        while (step->to == (int32_t)me);
-        return true;
-    case BREAK_LEFT_OUT:
-        if (step->sync)
-            leave_out_step(schedule, i);
-        return step->sync || leave_out_block(schedule, step);
-    case BREAK_PLACE:
-        if (step->recv.count == 0)
-            return false;
-        schedule->ranges[step->recv.first].first++;
-        return true;
-    default:
-        if (step->from < 0 || step->sync)
-            return false;
-        if (step->action != HP_ACTION_STORE && problem->ordered)
-            step->action =
-                step->action == HP_ACTION_REDUCE_LEFT ? HP_ACTION_REDUCE_RIGHT : HP_ACTION_REDUCE_LEFT;
-        else
-            step->action = step->action == HP_ACTION_STORE ? HP_ACTION_REDUCE_LEFT : HP_ACTION_STORE;
-        return true;
-    }
-}
-
-static uint32_t break_each_step(const hp_generator_t *generator, const hp_problem_t *problem, break_t what)
-{
-    uint32_t broken = 0;
-
-    for (uint32_t position = 0; position < problem->count; position++)
-        for (uint32_t i = 0;; i++) {
-            hp_schedule_t *schedules = hp_schedules_make(generator, problem);
-            assert_non_null(schedules);
-            const bool last = i >= schedules[position].step_count;
-            hp_fault_t fault = {.step = -1};
-            if (!last && damage(&schedules[position], i, position, problem, what)) {
-                if (hp_schedules_verify(schedules, problem, &fault) != HP_ERR_ARG)
-                    fail_msg("%s %s: position %u, step %u: %s was not seen",
-                             hp_pattern_name(problem->pattern), generator->name, position, i,
-                             break_texts[what]);
-                if ((what == BREAK_PARTNER || what == BREAK_LEFT_OUT) && fault.step < 0)
-                    fail_msg("%s %s: position %u, step %u: no step is named: %s",
-                             hp_pattern_name(problem->pattern), generator->name, position, i, fault.text);
-                broken++;
-            }
-            hp_schedules_free(schedules, problem->count);
-            if (last)
-                break;
-        }
-    return broken;
-}
-
 static void broken_ones_are_found(void **state)
 {
     static const uint32_t counts[] = {3, 4, 6, 7, 8};
@@ -211,7 +114,7 @@ static void broken_ones_are_found(void **state)
 
     const hp_generator_t *generator;
     for (unsigned g = 0; (generator = generator_here(g)) != NULL; g++) {
-        uint32_t broken[BREAK_COUNT] = {0}, kinds = 0;
+        uint32_t broken[BROKEN_KINDS] = {0}, kinds = 0;
         for (unsigned pattern = 0; pattern < HP_PATTERN_COUNT; pattern++)
             for (unsigned c = 0; c < sizeof counts / sizeof *counts; c++)
                 for (int ordered = 0; ordered < 2; ordered++) {
@@ -221,14 +124,14 @@ static void broken_ones_are_found(void **state)
                         problem.root = counts[c] / 2;
                     hp_generator_usual(generator, &problem);
                     for (unsigned what = 0;
-                         what < BREAK_COUNT && hp_generator_serves(generator, &problem, NULL, 0); what++)
-                        broken[what] += break_each_step(generator, &problem, (break_t)what);
+                         what < BROKEN_KINDS && hp_generator_serves(generator, &problem, NULL, 0); what++)
+                        broken[what] += broken_are_found(generator, &problem, (broken_kind_t)what);
                 }
-        for (unsigned what = 0; what < BREAK_COUNT; what++)
+        for (unsigned what = 0; what < BROKEN_KINDS; what++)
             kinds += broken[what] > 0;
         printf("%-20s %5u wrong partners, %5u left out, %5u misplaced, %5u wrong actions: all found\n",
                generator->name, broken[0], broken[1], broken[2], broken[3]);
-        assert_true(broken[BREAK_PARTNER] > 0 && broken[BREAK_LEFT_OUT] > 0);
+        assert_true(broken[BROKEN_PARTNER] > 0 && broken[BROKEN_LEFT_OUT] > 0);
     }
 }
 

@@ -8,9 +8,9 @@
 #include "hier/call/inter_node_files.h"
 #include "json.h"
 #include "schedule/catalog/problem_text.h"
-#include "schedule/draw.h"
+#include "schedule/picture/draw.h"
 #include "schedule/file.h"
-#include "schedule/rounds.h"
+#include "schedule/picture/rounds.h"
 #include "schedule/verify.h"
 #include "schedule_cost.h"
 #include "tables.h"
@@ -293,6 +293,7 @@ static int answer_file(made_t *made)
 int info_print_schedule(const info_schedule_t *asked)
 {
     static hp_catalog_t catalog;
+    static uint32_t node_first[HP_PROBLEM_RANKS_MAX + 1];
     made_t made = {.asked = asked};
     char error[1024];
     int code = 1;
@@ -300,7 +301,7 @@ int info_print_schedule(const info_schedule_t *asked)
     if (is_file(asked->text))
         return answer_file(&made);
     read_catalog(&catalog);
-    if (hp_problem_text_parse(asked->text, &catalog, &made.problem, &made.generator, error, sizeof error))
+    if (hp_problem_text_parse(asked->text, &catalog, &made.problem, node_first, &made.generator, error, sizeof error))
         code = answer(&made);
     else
         fprintf(stderr,

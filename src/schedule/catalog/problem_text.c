@@ -9,7 +9,10 @@ typedef struct {
     const hp_catalog_t *catalog;
     hp_problem_t *problem;
     const hp_generator_t *generator;
-    bool has_root, has_ordered, has_parameter[HP_PARAMETERS_MAX];
+    bool has_root, has_ordered, has_parameter[HP_PARAMETERS_MAX], has_leaders;
+    uint32_t *node_first; /* sizes of the nodes from 1 on, until all is read */
+    uint32_t sizes;       /* so many numbers came after nodes= */
+    bool in_sizes;        /* another may follow */
     char *error;
     size_t error_bytes;
 } reader_t;
@@ -88,6 +91,22 @@ static bool take_root(reader_t *reader, const char *text)
     return take_number(reader, "root", text, 0, HP_PROBLEM_RANKS_MAX - 1, &reader->problem->root);
 }
 
+static bool take_size(reader_t *reader, const char *text)
+{
+    if (reader->sizes == HP_PROBLEM_RANKS_MAX)
+        return refuse(reader, "nodes=: more than %d nodes", HP_PROBLEM_RANKS_MAX);
+    reader->in_sizes = true;
+    return take_number(reader, "nodes", text, 1, HP_PROBLEM_RANKS_MAX, &reader->node_first[++reader->sizes]);
+}
+
+static bool take_leaders(reader_t *reader, const char *text)
+{
+    reader->has_leaders = true;
+    reader->problem->leaders = strcmp(text, "all") == 0 ? HP_LEADERS_ALL : 1;
+    return reader->problem->leaders == HP_LEADERS_ALL || strcmp(text, "1") == 0 ||
+           refuse(reader, "leaders=%.40s: accepted are 1, per node, and all", text);
+}
+
 /* "ranks, root, ordered, radix": what may stand there. */
 static const char *accepted_words(const reader_t *reader, char *list, size_t list_bytes)
 {
@@ -103,6 +122,9 @@ static const char *accepted_words(const reader_t *reader, char *list, size_t lis
         snprintf(word, sizeof word, "%.64s=N", reader->generator->parameters[i].name);
         append(list, list_bytes, word);
     }
+    append(list, list_bytes, "nodes=N");
+    append(list, list_bytes, "leaders=1");
+    append(list, list_bytes, "leaders=all");
     return list;
 }
 
@@ -110,7 +132,11 @@ static bool take_word(reader_t *reader, char *word)
 {
     const hp_problem_t *problem = reader->problem;
     char accepted[256], *value = strchr(word, '=');
+    const bool is_size = reader->in_sizes && !value && word[strspn(word, "0123456789")] == '\0';
 
+    if (is_size)
+        return take_size(reader, word);
+    reader->in_sizes = false;
     if (!value && strcmp(word, "ordered") == 0 && hp_pattern_is(problem->pattern, HP_PATTERN_REDUCES))
         return reader->has_ordered = reader->problem->ordered = true;
     if (!value)
@@ -121,6 +147,10 @@ static bool take_word(reader_t *reader, char *word)
         return take_number(reader, word, value, 1, HP_PROBLEM_RANKS_MAX, &reader->problem->count);
     if (strcmp(word, "root") == 0)
         return take_root(reader, value);
+    if (strcmp(word, "nodes") == 0 && reader->sizes == 0)
+        return take_size(reader, value);
+    if (strcmp(word, "leaders") == 0)
+        return take_leaders(reader, value);
     for (unsigned i = 0; i < HP_PARAMETERS_MAX && reader->generator->parameters[i].name; i++)
         if (strcmp(word, reader->generator->parameters[i].name) == 0) {
             reader->has_parameter[i] = true;
@@ -131,6 +161,33 @@ static bool take_word(reader_t *reader, char *word)
 }
 
 /* ---- what was left out ---- */
+
+/* One number is that of the nodes, several are their sizes, whose sum is the number of ranks. */
+static bool complete_nodes(reader_t *reader)
+{
+    hp_problem_t *problem = reader->problem;
+    uint32_t *first = reader->node_first, sum = 0;
+
+    if (reader->sizes == 0)
+        return !reader->has_leaders || refuse(reader, "leaders= is of nodes, and nodes=N is missing");
+    problem->node_first = first;
+    problem->node_count = reader->sizes == 1 ? first[1] : reader->sizes;
+    problem->leaders = reader->has_leaders ? problem->leaders : 1;
+    if (reader->sizes == 1) {
+        if (problem->count % problem->node_count != 0)
+            return refuse(reader,
+                          "nodes=%u: so many do not share %u ranks evenly; nodes=4,4,3 names their sizes",
+                          problem->node_count, problem->count);
+        for (uint32_t n = 1; n <= problem->node_count; n++)
+            first[n] = problem->count / problem->node_count;
+    }
+    first[0] = 0;
+    for (uint32_t n = 1; n <= problem->node_count; n++)
+        first[n] = sum += first[n];
+    problem->count = problem->count ? problem->count : sum;
+    return sum == problem->count ||
+           refuse(reader, "nodes=: the nodes have %u ranks, not %u", sum, problem->count);
+}
 
 static bool complete(reader_t *reader)
 {
@@ -143,9 +200,11 @@ static bool complete(reader_t *reader)
         problem->root = reader->has_root ? problem->root : generator->problem->root;
         problem->ordered = reader->has_ordered || generator->problem->ordered;
     }
-    if (problem->count == 0)
+    if (problem->count == 0 && reader->sizes < 2)
         return refuse(reader, "ranks=N is missing: accepted are whole numbers from 1 to %d",
                       HP_PROBLEM_RANKS_MAX);
+    if (!complete_nodes(reader))
+        return false;
     if (problem->root >= problem->count)
         return refuse(reader, "root=%u: accepted are whole numbers from 0 to %u", problem->root,
                       problem->count - 1);
@@ -159,10 +218,15 @@ static bool complete(reader_t *reader)
 }
 
 bool hp_problem_text_parse(const char *text, const hp_catalog_t *catalog, hp_problem_t *problem,
-                           const hp_generator_t **generator, char *error, size_t error_bytes)
+                           uint32_t *node_first, const hp_generator_t **generator, char *error,
+                           size_t error_bytes)
 {
     char copy[HP_PROBLEM_TEXT_BYTES], *rest = NULL, *word;
-    reader_t reader = {.catalog = catalog, .problem = problem, .error = error, .error_bytes = error_bytes};
+    reader_t reader = {.catalog = catalog,
+                       .problem = problem,
+                       .node_first = node_first,
+                       .error = error,
+                       .error_bytes = error_bytes};
 
     *problem = (hp_problem_t){0};
     if (strlen(text) >= sizeof copy)
@@ -178,6 +242,22 @@ bool hp_problem_text_parse(const char *text, const hp_catalog_t *catalog, hp_pro
     return complete(&reader);
 }
 
+/* " nodes=3", " nodes=5,4,3 leaders=all". */
+static size_t format_nodes(const hp_problem_t *problem, char *text, size_t text_bytes)
+{
+    size_t used = (size_t)snprintf(text, text_bytes, " nodes=");
+
+    if (hp_problem_nodes_are_equal(problem))
+        used += (size_t)snprintf(text + used, text_bytes - used, "%u", problem->node_count);
+    for (uint32_t n = 0; n < problem->node_count && !hp_problem_nodes_are_equal(problem) && used < text_bytes;
+         n++)
+        used += (size_t)snprintf(text + used, text_bytes - used, "%s%u", n > 0 ? "," : "",
+                                 hp_problem_node_size(problem, n));
+    if (problem->leaders == HP_LEADERS_ALL && used < text_bytes)
+        used += (size_t)snprintf(text + used, text_bytes - used, " leaders=all");
+    return used;
+}
+
 const char *hp_problem_text_format(const hp_problem_t *problem, const hp_generator_t *generator, char *text,
                                    size_t text_bytes)
 {
@@ -189,6 +269,8 @@ const char *hp_problem_text_format(const hp_problem_t *problem, const hp_generat
     for (unsigned i = 0; i < HP_PARAMETERS_MAX && generator->parameters[i].name && used < text_bytes; i++)
         used += (size_t)snprintf(text + used, text_bytes - used, " %s=%u", generator->parameters[i].name,
                                  problem->parameter[i]);
+    if (hp_problem_has_nodes(problem) && used < text_bytes)
+        used += format_nodes(problem, text + used, text_bytes - used);
     if (problem->ordered && used < text_bytes)
         snprintf(text + used, text_bytes - used, " ordered");
     return text;

@@ -1,4 +1,4 @@
-#include "schedule/rounds.h"
+#include "schedule/picture/rounds.h"
 
 #include <stdlib.h>
 #include <string.h>

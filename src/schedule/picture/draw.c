@@ -3,11 +3,11 @@
  * A column is a round: messages leave at its left side and come in at its right side, at most one of each a rank, so
  * arrows begin and end apart. What a message carries stands where it leaves, on the side that its arrow does not take.
  * Coordinates are whole numbers, so that a locale with decimal commas cannot spoil the output. */
-#include "schedule/draw.h"
+#include "schedule/picture/draw.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include "schedule/rounds.h"
+#include "schedule/picture/rounds.h"
 
 /* Pixels. */
 enum {

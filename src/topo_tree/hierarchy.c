@@ -353,6 +353,17 @@ const uint32_t *hp_hierarchy_members(const hp_hierarchy_t *h, uint32_t depth, ui
     return &h->order[begin[0]];
 }
 
+uint32_t hp_hierarchy_place(const hp_hierarchy_t *h, uint32_t rank)
+{
+    return hp_hierarchy_group_of(h, h->level_count, rank);
+}
+
+const uint32_t *hp_hierarchy_starts(const hp_hierarchy_t *h, uint32_t depth)
+{
+    assert(depth > 0 && depth < h->level_count);
+    return h->begin[depth - 1];
+}
+
 uint32_t hp_hierarchy_subgroups(const hp_hierarchy_t *h, uint32_t depth, uint32_t group, uint32_t *count)
 {
     assert(depth < h->level_count);

@@ -58,6 +58,10 @@ uint32_t hp_hierarchy_group_of(const hp_hierarchy_t *h, uint32_t depth, uint32_t
  * order of the nested groups. The array belongs to the hierarchy. */
 const uint32_t *hp_hierarchy_members(const hp_hierarchy_t *h, uint32_t depth, uint32_t group,
                                      uint32_t *count);
+/* Where the rank is among all members of the group of depth 0; where the groups of a depth begin there, and the end:
+ * 0 < depth < level_count. */
+uint32_t hp_hierarchy_place(const hp_hierarchy_t *h, uint32_t rank);
+const uint32_t *hp_hierarchy_starts(const hp_hierarchy_t *h, uint32_t depth);
 /* The number of the first of a group's sub-groups, which are of depth + 1; *count says how many there are.
  * depth < level_count. */
 uint32_t hp_hierarchy_subgroups(const hp_hierarchy_t *h, uint32_t depth, uint32_t group, uint32_t *count);

@@ -29,14 +29,17 @@ static const hp_generator_t *usual(hp_pattern_t pattern)
     return generators[pattern];
 }
 
-/* Sets of patterns, by generator: those in whose schedules every position knows all sizes. Seen in schedules of few positions. */
+/* Sets of patterns, by generator: those in whose schedules every position knows all sizes, without nodes and with. Seen in
+ * schedules of few positions. */
 enum {
 #define HP_GENERATOR(name) GENERATOR_##name,
 #include "schedule/generators/generators.def"
 #undef HP_GENERATOR
     GENERATOR_COUNT
 };
-static unsigned telling[GENERATOR_COUNT];
+static struct {
+    unsigned flat, nodes;
+} telling[GENERATOR_COUNT];
 
 static bool position_tells(const hp_generator_t *generator, const hp_problem_t *problem, uint32_t me)
 {
@@ -49,16 +52,42 @@ static bool position_tells(const hp_generator_t *generator, const hp_problem_t *
     return known;
 }
 
+/* What it does not do is no reason against it. */
+static bool all_tell(const hp_generator_t *generator, hp_problem_t problem)
+{
+    bool known = true;
+
+    hp_generator_usual(generator, &problem);
+    for (uint32_t me = 0; me < problem.count && known && hp_generator_serves(generator, &problem, NULL, 0);
+         me++)
+        known = position_tells(generator, &problem, me);
+    return known;
+}
+
 static bool generator_tells(const hp_generator_t *generator, hp_pattern_t pattern)
 {
     enum { POSITIONS = 9 };
     bool known = generator->patterns & ~generator->equal & 1u << pattern;
 
-    for (uint32_t count = 2; count <= POSITIONS && known; count++) {
-        hp_problem_t problem = {.pattern = pattern, .count = count};
-        hp_generator_usual(generator, &problem);
-        for (uint32_t me = 0; me < count && known && hp_generator_serves(generator, &problem, NULL, 0); me++)
-            known = position_tells(generator, &problem, me);
+    for (uint32_t count = 2; count <= POSITIONS && known; count++)
+        known = all_tell(generator, (hp_problem_t){.pattern = pattern, .count = count});
+    return known;
+}
+
+static bool generator_tells_of_nodes(const hp_generator_t *generator, hp_pattern_t pattern)
+{
+    static const uint32_t two[] = {0, 2, 4}, three[] = {0, 1, 4, 6}, four[] = {0, 2, 4, 6, 8};
+    const hp_problem_t shapes[] = {{.count = 4, .node_first = two, .node_count = 2},
+                                   {.count = 6, .node_first = three, .node_count = 3},
+                                   {.count = 8, .node_first = four, .node_count = 4}};
+    static const uint32_t leaders[] = {1, HP_LEADERS_ALL};
+    bool known = generator->patterns & ~generator->equal & 1u << pattern;
+
+    for (unsigned i = 0; i < 6 && known; i++) {
+        hp_problem_t problem = shapes[i / 2];
+        problem.pattern = pattern;
+        problem.leaders = leaders[i % 2];
+        known = all_tell(generator, problem);
     }
     return known;
 }
@@ -66,19 +95,23 @@ static bool generator_tells(const hp_generator_t *generator, hp_pattern_t patter
 static void look_at_generators(void)
 {
     for (unsigned i = 0; i < GENERATOR_COUNT; i++)
-        for (unsigned pattern = 0; pattern < HP_PATTERN_COUNT; pattern++)
-            if (generator_tells(hp_generator(i), (hp_pattern_t)pattern))
-                telling[i] |= 1u << pattern;
+        for (unsigned pattern = 0; pattern < HP_PATTERN_COUNT; pattern++) {
+            const hp_generator_t *generator = hp_generator(i);
+            const unsigned bit = 1u << pattern;
+            telling[i].flat |= generator_tells(generator, (hp_pattern_t)pattern) ? bit : 0;
+            telling[i].nodes |= generator_tells_of_nodes(generator, (hp_pattern_t)pattern) ? bit : 0;
+        }
 }
 
-static bool tells_sizes(const hp_generator_t *generator, hp_pattern_t pattern)
+static bool tells_sizes(const hp_generator_t *generator, const hp_problem_t *problem)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
 
     pthread_once(&once, look_at_generators);
     for (unsigned i = 0; i < GENERATOR_COUNT; i++)
         if (hp_generator(i) == generator)
-            return telling[i] & 1u << pattern;
+            return (hp_problem_has_nodes(problem) ? telling[i].nodes : telling[i].flat) &
+                   1u << problem->pattern;
     return false;
 }
 
@@ -87,7 +120,7 @@ static bool serves(const hp_generator_t *generator, hp_collective_t collective, 
 {
     if (!generator || (hp_collective_is(collective, HP_OWN_SIZES) && generator != usual(problem->pattern)))
         return false;
-    if (hp_collective_is(collective, HP_BLOCKS_DIFFER) && !tells_sizes(generator, problem->pattern))
+    if (hp_collective_is(collective, HP_BLOCKS_DIFFER) && !tells_sizes(generator, problem))
         return false;
     hp_generator_usual(generator, problem);
     return hp_generator_serves(generator, problem, NULL, 0);
@@ -178,6 +211,16 @@ static void emit(const void *plan, hp_segment_t *segment, uint64_t index)
 
 /* ---- preparing ---- */
 
+static void describe_ranks(exchange_t *x)
+{
+    x->problem = (hp_problem_t){.pattern = hp_collective_pattern(x->call.collective),
+                                .count = x->comm->size,
+                                .root = x->call.root,
+                                .ordered = !x->call.commutative};
+    x->position = x->comm->rank;
+    x->ranks = NULL;
+}
+
 static bool make_lanes(exchange_t *x, hp_request_t *request, const hp_setting_t *setting)
 {
     for (uint32_t i = 0; i < x->program.operation_count; i++) {
@@ -193,12 +236,17 @@ static bool make_lanes(exchange_t *x, hp_request_t *request, const hp_setting_t 
     return true;
 }
 
+/* What nodes cannot do is done without. */
 static hp_status_t make_program(exchange_t *x, hp_arena_t *arena, const hp_setting_t *setting)
 {
     const hp_pattern_t pattern = x->problem.pattern;
     const hp_generator_t *generator = choose(&x->call, setting, &x->problem);
     hp_schedule_t schedule;
 
+    if (!generator) {
+        describe_ranks(x);
+        generator = choose(&x->call, setting, &x->problem);
+    }
     if (!generator)
         return HP_ERR_ARG;
     const hp_block_problem_t problem = {
@@ -249,6 +297,24 @@ static hp_status_t start_again(void *plan, const hp_start_t *start, const hp_cal
     return hp_request_start_again(start->request, &x->pipeline);
 }
 
+/* The positions are the ranks in the order of their nodes, where that tells anything, and keeps the order of operands. */
+static void describe_nodes(exchange_t *x, const hp_setting_t *setting)
+{
+    const hp_hierarchy_t *h = x->comm->hierarchy;
+    const uint32_t depth = hp_hierarchy_node_depth(h), nodes = hp_hierarchy_node_count(h);
+    uint32_t members;
+
+    if (depth == 0 || nodes == x->comm->size || hp_collective_is(x->call.collective, HP_OWN_SIZES) ||
+        (x->problem.ordered && !hp_hierarchy_is_contiguous(h)))
+        return;
+    x->ranks = hp_hierarchy_members(h, 0, 0, &members);
+    x->position = hp_hierarchy_place(h, x->comm->rank);
+    x->problem.root = hp_hierarchy_place(h, x->call.root);
+    x->problem.node_first = hp_hierarchy_starts(h, depth);
+    x->problem.node_count = nodes;
+    x->problem.leaders = setting->leaders > 1 ? HP_LEADERS_ALL : 1;
+}
+
 /* NULL: no memory. */
 static exchange_t *describe(const hp_start_t *start, const hp_call_t *call)
 {
@@ -258,13 +324,8 @@ static exchange_t *describe(const hp_start_t *start, const hp_call_t *call)
     if (!x)
         return NULL;
     *plan = x;
-    *x = (exchange_t){.comm = start->comm,
-                      .call = *call,
-                      .problem = {.pattern = hp_collective_pattern(call->collective),
-                                  .count = start->comm->size,
-                                  .root = call->root,
-                                  .ordered = !call->commutative},
-                      .position = start->comm->rank};
+    *x = (exchange_t){.comm = start->comm, .call = *call};
+    describe_ranks(x);
     return x;
 }
 
@@ -301,7 +362,12 @@ bool hp_exchange_runs_alone(hp_comm_t *comm, const hp_call_t *call, const hp_set
 hp_status_t hp_exchange_nodes_start(const hp_start_t *start, const hp_call_t *call,
                                     const hp_setting_t *setting)
 {
-    return hp_exchange_start(start, call, setting);
+    exchange_t *x = describe(start, call);
+
+    if (!x)
+        return HP_ERR_NO_MEM;
+    describe_nodes(x, setting);
+    return run(start, x, setting);
 }
 
 bool hp_exchange_nodes_runs_alone(hp_comm_t *comm, const hp_call_t *call, const hp_setting_t *setting)

@@ -49,11 +49,6 @@ static hp_status_t create_rank_order(hp_comm_t *comm, const hp_locality_t *table
     return hp_hierarchy_create(comm->size, table, levels, true, &comm->rank_order);
 }
 
-static uint32_t place_of(const hp_hierarchy_t *h, uint32_t rank)
-{
-    return hp_hierarchy_group_of(h, hp_hierarchy_level_count(h), rank);
-}
-
 const uint32_t *hp_comm_node_ranks(const hp_comm_t *comm, uint32_t *count)
 {
     return hp_hierarchy_node_ranks(comm->hierarchy, comm->rank, count);
@@ -61,7 +56,7 @@ const uint32_t *hp_comm_node_ranks(const hp_comm_t *comm, uint32_t *count)
 
 uint32_t hp_comm_node_member(const hp_comm_t *comm, uint32_t rank)
 {
-    return place_of(comm->hierarchy, rank) - comm->first_place;
+    return hp_hierarchy_place(comm->hierarchy, rank) - comm->first_place;
 }
 
 bool hp_comm_may_share(const hp_comm_t *comm)
@@ -128,7 +123,7 @@ hp_status_t hp_comm_create(uint32_t rank, uint32_t size, const hp_locality_t *ta
     comm->sleep_after_ns = sleep_after_ns(comm);
     uint32_t members;
     const uint32_t *ranks = hp_comm_node_ranks(comm, &members);
-    comm->first_place = place_of(comm->hierarchy, ranks[0]);
+    comm->first_place = hp_hierarchy_place(comm->hierarchy, ranks[0]);
     *out = comm;
     return HP_OK;
 }

@@ -98,7 +98,7 @@ def memory_of_a_node():
     assert two["pool_bytes_per_rank"] == 4096 + 2 * 4096, two  # whole pages
     assert objects(*layout, HANPMPI_POOL_RINGS="0")["node_memory"]["pool_bytes_per_rank"] == 0
     said = run(*layout)
-    for part in ("lends to its communicators: 8196 KiB (8 rings of 1 MiB)", f"{usual['bytes_per_rank'] // 1024} KiB reserved by each of 4 ranks", "4 MiB for slots (levels: 2, each with 2 x 8 of 128 KiB)"):
+    for part in ("lends to its communicators: 8196 KiB (8 rings of 1 MiB); while there are any, the communicators' own get pages for small messages only", f"{usual['bytes_per_rank'] // 1024} KiB reserved by each of 4 ranks", "4 MiB for slots (levels: 2, each with 2 x 8 of 128 KiB)"):
         assert part in said, (part, said)
     for machine, way in (("node:2 package:2 core:2", {"HANPMPI_SHARED_MEMORY": "0"}), ("node:4 core:1", {})):
         assert objects("--topology", "--machine", machine, **way)["node_memory"] is None, machine

@@ -103,8 +103,8 @@ static void print_node_memory(const hp_comm_t *comm)
            hp_word_size(hp_node_member_bytes(&shape), a_rank, sizeof a_rank), shape.members,
            hp_word_size(hp_node_slot_bytes(&shape), slots, sizeof slots), shape.levels, HP_FAN_COUNT,
            shape.slots, hp_word_size(shape.slot_bytes, slot, sizeof slot));
-    printf("slots that each rank lends to its communicators: %s (%u rings of %s); while there are any, the communicators' own get no "
-           "pages\n\n",
+    printf("slots that each rank lends to its communicators: %s (%u rings of %s); while there are any, the communicators' own get pages "
+           "for small messages only\n\n",
            hp_word_size(hp_node_pool_bytes(&shape), pool, sizeof pool), shape.pool_rings,
            hp_word_size(hp_node_pool_ring_bytes(&shape), ring, sizeof ring));
 }

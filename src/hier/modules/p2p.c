@@ -7,8 +7,9 @@
  *
  * The tree has the shape of the level; positions are numbered in preorder, so rank order is kept where the team's
  * positions are in rank order. Between nodes other algorithms may be set (call/inter_node.h): two trees that take turns,
- * and whatever the generators of schedules have for broadcasts and allreduces. Between nodes a tree may move a segment in pieces (HAN's ibs
- * and irs): each goes on as soon as it is there, so that segments may be as large as the memory inside a node likes them.
+ * and whatever the generators of schedules have for broadcasts and allreduces. Between nodes a tree may move a segment in
+ * pieces (HAN's ibs and irs): each goes on as soon as it is there, so that segments may be as large as the memory inside a
+ * node likes them.
  * Constraints: none. */
 #include "hier/modules/module.h"
 #include "hier/modules/schedule_steps.h"

@@ -46,14 +46,12 @@ static void say_nothing(void *context, const char *line)
 void info_use_schedules(bool says)
 {
     static hp_catalog_t catalog;
-    const char *word = getenv("HANPMPI_BETWEEN_NODES");
     hp_knobs_t knobs;
 
+    hp_inter_node_ahead();
     hp_knobs_read(&knobs, NULL, NULL, NULL);
     if (!knobs.schedules[0])
         return;
-    if (word)
-        hp_inter_node_add(word); /* as in a job */
     const hp_catalog_problem_fn_t problem = says ? info_print_problem : say_nothing;
     hp_catalog_init(&catalog);
     hp_catalog_read(&catalog, knobs.schedules, problem, NULL);

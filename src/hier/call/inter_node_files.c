@@ -1,6 +1,7 @@
 #include "hier/call/inter_node_files.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct {
@@ -12,6 +13,14 @@ typedef struct {
 
 enum { LINE_BYTES = 512 };
 
+void hp_inter_node_ahead(void)
+{
+    const char *directory = getenv("HANPMPI_SCHEDULES"), *word = getenv("HANPMPI_BETWEEN_NODES");
+
+    if (directory && *directory && word)
+        hp_inter_node_add(word); /* or it is a word already, or none that could be one */
+}
+
 static bool is_broken(const hp_catalog_t *catalog, const char *name)
 {
     unsigned i = 0;
@@ -20,19 +29,11 @@ static bool is_broken(const hp_catalog_t *catalog, const char *name)
     return i < catalog->broken_count;
 }
 
-static const hp_generator_t *file_named(const hp_catalog_t *catalog, const char *name)
-{
-    for (unsigned i = 0; i < catalog->file_count; i++)
-        if (strcmp(catalog->files[i]->name, name) == 0)
-            return catalog->files[i];
-    return NULL;
-}
-
-/* Somebody asked for it before the files were read. */
+/* Somebody asked for it before the files were read. No built-in algorithm has the name of a slot. */
 static void fill_known(const taking_t *t, hp_inter_node_t slot)
 {
     const char *name = hp_inter_node_name(slot);
-    const hp_generator_t *generator = file_named(t->catalog, name);
+    const hp_generator_t *generator = hp_catalog_find(t->catalog, name);
     const char *why = generator ? hp_inter_node_refusal(generator) : "there is no such file";
     char line[LINE_BYTES];
 

@@ -7,6 +7,10 @@
 #include "hier/call/inter_node.h"
 #include "schedule/catalog/catalog.h"
 
+/* Before the settings are read, on every rank by itself: where HANPMPI_SCHEDULES is set HANPMPI_BETWEEN_NODES may name a
+ * file of it, the same on all ranks, whether they see the directory or not. No file is looked at. */
+void hp_inter_node_ahead(void);
+
 /* Adds a word for each file whose schedules can join nodes, and for each that is broken an empty one, behind those that
  * there are; fills the words that are there already. A word that was there and cannot be filled is reported, and so is
  * what there is no room for. directory: for the reports. */

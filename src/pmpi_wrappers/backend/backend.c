@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "hier/planning/explain.h"
+#include "hier/call/inter_node_files.h"
 #include "hier/call/stats.h"
 #include "pmpi_wrappers/backend/calls/blocks.h"
 #include "pmpi_wrappers/backend/calls/channel.h"
@@ -54,7 +55,7 @@ static const hp_helper_guest_t watchdog = {.start = hp_watchdog_start, .stop = h
 
 static int after_init(void)
 {
-    hp_job_schedules_ahead();
+    hp_inter_node_ahead();
     hp_job_start();
     if (hp_job.active) {
         hp_job_schedules_start();

@@ -19,14 +19,6 @@ typedef struct {
 
 static hp_catalog_t catalog; /* on rank 0 what it read, elsewhere what was sent */
 
-void hp_job_schedules_ahead(void)
-{
-    const char *directory = getenv("HANPMPI_SCHEDULES"), *word = getenv("HANPMPI_BETWEEN_NODES");
-
-    if (directory && *directory && word)
-        hp_inter_node_add(word); /* or it is a word already, or none that could be one */
-}
-
 static void print_line(void *context, const char *line)
 {
     (void)context;

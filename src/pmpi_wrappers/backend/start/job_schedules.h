@@ -1,12 +1,8 @@
 /* job_schedules: the ways to join nodes that HANPMPI_SCHEDULES adds, the same on all ranks: those that rank 0 finds.
  *
- * Threads: ahead and start inside MPI_Init, finish inside MPI_Finalize. Ownership: what is read lives until finish. */
+ * Threads: start inside MPI_Init, finish inside MPI_Finalize. Ownership: what is read lives until finish. */
 #ifndef HP_PMPI_WRAPPERS_BACKEND_START_JOB_SCHEDULES_H
 #define HP_PMPI_WRAPPERS_BACKEND_START_JOB_SCHEDULES_H
-
-/* Before the settings are read, on every rank by itself: where HANPMPI_SCHEDULES is set HANPMPI_BETWEEN_NODES may name a
- * file of it, the same on all ranks, whether they see the directory or not. No file is looked at. */
-void hp_job_schedules_ahead(void);
 
 /* Collective over MPI_COMM_WORLD, once the library is active, before anybody reads rules. Rank 0 reads the directory, warns of
  * what cannot be used, and sends the others what it found right. What asks for something else takes the tree. */

@@ -156,7 +156,7 @@ static hp_node_shape_t small_shape(void)
     return (hp_node_shape_t){.members = 2, .levels = 1, .slots = 2, .slot_bytes = 64};
 }
 
-enum { CHILD_SAW_IT = 42 };
+enum { CHILD_SAW_IT = 42, MARK = 4711 };
 
 /* The child: opens the parent's file by its number, waits for the parent's counter, answers with its own. */
 static int be_member(pid_t parent, int fd)
@@ -166,7 +166,7 @@ static int be_member(pid_t parent, int fd)
     hp_node_memory_t memory;
     int own_fd;
 
-    if (hp_shared_file_open(parent, fd, &own_fd) != HP_OK ||
+    if (hp_shared_file_open(parent, fd, MARK, &own_fd) != HP_OK ||
         hp_node_memory_init(&memory, &shape, 1, pids, own_fd, NULL) != HP_OK)
         return 1;
     close(own_fd);
@@ -189,7 +189,7 @@ static void two_processes_share(void **state)
     hp_node_memory_t memory;
     int fd, status;
 
-    assert_int_equal(hp_shared_file_create(hp_node_memory_bytes(&shape), &fd), HP_OK);
+    assert_int_equal(hp_shared_file_create(hp_node_memory_bytes(&shape), MARK, &fd), HP_OK);
     assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
     const pid_t child = fork();
     if (child == 0) {
@@ -198,7 +198,9 @@ static void two_processes_share(void **state)
     }
     assert_true(child > 0);
     assert_int_equal(hp_node_memory_init(&memory, &shape, 0, pids, fd, NULL), HP_OK);
-    for (size_t i = 0; i < memory.bytes; i += 64) /* a new file is zeroed */
+    const uint64_t mark = MARK;
+    assert_memory_equal(memory.base, &mark, sizeof mark);
+    for (size_t i = 64; i < memory.bytes; i += 64) /* a new file is zeroed */
         if (memory.base[i] && memory.base + i != hp_node_slot(&memory, 1, 0, HP_FAN_IN, 0))
             fail_msg("byte %zu is not 0", i);
     strcpy(hp_node_slot(&memory, 0, 0, HP_FAN_OUT, 0), "from the parent");
@@ -214,10 +216,19 @@ static void two_processes_share(void **state)
 static void what_cannot_be_opened(void **state)
 {
     (void)state;
-    int fd = -1;
-    assert_int_equal(hp_shared_file_open(getpid(), 1000000, &fd), HP_ERR_NOT_FOUND);
-    assert_int_equal(hp_shared_file_open(0x7ffffff0, 0, &fd), HP_ERR_NOT_FOUND);
-    assert_int_equal(hp_shared_file_create(SIZE_MAX, &fd), HP_ERR_NO_MEM);
+    int fd, own_fd;
+
+    assert_int_equal(hp_shared_file_open(getpid(), 1000000, MARK, &fd), HP_ERR_NOT_FOUND);
+    assert_int_equal(hp_shared_file_open(0x7ffffff0, 0, MARK, &fd), HP_ERR_NOT_FOUND);
+    assert_int_equal(fd, -1);
+    assert_int_equal(hp_shared_file_create(SIZE_MAX, MARK, &fd), HP_ERR_NO_MEM);
+    assert_int_equal(fd, -1);
+    assert_int_equal(hp_shared_file_create(8192, MARK, &fd), HP_OK);
+    assert_int_equal(hp_shared_file_open(getpid(), fd, MARK + 1, &own_fd), HP_ERR_NOT_FOUND); /* another one's */
+    assert_int_equal(own_fd, -1);
+    assert_int_equal(hp_shared_file_open(getpid(), fd, MARK, &own_fd), HP_OK);
+    close(own_fd);
+    close(fd);
 }
 
 /* A child that has the word, with another value than ours, and stands still until it is killed. */
@@ -361,7 +372,7 @@ static void nobody_changes_the_size_of_the_file(void **state)
 {
     (void)state;
     int fd;
-    assert_int_equal(hp_shared_file_create(8192, &fd), HP_OK);
+    assert_int_equal(hp_shared_file_create(8192, MARK, &fd), HP_OK);
     assert_int_equal(ftruncate(fd, 0), -1);
     assert_int_equal(ftruncate(fd, 16384), -1);
     assert_int_equal(fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE), -1);
@@ -464,7 +475,7 @@ static void who_sets_a_counter_wakes_who_sleeps_for_it(void **state)
 
     for (int any = 0; any < 2; any++) {
         hp_node_memory_t memory;
-        assert_int_equal(hp_shared_file_create(hp_node_memory_bytes(&shape), &fd), HP_OK);
+        assert_int_equal(hp_shared_file_create(hp_node_memory_bytes(&shape), MARK, &fd), HP_OK);
         assert_int_equal(hp_node_memory_init(&memory, &shape, 0, pids, fd, NULL), HP_OK);
         memory.wakes = true;
         hp_counter_t *counter = hp_node_counter(&memory, 0, 0, HP_FAN_OUT);
@@ -499,7 +510,7 @@ static void a_sleep_ends_when_its_time_is_over(void **state)
     hp_node_memory_t memory;
     int fd;
 
-    assert_int_equal(hp_shared_file_create(hp_node_memory_bytes(&shape), &fd), HP_OK);
+    assert_int_equal(hp_shared_file_create(hp_node_memory_bytes(&shape), MARK, &fd), HP_OK);
     assert_int_equal(hp_node_memory_init(&memory, &shape, 0, pids, fd, NULL), HP_OK);
     const uint64_t start = now_ns();
     const uint32_t rings = hp_node_sleep_begin(&memory, NULL);

@@ -12,7 +12,7 @@
 
 /* ---- pages of the slots ---- */
 
-enum { BIG_SLOT_BYTES = 1 << 20, IDLE_MEMORIES = 3 };
+enum { BIG_SLOT_BYTES = 1 << 20, IDLE_MEMORIES = 3, MARK = 4711 };
 
 static size_t pages_of(int fd)
 {
@@ -40,21 +40,29 @@ static void age(hp_node_memory_t *memory, uint64_t ns)
     memory->slots.used_ns -= ns;
 }
 
-/* Each has 16 MiB of own slots, more than all may keep together. */
+/* 16 MiB of own slots, more than all may keep together. */
+static const hp_node_shape_t big_shape = {
+    .members = 2, .levels = 1, .slots = 8, .slot_bytes = BIG_SLOT_BYTES};
+
+/* One process's part of each of IDLE_MEMORIES. */
+static void make_memories(hp_node_memory_t *memories, int *fds)
+{
+    for (unsigned i = 0; i < IDLE_MEMORIES; i++) {
+        assert_int_equal(hp_shared_file_create(hp_node_memory_bytes(&big_shape), MARK, &fds[i]), HP_OK);
+        assert_int_equal(hp_node_memory_init(&memories[i], &big_shape, 0, NULL, fds[i], NULL), HP_OK);
+    }
+}
+
 static void idle_slots_give_their_pages_back(void **state)
 {
     (void)state;
-    const hp_node_shape_t shape = {.members = 2, .levels = 1, .slots = 8, .slot_bytes = BIG_SLOT_BYTES};
-    const size_t slot_pages = (size_t)HP_FAN_COUNT * shape.slots * BIG_SLOT_BYTES / 4096;
+    const size_t slot_pages = (size_t)HP_FAN_COUNT * big_shape.slots * BIG_SLOT_BYTES / 4096;
     hp_node_memory_t memories[IDLE_MEMORIES];
     int fds[IDLE_MEMORIES];
 
-    for (unsigned i = 0; i < IDLE_MEMORIES; i++) {
-        assert_int_equal(hp_shared_file_create(hp_node_memory_bytes(&shape), &fds[i]), HP_OK);
-        assert_int_equal(hp_node_memory_init(&memories[i], &shape, 0, NULL, fds[i], NULL), HP_OK);
-    }
+    make_memories(memories, fds);
     assert_int_equal(hp_node_usage().memories, IDLE_MEMORIES);
-    assert_int_equal(hp_node_usage().bytes, IDLE_MEMORIES * hp_node_member_bytes(&shape));
+    assert_int_equal(hp_node_usage().bytes, IDLE_MEMORIES * hp_node_member_bytes(&big_shape));
     strcpy(hp_node_slot(&memories[0], 1, 0, HP_FAN_IN, 0), "the other member's");
 
     use_all_slots(&memories[0], 1);
@@ -92,15 +100,11 @@ static void idle_slots_give_their_pages_back(void **state)
 static void slots_that_are_used_again_and_again_keep_their_pages(void **state)
 {
     (void)state;
-    const hp_node_shape_t shape = {.members = 2, .levels = 1, .slots = 8, .slot_bytes = BIG_SLOT_BYTES};
-    const size_t slot_pages = (size_t)HP_FAN_COUNT * shape.slots * BIG_SLOT_BYTES / 4096;
+    const size_t slot_pages = (size_t)HP_FAN_COUNT * big_shape.slots * BIG_SLOT_BYTES / 4096;
     hp_node_memory_t memories[IDLE_MEMORIES];
     int fds[IDLE_MEMORIES];
 
-    for (unsigned i = 0; i < IDLE_MEMORIES; i++) {
-        assert_int_equal(hp_shared_file_create(hp_node_memory_bytes(&shape), &fds[i]), HP_OK);
-        assert_int_equal(hp_node_memory_init(&memories[i], &shape, 0, NULL, fds[i], NULL), HP_OK);
-    }
+    make_memories(memories, fds);
     for (unsigned turn = 0; turn < 2; turn++)
         for (unsigned i = 0; i < IDLE_MEMORIES; i++) {
             use_all_slots(&memories[i], 1);
@@ -123,7 +127,7 @@ static void only_rings_that_are_filled_get_pages(void **state)
     hp_node_memory_t memory;
     int fd;
 
-    assert_int_equal(hp_shared_file_create(hp_node_memory_bytes(&shape), &fd), HP_OK);
+    assert_int_equal(hp_shared_file_create(hp_node_memory_bytes(&shape), MARK, &fd), HP_OK);
     assert_int_equal(hp_node_memory_init(&memory, &shape, 0, NULL, fd, NULL), HP_OK);
     hp_node_use_slots(&memory, used, used, 1);
     assert_int_equal(hp_node_usage().slot_bytes, 0);
@@ -145,7 +149,7 @@ static void only_rings_that_are_filled_get_pages(void **state)
 
 /* ---- the pool ---- */
 
-enum { MARK = 4711, RINGS = 3, SLOTS = 2, SLOT_BYTES = 8192, MOST = RINGS + 1 };
+enum { RINGS = 3, SLOTS = 2, SLOT_BYTES = 8192, MOST = RINGS + 1 };
 
 /* This process's pool is made for this shape, once. */
 static const hp_node_shape_t pool_shape = {
@@ -168,7 +172,7 @@ static void borrow(hp_node_memory_t *memory)
 /* Each maps the memory, as in processes of their own. */
 static void make(pair_t *pair)
 {
-    assert_int_equal(hp_shared_file_create(hp_node_memory_bytes(&pool_shape), &pair->fd), HP_OK);
+    assert_int_equal(hp_shared_file_create(hp_node_memory_bytes(&pool_shape), MARK, &pair->fd), HP_OK);
     assert_int_equal(hp_node_memory_init(&pair->owner, &pool_shape, 0, NULL, pair->fd, NULL), HP_OK);
     assert_int_equal(hp_node_memory_init(&pair->reader, &pool_shape, 1, NULL, pair->fd, NULL), HP_OK);
     borrow(&pair->owner);

@@ -103,7 +103,7 @@ static void memory_of_the_node(void **state)
     hp_node_memory_t memory;
     int fd;
 
-    assert_int_equal(hp_shared_file_create(hp_node_memory_bytes(&shape), &fd), HP_OK);
+    assert_int_equal(hp_shared_file_create(hp_node_memory_bytes(&shape), own.mark, &fd), HP_OK);
     assert_int_equal(hp_node_memory_init(&memory, &shape, 0, NULL, fd, NULL), HP_OK);
     assert_int_equal(hp_node_borrow(&memory, pools), HP_OK);
     hp_node_use_slots(&memory, 8192, 8192, 1);

@@ -1,37 +1,48 @@
 #include "event_engine/mem/shared_file.h"
 
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-hp_status_t hp_shared_file_create(size_t bytes, int *fd)
+static bool make(int fd, size_t bytes, uint64_t mark)
 {
-    *fd = memfd_create("hanpmpi", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    if (*fd < 0)
-        return HP_ERR_NO_MEM;
-    if (ftruncate(*fd, (off_t)bytes) == 0 &&
-        fcntl(*fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0)
-        return HP_OK;
-    close(*fd);
-    return HP_ERR_NO_MEM;
+    return ftruncate(fd, (off_t)bytes) == 0 &&
+           fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0 &&
+           pwrite(fd, &mark, sizeof mark, 0) == (ssize_t)sizeof mark;
 }
 
-hp_status_t hp_shared_file_open(pid_t pid, int fd, int *own_fd)
-{
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%ld/fd/%d", (long)pid, fd);
-    *own_fd = open(path, O_RDWR | O_CLOEXEC);
-    return *own_fd >= 0 ? HP_OK : HP_ERR_NOT_FOUND;
-}
-
-bool hp_shared_file_mark(int fd, uint64_t mark)
-{
-    return pwrite(fd, &mark, sizeof mark, 0) == (ssize_t)sizeof mark;
-}
-
-bool hp_shared_file_has_mark(int fd, uint64_t mark)
+static bool has_mark(int fd, uint64_t mark)
 {
     uint64_t found = ~mark;
     return pread(fd, &found, sizeof found, 0) == (ssize_t)sizeof found && found == mark;
+}
+
+static void drop(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+}
+
+hp_status_t hp_shared_file_create(size_t bytes, uint64_t mark, int *fd)
+{
+    *fd = memfd_create("hanpmpi", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (*fd >= 0 && make(*fd, bytes, mark))
+        return HP_OK;
+    drop(fd);
+    return HP_ERR_NO_MEM;
+}
+
+hp_status_t hp_shared_file_open(pid_t pid, int fd, uint64_t mark, int *own_fd)
+{
+    char path[64];
+
+    snprintf(path, sizeof path, "/proc/%ld/fd/%d", (long)pid, fd);
+    *own_fd = open(path, O_RDWR | O_CLOEXEC);
+    if (*own_fd >= 0 && has_mark(*own_fd, mark))
+        return HP_OK;
+    drop(own_fd);
+    return HP_ERR_NOT_FOUND;
 }

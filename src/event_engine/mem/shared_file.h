@@ -6,21 +6,16 @@
 #ifndef HP_EVENT_ENGINE_MEM_SHARED_FILE_H
 #define HP_EVENT_ENGINE_MEM_SHARED_FILE_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 #include "base/status.h"
 
-/* A zeroed file of so many bytes without a name. It is sealed: nobody can make it shorter, which would end whoever
- * touches its memory with a SIGBUS. HP_OK and *fd, HP_ERR_NO_MEM. */
-hp_status_t hp_shared_file_create(size_t bytes, int *fd);
-/* The file fd of the process pid. HP_OK and *own_fd, HP_ERR_NOT_FOUND. */
-hp_status_t hp_shared_file_open(pid_t pid, int fd, int *own_fd);
-
-/* Writes a number into the first 8 bytes of the file, and checks that it is there: with another PID namespace the process of
- * that number is another one, and its file must not be written to. */
-bool hp_shared_file_mark(int fd, uint64_t mark);
-bool hp_shared_file_has_mark(int fd, uint64_t mark);
+/* A file of so many bytes without a name: zeros behind the mark, which is its first 8 bytes. It is sealed: nobody can make it
+ * shorter, which would end whoever touches its memory with a SIGBUS. HP_OK and *fd, or HP_ERR_NO_MEM and -1. */
+hp_status_t hp_shared_file_create(size_t bytes, uint64_t mark, int *fd);
+/* The file fd of the process pid, if it begins with the mark: with another PID namespace the process of that number is another
+ * one, and its file must not be written to. HP_OK and *own_fd, or HP_ERR_NOT_FOUND and -1. */
+hp_status_t hp_shared_file_open(pid_t pid, int fd, uint64_t mark, int *own_fd);
 
 #endif

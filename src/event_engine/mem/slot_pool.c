@@ -22,23 +22,11 @@ static mapping_t *mappings;
 static int own_fd = -1;
 static bool own_tried;
 
-static int make(size_t bytes, uint64_t mark)
-{
-    int fd;
-
-    if (hp_shared_file_create(bytes, &fd) != HP_OK)
-        return -1;
-    if (hp_shared_file_mark(fd, mark))
-        return fd;
-    close(fd);
-    return -1;
-}
-
 int hp_slot_pool_own(size_t bytes, uint64_t mark)
 {
     pthread_mutex_lock(&lock);
     if (!own_tried)
-        own_fd = make(bytes, mark);
+        hp_shared_file_create(bytes, mark, &own_fd);
     own_tried = true;
     const int fd = own_fd;
     pthread_mutex_unlock(&lock);
@@ -57,9 +45,9 @@ static char *map(const hp_slot_pool_t *pool, size_t bytes)
     void *base = MAP_FAILED;
     int fd;
 
-    if (pool->fd < 0 || hp_shared_file_open(pool->pid, pool->fd, &fd) != HP_OK)
+    if (pool->fd < 0 || hp_shared_file_open(pool->pid, pool->fd, pool->mark, &fd) != HP_OK)
         return NULL;
-    if (has_bytes(fd, bytes) && hp_shared_file_has_mark(fd, pool->mark))
+    if (has_bytes(fd, bytes))
         base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     close(fd);
     return base == MAP_FAILED ? NULL : base;

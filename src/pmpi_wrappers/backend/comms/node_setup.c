@@ -64,12 +64,6 @@ static bool borrows(hp_node_memory_t *memory, const uint32_t *ranks, const hp_pr
     return can;
 }
 
-static void drop(int *fd)
-{
-    close(*fd);
-    *fd = -1;
-}
-
 /* The node's first rank makes the file and tells the others its number: *fd, -1 when there is none. */
 static int make_file(hp_comm_t *comm, const hp_route_t *route, const uint32_t *ranks, uint32_t count,
                      const hp_node_shape_t *shape, const hp_process_t *leader, int *fd)
@@ -80,16 +74,11 @@ static int make_file(hp_comm_t *comm, const hp_route_t *route, const uint32_t *r
     if (comm->rank != ranks[0]) {
         code = P(Recv)(&made, 1, MPI_INT, hp_route_rank(route, (int)ranks[0]),
                        hp_route_recv_tag(route, FILE_TAG), route->comm, MPI_STATUS_IGNORE);
-        if (code == MPI_SUCCESS && made >= 0 && hp_shared_file_open((pid_t)leader->pid, made, fd) != HP_OK)
-            *fd = -1;
-        if (*fd >= 0 && !hp_shared_file_has_mark(*fd, leader->probe_value))
-            drop(fd);
+        if (code == MPI_SUCCESS && made >= 0)
+            hp_shared_file_open((pid_t)leader->pid, made, leader->probe_value, fd);
         return code;
     }
-    if (hp_shared_file_create(hp_node_memory_bytes(shape), fd) != HP_OK)
-        *fd = -1;
-    if (*fd >= 0 && !hp_shared_file_mark(*fd, leader->probe_value))
-        drop(fd);
+    hp_shared_file_create(hp_node_memory_bytes(shape), leader->probe_value, fd);
     for (uint32_t i = 1; i < count && code == MPI_SUCCESS; i++)
         code = P(Send)(fd, 1, MPI_INT, hp_route_rank(route, (int)ranks[i]),
                        hp_route_send_tag(route, (int)ranks[i], FILE_TAG), route->comm);

@@ -25,6 +25,8 @@ typedef struct {
     uint32_t power_of_two; /* which need a power of two of positions */
     uint32_t even;         /* which need an even number of positions */
     uint32_t equal;        /* which need blocks of one size */
+    uint32_t
+        direct; /* which are, where nodes are not told apart (hp_schedule_is_direct), whatever is chosen */
     hp_parameter_t parameters[HP_PARAMETERS_MAX];
     /* Writes the schedule of a position (count >= 2). Sets schedule->cut where it is not 1, and scratch_blocks. */
     void (*generate)(hp_schedule_t *schedule, const hp_problem_t *problem, uint32_t me);

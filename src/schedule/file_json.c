@@ -522,6 +522,14 @@ static bool take_text(reader_t *reader, const char *text, size_t length)
     return taken && (reader->is_verified || verify(reader));
 }
 
+static bool all_are_direct(const stored_t *stored)
+{
+    for (uint32_t i = 0; i < stored->problem.count; i++)
+        if (!hp_schedule_is_direct(&stored->schedules[i], &stored->problem, i))
+            return false;
+    return true;
+}
+
 static void complete(stored_t *stored)
 {
     const hp_problem_t *problem = &stored->problem;
@@ -531,6 +539,7 @@ static void complete(stored_t *stored)
     generator->text = stored->text;
     generator->patterns = 1u << problem->pattern;
     generator->ordered = problem->ordered ? generator->patterns : 0;
+    generator->direct = all_are_direct(stored) ? generator->patterns : 0;
     generator->schedules = stored->schedules;
     generator->problem = problem;
 }

@@ -166,3 +166,29 @@ uint32_t hp_schedule_blocks(const hp_schedule_t *schedule, const hp_list_t *list
         blocks += schedule->ranges[list->first + i].count;
     return blocks;
 }
+
+static bool is_all_of(const hp_schedule_t *schedule, const hp_list_t *list, hp_space_t space)
+{
+    for (uint32_t i = 0; i < list->count; i++)
+        if (schedule->ranges[list->first + i].space != space)
+            return false;
+    return true;
+}
+
+bool hp_schedule_is_direct(const hp_schedule_t *schedule, const hp_problem_t *problem, uint32_t position)
+{
+    uint64_t received = 0;
+
+    if (hp_pattern_is(problem->pattern, HP_PATTERN_CUT) ||
+        hp_pattern_is(problem->pattern, HP_PATTERN_REDUCES) || problem->pattern == HP_PATTERN_BARRIER)
+        return false;
+    for (uint32_t i = 0; i < schedule->step_count; i++) {
+        const hp_step_t *step = &schedule->steps[i];
+        if (!is_all_of(schedule, &step->send, HP_SPACE_SEND) ||
+            !is_all_of(schedule, &step->recv, HP_SPACE_RECV))
+            return false;
+        received += hp_schedule_blocks(schedule, &step->recv);
+    }
+    /* Right as it is, it gets each block at least once: so none that is replaced later. */
+    return received == hp_problem_blocks(problem, schedule->cut, HP_SPACE_RECV, position);
+}

@@ -148,6 +148,8 @@ def schedules_are_listed():
             assert f"  {parameter['name']}=N: {parameter['text']}" in said, parameter
     allgather = next(its for its in listed["recursive_doubling"]["patterns"] if its["pattern"] == "allgather")
     assert allgather["power_of_two"] and not allgather["keeps_order"] and "allgather (power of two)" in said
+    gather = next(its for its in listed["linear"]["patterns"] if its["pattern"] == "gather")
+    assert gather["direct"] and not allgather["direct"] and "gather (direct)" in said
     # Each of them can be asked for, verified and drawn: nothing but its row is needed.
     for name, row in listed.items():
         for its in row["patterns"]:

@@ -105,6 +105,72 @@ static void each_is_right(void **state)
     }
 }
 
+/* ---- traits ---- */
+
+static bool is_direct(const hp_generator_t *generator, const hp_problem_t *problem)
+{
+    hp_schedule_t *schedules = hp_schedules_make(generator, problem);
+    bool direct = true;
+
+    assert_non_null(schedules);
+    for (uint32_t p = 0; p < problem->count; p++)
+        direct = direct && hp_schedule_is_direct(&schedules[p], problem, p);
+    hp_schedules_free(schedules, problem->count);
+    return direct;
+}
+
+/* Whatever the number of positions, the root and the first parameter. */
+static bool is_always_direct(const hp_generator_t *generator, hp_pattern_t pattern)
+{
+    enum { POSITIONS = 17, PARAMETER_MAX = 4 };
+    const uint32_t most = generator->parameters[0].name ? PARAMETER_MAX : 1;
+
+    for (uint32_t count = 2; count <= POSITIONS; count++)
+        for (uint32_t value = 1; value <= most; value++) {
+            hp_problem_t problem = {.pattern = pattern, .count = count};
+            hp_generator_usual(generator, &problem);
+            problem.root = hp_pattern_is(pattern, HP_PATTERN_ROOTED) ? count / 2 : 0;
+            problem.parameter[0] = value;
+            if (hp_generator_serves(generator, &problem, NULL, 0) && !is_direct(generator, &problem))
+                return false;
+        }
+    return generator->patterns >> pattern & 1;
+}
+
+static void those_are_direct_that_say_so(void **state)
+{
+    const hp_generator_t *generator;
+    uint32_t direct = 0;
+    (void)state;
+
+    for (unsigned g = 0; (generator = hp_generator(g)) != NULL; g++)
+        for (unsigned pattern = 0; pattern < HP_PATTERN_COUNT; pattern++) {
+            const bool is = is_always_direct(generator, (hp_pattern_t)pattern);
+            if (is != (generator->direct >> pattern & 1))
+                fail_msg("%s %s is %s", hp_pattern_name((hp_pattern_t)pattern), generator->name,
+                         is ? "direct, and does not say so" : "not direct");
+            direct |= (uint32_t)is << pattern;
+        }
+    /* Whatever blocks differ in size, somebody can. */
+    assert_int_equal(direct,
+                     HP_SERVES(ALLGATHER) | HP_SERVES(ALLTOALL) | HP_SERVES(GATHER) | HP_SERVES(SCATTER));
+}
+
+static void replaced_blocks_are_not_direct(void **state)
+{
+    const hp_problem_t problem = {.pattern = HP_PATTERN_ALLGATHER, .count = 2};
+    hp_schedule_t *schedules = hp_schedules_make(hp_generator_find("pairwise"), &problem);
+    (void)state;
+
+    assert_non_null(schedules);
+    assert_true(hp_schedule_is_direct(&schedules[0], &problem, 0));
+    /* A block that another one replaces may be of another size. */
+    hp_schedule_local(&schedules[0], 0, hp_range(HP_SPACE_SEND, 0, 1), hp_range(HP_SPACE_RECV, 0, 1),
+                      HP_ACTION_STORE);
+    assert_false(hp_schedule_is_direct(&schedules[0], &problem, 0));
+    hp_schedules_free(schedules, problem.count);
+}
+
 /* ---- broken copies ---- */
 
 static void broken_ones_are_found(void **state)
@@ -235,8 +301,11 @@ static void blocks_of_other_sizes_are_found(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_is_right), cmocka_unit_test(broken_ones_are_found),
-        cmocka_unit_test(odd_steps_are_refused), cmocka_unit_test(blocks_of_other_sizes_are_found)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(each_is_right),
+                                       cmocka_unit_test(those_are_direct_that_say_so),
+                                       cmocka_unit_test(replaced_blocks_are_not_direct),
+                                       cmocka_unit_test(broken_ones_are_found),
+                                       cmocka_unit_test(odd_steps_are_refused),
+                                       cmocka_unit_test(blocks_of_other_sizes_are_found)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

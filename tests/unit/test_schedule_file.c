@@ -69,6 +69,8 @@ static void round_trip(const hp_generator_t *generator, const hp_problem_t *prob
         fail_msg("%s %s: %s", hp_pattern_name(problem->pattern), generator->name, why);
     assert_string_equal(read->name, "copy");
     assert_string_equal(read->text, generator->text);
+    /* With few positions others are, too. */
+    assert_true((read->direct & generator->direct) == (generator->direct & read->patterns));
     assert_int_equal(read->problem->count, problem->count);
     assert_int_equal(read->problem->root, problem->root);
     assert_int_equal(read->problem->ordered, problem->ordered);

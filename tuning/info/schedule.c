@@ -299,7 +299,8 @@ int info_print_schedule(const info_schedule_t *asked)
     if (is_file(asked->text))
         return answer_file(&made);
     read_catalog(&catalog);
-    if (hp_problem_text_parse(asked->text, &catalog, &made.problem, node_first, &made.generator, error, sizeof error))
+    if (hp_problem_text_parse(asked->text, &catalog, &made.problem, node_first, &made.generator, error,
+                              sizeof error))
         code = answer(&made);
     else
         fprintf(stderr,
@@ -312,7 +313,7 @@ int info_print_schedule(const info_schedule_t *asked)
 
 /* ---- the list ---- */
 
-/* What a pattern of a generator needs: "ordered" is what it can, the others are what it must have. */
+/* What a pattern of a generator needs: "keeps order" and "direct" are what it can, the others are what it must have. */
 static void pattern_notes(const hp_generator_t *generator, hp_pattern_t pattern, char *text,
                           size_t text_bytes)
 {
@@ -322,7 +323,8 @@ static void pattern_notes(const hp_generator_t *generator, hp_pattern_t pattern,
     } notes[] = {{generator->ordered, "keeps order"},
                  {generator->power_of_two, "power of two"},
                  {generator->even, "even"},
-                 {generator->equal, "equal blocks"}};
+                 {generator->equal, "equal blocks"},
+                 {generator->direct, "direct"}};
     size_t used = 0;
 
     text[0] = '\0';
@@ -372,9 +374,11 @@ int info_print_schedules(void)
     const hp_generator_t *generator;
 
     read_catalog(&catalog);
-    printf("Algorithms for --schedule \"PATTERN ALGORITHM ranks=N ...\". keeps order: the operation need not "
-           "commute.\n"
-           "What the number of ranks must be: power of two, even. equal blocks: of one size.\n");
+    printf(
+        "Algorithms for --schedule \"PATTERN ALGORITHM ranks=N ...\". keeps order: the operation need not "
+        "commute.\n"
+        "What the number of ranks must be: power of two, even. equal blocks: of one size. direct: no block\n"
+        "goes through another rank, so that each needs to know the sizes of its own alone.\n");
     for (unsigned i = 0; (generator = hp_catalog_generator(&catalog, i)); i++)
         print_generator(generator);
     hp_catalog_fini(&catalog);
@@ -390,12 +394,13 @@ static json_t *patterns_json(const hp_generator_t *generator)
 
     for (unsigned p = 0; p < HP_PATTERN_COUNT; p++)
         if (generator->patterns & 1u << p)
-            json_array_append_new(rows, json_pack("{s:s, s:b, s:b, s:b, s:b}", "pattern",
+            json_array_append_new(rows, json_pack("{s:s, s:b, s:b, s:b, s:b, s:b}", "pattern",
                                                   hp_pattern_name((hp_pattern_t)p), "keeps_order",
                                                   (generator->ordered >> p & 1) != 0, "power_of_two",
                                                   (generator->power_of_two >> p & 1) != 0, "even",
                                                   (generator->even >> p & 1) != 0, "equal_blocks",
-                                                  (generator->equal >> p & 1) != 0));
+                                                  (generator->equal >> p & 1) != 0, "direct",
+                                                  (generator->direct >> p & 1) != 0));
     return rows;
 }
 

@@ -55,13 +55,14 @@ static void generate_xor(hp_schedule_t *schedule, const hp_problem_t *problem, u
         exchange(schedule, problem, me, me ^ i, me ^ i);
 }
 
-enum { PATTERNS = HP_SERVES(ALLTOALL) | HP_SERVES(ALLGATHER) | HP_SERVES(REDUCE_SCATTER) };
+enum { DIRECT = HP_SERVES(ALLTOALL) | HP_SERVES(ALLGATHER), PATTERNS = DIRECT | HP_SERVES(REDUCE_SCATTER) };
 
 const hp_generator_t hp_generator_pairwise = {
     .name = "pairwise",
     .text = "each block straight to its place, to the position i places on in round i",
     .patterns = PATTERNS,
     .ordered = HP_SERVES(REDUCE_SCATTER),
+    .direct = DIRECT,
     .generate = generate};
 
 const hp_generator_t hp_generator_pairwise_xor = {
@@ -69,4 +70,5 @@ const hp_generator_t hp_generator_pairwise_xor = {
     .text = "each block straight to its place, in round i pairs whose numbers differ by xor i",
     .patterns = PATTERNS,
     .power_of_two = PATTERNS,
+    .direct = DIRECT,
     .generate = generate_xor};

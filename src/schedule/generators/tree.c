@@ -58,6 +58,7 @@ static void generate(hp_schedule_t *schedule, const hp_problem_t *problem, uint3
         .text = description,                                                                                 \
         .patterns = HP_TREE_PATTERNS,                                                                        \
         .ordered = HP_SERVES(REDUCE) | HP_SERVES(ALLREDUCE),                                                 \
+        .direct = HP_SHAPE_##id == HP_SHAPE_LINEAR ? HP_SERVES(GATHER) | HP_SERVES(SCATTER) : 0,             \
         .parameters = {{"blocks", 1, BLOCKS_MAX, 1, "into so many the vector is cut"}},                      \
         .generate = generate_##shape};
 HP_SHAPE_TABLE(X)

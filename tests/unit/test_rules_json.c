@@ -304,7 +304,7 @@ static const struct {
     {"algorithm_of_another",
      "algorithm: \"recursive_doubling\" is not accepted for bcast (accepted: native, han, flags)"},
     {"algorithm_unknown", "algorithm: \"ham\" is not accepted for bcast (accepted: native, han, flags)"},
-    {"barrier_bytes", "bytes: a barrier has none, from 1 holds for nothing"},
+    {"barrier_bytes", "bytes: a barrier has none that all ranks know, from 1 holds for nothing"},
     {"between_barrier", "between_nodes: there is no double_tree for barrier: it would be a tree"},
     {"between_bcast", "between_nodes: there is no ring for bcast: it would be a tree"},
     {"between_native", "between_nodes: ring needs the module p2p for the level node, not native"},

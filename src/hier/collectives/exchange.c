@@ -243,6 +243,10 @@ static hp_status_t make_program(exchange_t *x, hp_arena_t *arena, const hp_setti
     const hp_generator_t *generator = choose(&x->call, setting, &x->problem);
     hp_schedule_t schedule;
 
+    if (!generator && x->problem.leaders == HP_LEADERS_ALL) { /* the nodes differ in size */
+        x->problem.leaders = 1;
+        generator = choose(&x->call, setting, &x->problem);
+    }
     if (!generator) {
         describe_ranks(x);
         generator = choose(&x->call, setting, &x->problem);

@@ -145,6 +145,9 @@ static hp_candidate_t forced(const hp_situation_t *s, hp_collective_t collective
         candidate.setting = rule->setting;
     else
         hp_setting_default(&candidate.setting);
+    if (hp_collective_is(collective, HP_OF_BLOCKS) && (!rule || rule->algorithm == HP_ALGORITHM_NATIVE))
+        candidate.setting.shapes.shape[HP_LEVEL_NODE] =
+            HP_SHAPE_LINEAR; /* a chain carries blocks many times */
     return candidate;
 }
 

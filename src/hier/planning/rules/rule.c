@@ -75,12 +75,13 @@ static bool check_calls(const hp_rule_t *rule, char *error, unsigned error_bytes
                  rule->nodes.to == 1 ? "node" : "number of ranks_per_node");
         return false;
     }
-    if (rule->collective == HP_BARRIER && rule->bytes.from > 0) {
-        snprintf(error, error_bytes, "bytes: a barrier has none, from %llu holds for nothing",
-                 (unsigned long long)rule->bytes.from);
+    const bool has_size = rule->collective != HP_BARRIER && !hp_collective_is(rule->collective, HP_OWN_SIZES);
+    if (!has_size && rule->bytes.from > 0) {
+        snprintf(error, error_bytes, "bytes: a %s has none that all ranks know, from %llu holds for nothing",
+                 hp_collective_name(rule->collective), (unsigned long long)rule->bytes.from);
         return false;
     }
-    if (rule->collective != HP_BARRIER && rule->bytes.to == 0) {
+    if (has_size && rule->bytes.to == 0) {
         snprintf(error, error_bytes, "bytes: calls without data are always left to the host MPI");
         return false;
     }

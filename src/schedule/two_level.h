@@ -23,7 +23,7 @@
  * Messages of the algorithm: as it sends among so many positions as there are nodes, its block a node's blocks (of an
  * alltoall a node's blocks for a node). Inside a node: at most one from and one to each member for each step of the
  * algorithm; where all lead, one between any two members.
- * Constraints: those of the algorithm, among nodes. Blocks of one size: nodes of one size, as where all lead.
+ * Constraints: those of the algorithm, among nodes; one that does alltoalls copies its own block straight to its place. Blocks of one size: nodes of one size, as where all lead.
  *
  * Threads: pure. Ownership: the schedule's. */
 #ifndef HP_SCHEDULE_TWO_LEVEL_H

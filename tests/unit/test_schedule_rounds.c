@@ -33,6 +33,47 @@ static uint64_t bruck_blocks(uint64_t p, uint64_t radix)
     return blocks;
 }
 
+/* The least that the sum of so many factors of p can be. */
+static uint64_t mesh_sum(uint64_t p, unsigned factors)
+{
+    uint64_t least = p + factors - 1;
+
+    for (uint64_t factor = 1; factor <= p && factors > 1; factor++)
+        if (p % factor == 0 && factor + mesh_sum(p / factor, factors - 1) < least)
+            least = factor + mesh_sum(p / factor, factors - 1);
+    return least;
+}
+
+/* The blocks that an alltoall sends in a mesh of that sum: of factors a b (c) with a + b (+ c). */
+static uint64_t mesh_blocks(uint64_t p, unsigned factors)
+{
+    const uint64_t sum = mesh_sum(p, factors);
+
+    for (uint64_t a = 1; a <= p; a++)
+        for (uint64_t b = 1; p % a == 0 && b <= p / a; b++) {
+            const uint64_t c = p / a % b == 0 ? p / a / b : 0;
+            if (c > 0 && (factors == 3 || c == 1) && a + b + c - (factors == 2) == sum)
+                return p / a * (a - 1) + p / b * (b - 1) + p / c * (c - 1);
+        }
+    return 0;
+}
+
+static uint64_t most_power(uint64_t number)
+{
+    uint64_t power = 1;
+    while (2 * power <= number)
+        power *= 2;
+    return power;
+}
+
+/* Trees of D positions are taken edge by edge, so many in a message: a or, in the end, less. */
+static uint64_t pat_rounds(uint64_t p, uint64_t aggregate)
+{
+    const uint64_t power = most_power(2 * p - 1), wanted = most_power(aggregate);
+    const uint64_t trees = wanted < power ? wanted : power, distance = power / trees;
+    return digits(trees, 2) + (distance < p ? distance : p) - 1;
+}
+
 /* For p positions and the first parameter n: rounds, and blocks that the position sends that sends the most. EXACT: for
  * every p; MOST: not more for any p, and so many for at least one. up, down: log2 p, rounded; power: 2^down; uneven: 1
  * where p is not power. */
@@ -103,7 +144,15 @@ static uint64_t bruck_blocks(uint64_t p, uint64_t radix)
     EXACT(scan_doubling, EXSCAN, 1 + digits(p - 1, 2), p > 2 ? digits(p - 1, 2) + (p > 2) : 1)               \
     EXACT(scan_chain, SCAN, p - 1 + n - 1, n)                                                                \
     EXACT(scan_chain, EXSCAN, p - 1 + n - 1, n)                                                              \
-    EXACT(bine, ALLGATHER, up, p - 1)
+    EXACT(bine, ALLGATHER, up, p - 1)                                                                        \
+    EXACT(mesh2d, ALLGATHER, mesh_sum(p, 2) - 2, p - 1)                                                      \
+    EXACT(mesh2d, ALLTOALL, mesh_sum(p, 2) - 2, mesh_blocks(p, 2))                                           \
+    EXACT(mesh3d, ALLGATHER, mesh_sum(p, 3) - 3, p - 1)                                                      \
+    EXACT(mesh3d, ALLTOALL, mesh_sum(p, 3) - 3, mesh_blocks(p, 3))                                           \
+    EXACT(sparbit, ALLGATHER, up, p - 1)                                                                     \
+    EXACT(pat, ALLGATHER, pat_rounds(p, n), p - 1)                                                           \
+    EXACT(pat, REDUCE_SCATTER, pat_rounds(p, n), p - 1)                                                      \
+    EXACT(recursive_halving, REDUCE_SCATTER, down + 2 * uneven, p - 1 + uneven)
 
 #define FUNCTION(generator, id, rounds_claimed, sent_claimed)                                                \
     static one_port_t claim_##generator##_##id(uint64_t p, uint64_t n)                                       \

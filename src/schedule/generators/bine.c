@@ -12,8 +12,8 @@
  * the binomial tree; reduce_scatter and allgather p - 1 blocks, allreduce 2 (p - 1)/p of the message.
  * Constraints: the operation must commute. Reduce_scatter, allgather: a power of two. */
 #include "schedule/generator.h"
-#include "schedule/generators/butterfly.h"
-#include "schedule/generators/tree_links.h"
+#include "schedule/generators/parts/butterfly.h"
+#include "schedule/generators/parts/tree_links.h"
 
 enum { BLOCKS, BLOCKS_MAX = 4096 };
 enum { BITS = 32 };

@@ -9,7 +9,7 @@
  * Constraints: a position stands amid its subtree, so the operation must commute. */
 #include "topo_tree/double_tree.h"
 #include "schedule/generator.h"
-#include "schedule/generators/tree_links.h"
+#include "schedule/generators/parts/tree_links.h"
 
 enum { BLOCKS, BLOCKS_MAX = 4096 };
 enum { TREES = 2 };

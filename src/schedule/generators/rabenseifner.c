@@ -11,7 +11,7 @@
  * pairs for each round more.
  * Constraints: the operation must commute (the first partners are the farthest). Reduce-scatter: a power of two. */
 #include "schedule/generator.h"
-#include "schedule/generators/butterfly.h"
+#include "schedule/generators/parts/butterfly.h"
 
 enum { STREAM_TREE = 2 };
 

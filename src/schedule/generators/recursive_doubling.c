@@ -6,7 +6,7 @@
  * the result is bitwise the same. Rounds: floor(log2 p), and 2 where p is no power of two (pairing.h).  Bytes: the
  * message in every round.  Allgather: both send the range of blocks they have; a power of two only. Rounds: log2 p.
  * Bytes: (p - 1)/p of the result. */
-#include "schedule/generators/pairing.h"
+#include "schedule/generators/parts/pairing.h"
 #include "schedule/generator.h"
 
 static void generate_allreduce(hp_schedule_t *schedule, uint32_t count, uint32_t me)

@@ -10,7 +10,7 @@
  * Constraints: none. */
 #include <stdlib.h>
 #include "schedule/generator.h"
-#include "schedule/generators/tree_links.h"
+#include "schedule/generators/parts/tree_links.h"
 #include "topo_tree/shape.h"
 
 enum { BLOCKS, BLOCKS_MAX = 4096 };

@@ -1,8 +1,8 @@
 /* pairing: where recursive algorithms need a power of two: the first 2 x (count - power) positions pair up. The odd
  * one of a pair hands its data to the even one and waits for the result; the even ones and all others take part, the
  * root as number 0, numbered in order. For generators. Threads: pure. Ownership: plain data. */
-#ifndef HP_SCHEDULE_GENERATORS_PAIRING_H
-#define HP_SCHEDULE_GENERATORS_PAIRING_H
+#ifndef HP_SCHEDULE_GENERATORS_PARTS_PAIRING_H
+#define HP_SCHEDULE_GENERATORS_PARTS_PAIRING_H
 
 #include "schedule/schedule.h"
 

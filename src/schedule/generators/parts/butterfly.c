@@ -1,4 +1,4 @@
-#include "schedule/generators/butterfly.h"
+#include "schedule/generators/parts/butterfly.h"
 
 enum { STREAM_REDUCE, STREAM_GATHER };
 

@@ -1,7 +1,7 @@
 /* tree_links: what a position does in a tree, whatever its shape: data goes up to the root or down from it along the
  * position's links. For generators. Threads: pure. Ownership: the generator's. */
-#ifndef HP_SCHEDULE_GENERATORS_TREE_LINKS_H
-#define HP_SCHEDULE_GENERATORS_TREE_LINKS_H
+#ifndef HP_SCHEDULE_GENERATORS_PARTS_TREE_LINKS_H
+#define HP_SCHEDULE_GENERATORS_PARTS_TREE_LINKS_H
 
 #include "schedule/schedule.h"
 

@@ -1,4 +1,4 @@
-#include "schedule/generators/tree_links.h"
+#include "schedule/generators/parts/tree_links.h"
 
 enum { STREAM_UP, STREAM_DOWN };
 

@@ -1,4 +1,4 @@
-#include "schedule/generators/pairing.h"
+#include "schedule/generators/parts/pairing.h"
 
 hp_pairing_t hp_pairing_of(uint32_t count, uint32_t position)
 {

@@ -4,10 +4,10 @@
  * Positions take part by their numbers (pairing.h); there are as many blocks. At level k two numbers meet that at level
  * k + 1 have the same 2^(k+1) blocks, around the circle, and at level k one half each: at level 0 its own.
  * Threads: pure. Ownership: plain data. */
-#ifndef HP_SCHEDULE_GENERATORS_BUTTERFLY_H
-#define HP_SCHEDULE_GENERATORS_BUTTERFLY_H
+#ifndef HP_SCHEDULE_GENERATORS_PARTS_BUTTERFLY_H
+#define HP_SCHEDULE_GENERATORS_PARTS_BUTTERFLY_H
 
-#include "schedule/generators/pairing.h"
+#include "schedule/generators/parts/pairing.h"
 
 typedef struct {
     uint32_t (*partner)(uint32_t power, uint32_t number, uint32_t level);

@@ -15,8 +15,10 @@ typedef struct {
     uint32_t slot;       /* as many blocks take one of those */
     hp_labels_t labels;  /* where these differ in size: whose they are */
     uint32_t sent, received;
-    uint32_t *ready,
-        ready_count; /* of each block of the algorithm's recv: the step after which it is passed on */
+    uint32_t *ready;    /* of each block of the algorithm's recv: the moment when it is passed on */
+    uint32_t *order;    /* those blocks, as they are passed on; */
+    uint32_t *first_at; /* from here on at each moment, and one more */
+    uint32_t ready_count;
 } level_t;
 
 const char *hp_two_level_refusal(const hp_problem_t *problem)
@@ -79,6 +81,11 @@ static uint32_t moment(uint32_t step, bool was_there)
     return 2 * step + !was_there;
 }
 
+static uint32_t moments(const level_t *level)
+{
+    return 2 * level->inner.step_count;
+}
+
 static void set_ready(level_t *level, const hp_list_t *list, hp_space_t space, uint32_t when)
 {
     for (uint32_t r = 0; r < list->count; r++) {
@@ -125,18 +132,38 @@ static void find_own_ready(level_t *level)
         level->ready[b] = NEVER;
 }
 
+/* Sorts the blocks by their moments. */
+static void find_order(level_t *level)
+{
+    const uint32_t end = moments(level);
+
+    for (uint32_t b = 0; b < level->ready_count; b++)
+        if (level->ready[b] != NEVER)
+            level->first_at[level->ready[b]]++;
+    for (uint32_t when = 1; when <= end; when++)
+        level->first_at[when] += level->first_at[when - 1];
+    for (uint32_t b = level->ready_count; b-- > 0;)
+        if (level->ready[b] != NEVER)
+            level->order[--level->first_at[level->ready[b]]] = b;
+}
+
 static hp_status_t plan_passing(level_t *level)
 {
-    level->ready_count =
+    const uint32_t blocks =
         hp_problem_blocks(&level->nodes, level->inner.cut, HP_SPACE_RECV, level->member.node);
-    level->ready = malloc((level->ready_count + 1) * sizeof *level->ready);
-    if (!level->ready)
+
+    level->ready_count = blocks;
+    level->ready = malloc((blocks + 1) * sizeof *level->ready);
+    level->order = malloc((blocks + 1) * sizeof *level->order);
+    level->first_at = calloc(moments(level) + 1, sizeof *level->first_at);
+    if (!level->ready || !level->order || !level->first_at)
         return HP_ERR_NO_MEM;
-    for (uint32_t b = 0; b < level->ready_count; b++)
+    for (uint32_t b = 0; b < blocks; b++)
         level->ready[b] = NEVER;
     find_ready(level);
-    if (level->ready_count > 0)
+    if (blocks > 0)
         find_own_ready(level);
+    find_order(level);
     return HP_OK;
 }
 
@@ -145,17 +172,8 @@ static hp_status_t plan_passing(level_t *level)
 /* What leaders pass on at a moment, in a list of the last step. */
 static void add_ready(const level_t *level, uint32_t when, uint32_t from, uint32_t to, bool receives)
 {
-    for (uint32_t b = 0; b < level->ready_count; b++)
-        if (level->ready[b] == when)
-            level->composition->pass(&level->member, b, from, to, receives);
-}
-
-static bool any_ready(const level_t *level, uint32_t when)
-{
-    for (uint32_t b = 0; b < level->ready_count; b++)
-        if (level->ready[b] == when)
-            return true;
-    return false;
+    for (uint32_t i = level->first_at[when]; i < level->first_at[when + 1]; i++)
+        level->composition->pass(&level->member, level->order[i], from, to, receives);
 }
 
 static void pass_to_members(const level_t *level, uint32_t when)
@@ -191,7 +209,7 @@ static void pass_on(const level_t *level, uint32_t when)
 {
     const hp_member_t *member = &level->member;
 
-    if (!level->composition->pass || !any_ready(level, when))
+    if (!level->composition->pass || level->first_at[when] == level->first_at[when + 1])
         return;
     if (level->composition->leaders == HP_LEADERS_ALL) {
         exchange_with_members(level, when);
@@ -331,6 +349,8 @@ hp_status_t hp_two_level_make(hp_schedule_t *schedule, const hp_generator_t *gen
     else
         schedule->status = status;
     free(level.ready);
+    free(level.order);
+    free(level.first_at);
     hp_labels_fini(&level.labels);
     hp_schedule_fini(&level.inner);
     return schedule->status;

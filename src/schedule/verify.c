@@ -31,7 +31,7 @@ typedef struct {
     const hp_problem_t *problem;
     const hp_schedule_t *schedules;
     hp_fault_t *fault;
-    uint32_t words; /* of a set */
+    uint32_t words; /* of a set; 0: there are none, as labels alone are asked for */
     size_t content_bytes;
     position_t *positions;
     char *contents;  /* of all positions: their blocks and their messages */
@@ -70,12 +70,13 @@ static content_t *content_at(const run_t *run, char *contents, uint32_t i)
     return (content_t *)(contents + i * run->content_bytes);
 }
 
-static void set_content(content_t *content, uint32_t what, uint32_t contributor)
+static void set_content(const run_t *run, content_t *content, uint32_t what, uint32_t contributor)
 {
     content->what = what;
     content->lowest = content->highest = contributor;
     content->in_order = true;
-    content->set[contributor / 64] |= (uint64_t)1 << contributor % 64;
+    if (run->words > 0)
+        content->set[contributor / 64] |= (uint64_t)1 << contributor % 64;
 }
 
 static bool has(const content_t *content, uint32_t contributor)
@@ -165,13 +166,14 @@ static void fill(run_t *run, uint32_t p, char **at)
             content->what = EMPTY;
             const uint32_t what = brings(run->problem, (hp_space_t)space, p, i);
             if (what != EMPTY)
-                set_content(content, what, p);
+                set_content(run, content, what, p);
         }
     }
     position->message = *at;
     *at += position->message_room * run->content_bytes;
     position->knows = run->knows + (size_t)p * run->words;
-    position->knows[p / 64] |= (uint64_t)1 << p % 64;
+    if (run->words > 0)
+        position->knows[p / 64] |= (uint64_t)1 << p % 64;
 }
 
 static bool start(run_t *run)
@@ -186,7 +188,7 @@ static bool start(run_t *run)
         blocks += count_blocks(run, p);
     }
     run->contents = calloc(blocks + 1, run->content_bytes);
-    run->knows = calloc((size_t)count * run->words, sizeof *run->knows);
+    run->knows = calloc((size_t)count * run->words + 1, sizeof *run->knows);
     if (!run->contents || !run->knows) {
         run->status = HP_ERR_NO_MEM;
         return false;
@@ -491,7 +493,7 @@ static hp_status_t verify(const hp_schedule_t *schedules, const hp_problem_t *pr
     run_t run = {.problem = problem,
                  .schedules = schedules,
                  .fault = fault,
-                 .words = (count + 63) / 64,
+                 .words = labels ? 0 : (count + 63) / 64,
                  .labels = labels};
 
     *fault = (hp_fault_t){.position = -1, .step = -1};
@@ -510,7 +512,7 @@ static hp_status_t verify(const hp_schedule_t *schedules, const hp_problem_t *pr
         run.positions[p].queued = false;
         right = advance(&run, p);
     }
-    if (right)
+    if (right && !labels)
         check_end(&run);
     run_fini(&run);
     return run.status;
@@ -538,7 +540,9 @@ hp_status_t hp_schedules_label(const hp_schedule_t *schedules, const hp_problem_
                             .received = malloc((received + 1) * sizeof *labels->received)};
     if (!labels->sent || !labels->received)
         return HP_ERR_NO_MEM;
-    return verify(schedules, problem, &fault, labels);
+    const hp_status_t status = verify(schedules, problem, &fault, labels);
+    return status == HP_OK && (labels->sent_count != sent || labels->received_count != received) ? HP_ERR_ARG
+                                                                                                 : status;
 }
 
 void hp_labels_fini(hp_labels_t *labels)

@@ -37,7 +37,8 @@ typedef struct {
     uint32_t sent_count, received_count;
 } hp_labels_t;
 
-/* Of one of the schedules, as a verification meets them; as its status. Fini in any case. */
+/* Of one of the schedules, as a run of them meets them. HP_OK; HP_ERR_ARG: they do not get through; HP_ERR_NO_MEM. Fini in
+ * any case. Memory: (positions x blocks) contents of 16 bytes. */
 hp_status_t hp_schedules_label(const hp_schedule_t *schedules, const hp_problem_t *problem, uint32_t position,
                                hp_labels_t *labels);
 void hp_labels_fini(hp_labels_t *labels);

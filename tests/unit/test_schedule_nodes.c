@@ -237,6 +237,60 @@ static void what_comes_is_passed_on_at_once(void **state)
     hp_schedule_fini(&schedule);
 }
 
+/* ---- memory ---- */
+
+/* So many allocations are left before one fails; negative: none does. */
+static long allocations = -1;
+
+static bool fails(void)
+{
+    return allocations >= 0 && allocations-- == 0;
+}
+
+#define WRAP(function, parameters, arguments)                                                                \
+    void *__real_##function parameters;                                                                      \
+    void *__wrap_##function parameters;                                                                      \
+    void *__wrap_##function parameters                                                                       \
+    {                                                                                                        \
+        return fails() ? NULL : __real_##function arguments;                                                 \
+    }
+WRAP(malloc, (size_t bytes), (bytes))
+WRAP(calloc, (size_t count, size_t bytes), (count, bytes))
+WRAP(realloc, (void *memory, size_t bytes), (memory, bytes))
+
+static void memory_may_run_out(void **state)
+{
+    static const shape_t shape = {4, {2, 3, 1, 2}};
+    static const struct {
+        const char *generator;
+        hp_pattern_t pattern;
+    } cases[] = {{"circulant", HP_PATTERN_REDUCE_SCATTER},
+                 {"binomial", HP_PATTERN_GATHER},
+                 {"pairwise", HP_PATTERN_ALLTOALL},
+                 {"chain", HP_PATTERN_BARRIER}};
+    uint32_t node_first[NODES_MAX + 1];
+    (void)state;
+
+    for (unsigned i = 0; i < ARRAY_LENGTH(cases); i++) {
+        hp_problem_t problem = {.pattern = cases[i].pattern, .leaders = 1};
+        hp_status_t status = HP_ERR_NO_MEM;
+        long least = 0;
+        lay_out(&problem, &shape, node_first);
+        hp_generator_usual(hp_generator_find(cases[i].generator), &problem);
+        for (; status != HP_OK; least++) {
+            hp_schedule_t schedule;
+            hp_schedule_init(&schedule);
+            allocations = least;
+            status = hp_schedule_make(&schedule, hp_generator_find(cases[i].generator), &problem, 2);
+            allocations = -1;
+            assert_true(status == HP_OK || status == HP_ERR_NO_MEM);
+            assert_int_equal(schedule.status, status);
+            hp_schedule_fini(&schedule);
+        }
+        assert_true(least > 4);
+    }
+}
+
 /* ---- what cannot be ---- */
 
 static void the_rest_is_refused(void **state)
@@ -318,6 +372,7 @@ int main(void)
                                        cmocka_unit_test(broken_ones_are_found),
                                        cmocka_unit_test(between_nodes_is_the_algorithm_alone),
                                        cmocka_unit_test(what_comes_is_passed_on_at_once),
+                                       cmocka_unit_test(memory_may_run_out),
                                        cmocka_unit_test(the_rest_is_refused),
                                        cmocka_unit_test(files_know_no_nodes)};
     return cmocka_run_group_tests(tests, NULL, NULL);

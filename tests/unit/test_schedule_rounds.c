@@ -82,6 +82,7 @@ static uint64_t pat_rounds(uint64_t p, uint64_t aggregate)
     EXACT(linear, REDUCE, (p - 1) * n, n)                                                                    \
     EXACT(linear, ALLREDUCE, (n + 1) * (p - 1), n * (p - 1))                                                 \
     EXACT(linear, ALLGATHER, 2 * (p - 1), p * (p - 1))                                                       \
+    EXACT(linear, REDUCE_SCATTER, 2 * (p - 1), p)                                                            \
     EXACT(linear, GATHER, p - 1, 1)                                                                          \
     EXACT(linear, SCATTER, p - 1, p - 1)                                                                     \
     EXACT(linear, BARRIER, 2 * (p - 1), 0)                                                                   \
@@ -89,6 +90,7 @@ static uint64_t pat_rounds(uint64_t p, uint64_t aggregate)
     EXACT(chain, REDUCE, p - 1 + n - 1, n)                                                                   \
     MOST(chain, ALLREDUCE, 2 * (p - 1) + 2 * (n - 1), 2 * n)                                                 \
     EXACT(chain, ALLGATHER, 2 * (p - 1), p > 2 ? 2 * p - 1 : 2)                                              \
+    EXACT(chain, REDUCE_SCATTER, 2 * (p - 1), p > 2 ? 2 * p - 2 : 2)                                         \
     EXACT(chain, GATHER, p - 1, p - 1)                                                                       \
     EXACT(chain, SCATTER, p - 1, p - 1)                                                                      \
     EXACT(chain, BARRIER, 2 * (p - 1), 0)                                                                    \
@@ -99,6 +101,7 @@ static uint64_t pat_rounds(uint64_t p, uint64_t aggregate)
     EXACT(binomial, REDUCE, (n * up), n)                                                                     \
     MOST(binomial, ALLREDUCE, 2 * n * up, n * up)                                                            \
     EXACT(binomial, ALLGATHER, 2 * up, p * up)                                                               \
+    MOST(binomial, REDUCE_SCATTER, 2 * up, p + p / 2 - (p > 2))                                              \
     MOST(binomial, GATHER, up, p / 2)                                                                        \
     EXACT(binomial, SCATTER, up, p - 1)                                                                      \
     EXACT(binomial, BARRIER, 2 * up, 0)                                                                      \

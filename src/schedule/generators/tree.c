@@ -4,9 +4,10 @@
  *
  * Down: what comes from the parent goes on to the children, the largest subtree first. Up: a position reduces, or
  * gathers, what its children have, in the order of the positions, then sends it to its parent. An allreduce or a
- * barrier goes up and down again; an allgather is a gather and a bcast. The vector is cut into blocks that follow each
- * other through the tree. Rounds: the depth, and blocks - 1 more.  Bytes: each link carries the message once; a
- * position sends it to each of its children. Gather and scatter: of each subtree its blocks.
+ * barrier goes up and down again; an allgather is a gather and a bcast, a reduce-scatter a reduce of all blocks and a
+ * scatter. The vector is cut into blocks that follow each other through the tree.
+ * Rounds: the depth, and blocks - 1 more.  Bytes: each link carries the message once; a position sends it to each of its
+ * children. Gather and scatter: of each subtree its blocks.
  * Constraints: none. */
 #include <stdlib.h>
 #include "schedule/generator.h"
@@ -57,7 +58,7 @@ static void generate(hp_schedule_t *schedule, const hp_problem_t *problem, uint3
         .name = #shape,                                                                                      \
         .text = description,                                                                                 \
         .patterns = HP_TREE_PATTERNS,                                                                        \
-        .ordered = HP_SERVES(REDUCE) | HP_SERVES(ALLREDUCE),                                                 \
+        .ordered = HP_SERVES(REDUCE) | HP_SERVES(ALLREDUCE) | HP_SERVES(REDUCE_SCATTER),                     \
         .direct = HP_SHAPE_##id == HP_SHAPE_LINEAR ? HP_SERVES(GATHER) | HP_SERVES(SCATTER) : 0,             \
         .parameters = {{"blocks", 1, BLOCKS_MAX, 1, "into so many the vector is cut"}},                      \
         .generate = generate_##shape};

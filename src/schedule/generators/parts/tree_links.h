@@ -27,7 +27,7 @@ void hp_schedule_send_down(hp_schedule_t *schedule, const hp_tree_links_t *links
  * follow each other. */
 #define HP_TREE_PATTERNS                                                                                     \
     (HP_SERVES(BCAST) | HP_SERVES(REDUCE) | HP_SERVES(ALLREDUCE) | HP_SERVES(ALLGATHER) |                    \
-     HP_SERVES(GATHER) | HP_SERVES(SCATTER) | HP_SERVES(BARRIER))
+     HP_SERVES(REDUCE_SCATTER) | HP_SERVES(GATHER) | HP_SERVES(SCATTER) | HP_SERVES(BARRIER))
 void hp_schedule_tree(hp_schedule_t *schedule, const hp_problem_t *problem, const hp_tree_links_t *links);
 
 #endif

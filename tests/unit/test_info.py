@@ -154,8 +154,9 @@ def schedules_are_listed():
     for name, row in listed.items():
         for its in row["patterns"]:
             text = f"{its['pattern']} {name} ranks=4"
-            assert "\nverified: " in run("--schedule", text, "--verify"), text
-            svg_of(run("--schedule", text, "--svg", "-"))
+            with tempfile.NamedTemporaryFile(suffix=".svg") as picture:
+                assert "\nverified: " in run("--schedule", text, "--verify", "--svg", picture.name), text
+                svg_of(picture.read())
 
 
 def schedule_as_text():

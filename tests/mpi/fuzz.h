@@ -13,6 +13,8 @@
  *   fuzz_comms.c     pairs of communicators, and who has entered
  *   fuzz_case.c      one random collective: drawing it, printing it
  *   fuzz_run.c       running it in any of its forms, comparing
+ *   fuzz_blocks.c    what is particular to those with a block for each rank, and to scans
+ *   fuzz_side.c      their buffers
  *   fuzz_sequence.c  many in flight: the steps and their order
  *   fuzz_flight.c    what is in flight, and the functions that complete it
  *
@@ -26,13 +28,41 @@
 
 #include "typemap.h"
 
+/* id, MPI's name, the library's, how often, whether the library takes some by itself (--expect-taken) */
+#define HP_FUZZ_TABLE(X)                                                                                     \
+    X(BCAST, Bcast, bcast, 4, true)                                                                          \
+    X(REDUCE, Reduce, reduce, 4, true)                                                                       \
+    X(ALLREDUCE, Allreduce, allreduce, 4, true)                                                              \
+    X(BARRIER, Barrier, barrier, 2, true)                                                                    \
+    X(ALLGATHER, Allgather, allgather, 1, HP_FUZZ_BLOCKS_TAKEN)                                              \
+    X(ALLGATHERV, Allgatherv, allgatherv, 1, HP_FUZZ_BLOCKS_TAKEN)                                           \
+    X(ALLTOALL, Alltoall, alltoall, 1, HP_FUZZ_BLOCKS_TAKEN)                                                 \
+    X(ALLTOALLV, Alltoallv, alltoallv, 1, HP_FUZZ_BLOCKS_TAKEN)                                              \
+    X(ALLTOALLW, Alltoallw, alltoallw, 1, HP_FUZZ_BLOCKS_TAKEN)                                              \
+    X(REDUCE_SCATTER, Reduce_scatter, reduce_scatter, 1, HP_FUZZ_BLOCKS_TAKEN)                               \
+    X(REDUCE_SCATTER_BLOCK, Reduce_scatter_block, reduce_scatter_block, 1, HP_FUZZ_BLOCKS_TAKEN)             \
+    X(GATHER, Gather, gather, 1, HP_FUZZ_BLOCKS_TAKEN)                                                       \
+    X(GATHERV, Gatherv, gatherv, 1, HP_FUZZ_BLOCKS_TAKEN)                                                    \
+    X(SCATTER, Scatter, scatter, 1, HP_FUZZ_BLOCKS_TAKEN)                                                    \
+    X(SCATTERV, Scatterv, scatterv, 1, HP_FUZZ_BLOCKS_TAKEN)                                                 \
+    X(SCAN, Scan, scan, 1, HP_FUZZ_BLOCKS_TAKEN)                                                             \
+    X(EXSCAN, Exscan, exscan, 1, HP_FUZZ_BLOCKS_TAKEN)
+#define HP_FUZZ_BLOCKS_TAKEN false
+
 typedef enum {
-    HP_FUZZ_BCAST,
-    HP_FUZZ_REDUCE,
-    HP_FUZZ_ALLREDUCE,
-    HP_FUZZ_BARRIER,
-    HP_FUZZ_COLLECTIVES
+#define X(id, ...) HP_FUZZ_##id,
+    HP_FUZZ_TABLE(X)
+#undef X
+        HP_FUZZ_COLLECTIVES
 } hp_fuzz_collective_t;
+
+typedef struct {
+    const char *name, *word; /* "Bcast", "bcast": the library's name, the end of its hint's */
+    unsigned weight;
+    bool taken;
+} hp_fuzz_collective_info_t;
+
+const hp_fuzz_collective_info_t *hp_fuzz_collective_info(hp_fuzz_collective_t collective);
 
 typedef struct {
     uint64_t seed;
@@ -47,6 +77,8 @@ typedef struct {
     bool thread_multiple;
     const char *algorithms[HP_FUZZ_COLLECTIVES]; /* comma-separated: values of the hint */
     const char *modules;                         /* likewise: names, and "rules" for no hint */
+    const char *only;                            /* likewise: collectives' words; NULL: all */
+    bool drawn[HP_FUZZ_COLLECTIVES];             /* by only */
 } hp_fuzz_options_t;
 
 /* A communicator for the library and its twin for the host; MPI_COMM_NULL on ranks that are not in it. */
@@ -55,7 +87,7 @@ typedef struct {
     int rank, size;
     int64_t segment_bytes; /* the hint */
     int *world_ranks;      /* by rank in the communicators */
-    char text[600];
+    char text[1200];
 } hp_pair_t;
 
 /* Collective over MPI_COMM_WORLD. */
@@ -92,6 +124,11 @@ typedef struct {
     bool in_place;
     bool count_form;     /* this rank calls MPI_X_c */
     bool null_elsewhere; /* Reduce: the receive buffer of the others is NULL */
+    /* Collectives of blocks: count is that of a block, or of an average one. */
+    const hp_fuzz_maps_t *maps;
+    uint64_t shape; /* decides what a salt does not: sizes, datatypes, places */
+    int spread;     /* of the sizes */
+    bool unlike;    /* each side of each rank has a datatype of its own */
     uint64_t salt;
     uint64_t number; /* the same on all ranks, growing */
 } hp_fuzz_case_t;
@@ -103,6 +140,11 @@ void hp_fuzz_case_draw(hp_fuzz_case_t *test, hp_random_t *random, const hp_pair_
 bool hp_fuzz_case_run(const hp_fuzz_case_t *test, char *difference, size_t difference_bytes);
 /* The case as this rank sees it, without its communicator. Returns buffer. */
 const char *hp_fuzz_case_format(const hp_fuzz_case_t *test, char *buffer, size_t buffer_bytes);
+
+/* Whether the library's value is the host's, up to what another order of evaluation may change. index: of the basic among
+ * the operands. */
+bool hp_fuzz_values_agree(const hp_fuzz_case_t *test, hp_basic_t basic, int64_t index, const char *library,
+                          const char *native);
 
 typedef enum { HP_FUZZ_BLOCKING, HP_FUZZ_NONBLOCKING, HP_FUZZ_PERSISTENT } hp_fuzz_way_t;
 

@@ -1,8 +1,17 @@
-#include "fuzz.h"
+#include "fuzz_blocks.h"
 
 #include "host_bugs.h"
 
-static const char *const names[HP_FUZZ_COLLECTIVES] = {"Bcast", "Reduce", "Allreduce", "Barrier"};
+static const hp_fuzz_collective_info_t infos[HP_FUZZ_COLLECTIVES] = {
+#define X(id, name, word, weight, taken) [HP_FUZZ_##id] = {#name, #word, weight, taken},
+    HP_FUZZ_TABLE(X)
+#undef X
+};
+
+const hp_fuzz_collective_info_t *hp_fuzz_collective_info(hp_fuzz_collective_t collective)
+{
+    return &infos[collective];
+}
 
 static hp_typemap_t *create_derived(hp_random_t *random)
 {
@@ -93,6 +102,21 @@ static hp_operation_t draw_operation(hp_random_t *random, const hp_typemap_t *ma
     return possible[hp_random_below(random, count)];
 }
 
+static hp_fuzz_collective_t draw_collective(hp_random_t *random, const hp_fuzz_options_t *options)
+{
+    uint32_t weight = 0, all = 0;
+    int collective = 0;
+
+    for (int i = 0; i < HP_FUZZ_COLLECTIVES; i++)
+        all += options->drawn[i] ? infos[i].weight : 0;
+    uint32_t draw = hp_random_below(random, all);
+    for (;; collective++) {
+        weight += options->drawn[collective] ? infos[collective].weight : 0;
+        if (draw < weight)
+            return (hp_fuzz_collective_t)collective;
+    }
+}
+
 void hp_fuzz_case_draw(hp_fuzz_case_t *test, hp_random_t *random, const hp_pair_t *pair,
                        const hp_fuzz_maps_t *maps, const hp_fuzz_options_t *options)
 {
@@ -101,9 +125,8 @@ void hp_fuzz_case_draw(hp_fuzz_case_t *test, hp_random_t *random, const hp_pair_
     *test = (hp_fuzz_case_t){.pair = pair};
     if (pair->library == MPI_COMM_NULL)
         return;
-    test->collective = (hp_fuzz_collective_t)hp_random_below(&own, HP_FUZZ_BARRIER);
-    if (hp_random_below(&own, 8) == 0)
-        test->collective = HP_FUZZ_BARRIER;
+    test->collective = draw_collective(&own, options);
+    test->maps = maps;
     test->map = maps->map[hp_random_below(&own, hp_random_below(&own, 2) ? HP_BASIC_COUNT : HP_FUZZ_MAPS)];
     test->count = draw_count(&own, pair, test->map, options);
     test->root = (int)(hp_random_next(&own) % (unsigned)pair->size);
@@ -125,20 +148,26 @@ void hp_fuzz_case_draw(hp_fuzz_case_t *test, hp_random_t *random, const hp_pair_
         test->collective = HP_FUZZ_BCAST;
     if (test->collective == HP_FUZZ_BCAST && hp_random_below(&own, 2))
         draw_unlike(test, hp_hash(test->salt, 1, (uint64_t)pair->rank), maps);
+    if (hp_fuzz_is_blocks(test->collective))
+        hp_fuzz_blocks_draw(test, &own, options);
 }
 
 const char *hp_fuzz_case_format(const hp_fuzz_case_t *test, char *buffer, size_t buffer_bytes)
 {
+    char blocks[400] = "";
+
+    if (test->map && hp_fuzz_is_blocks(test->collective))
+        hp_fuzz_blocks_format(test, blocks, sizeof blocks);
     if (!test->map)
         snprintf(buffer, buffer_bytes, "not in the communicator");
     else
         snprintf(buffer, buffer_bytes,
-                 "MPI_%s%s, comm rank %d of %d, root %d, %" PRId64 " x %s, %s, %s%s; salt %" PRIx64,
-                 names[test->collective], test->count_form ? "_c" : "", test->pair->rank, test->pair->size,
-                 test->root, test->count, test->map->name,
+                 "MPI_%s%s, comm rank %d of %d, root %d, %" PRId64 " x %s, %s, %s%s%s; salt %" PRIx64,
+                 infos[test->collective].name, test->count_form ? "_c" : "", test->pair->rank,
+                 test->pair->size, test->root, test->count, test->map->name,
                  test->collective == HP_FUZZ_BCAST ? "no operation"
                                                    : hp_operation_info(test->operation)->name,
                  test->in_place ? "in place" : "not in place", test->null_elsewhere ? ", NULL elsewhere" : "",
-                 test->salt);
+                 blocks, test->salt);
     return buffer;
 }

@@ -122,7 +122,7 @@ void hp_pair_create(hp_pair_t *pair, hp_random_t *random, const hp_fuzz_options_
 #undef NAME
     hp_random_t own = {hp_random_next(random)};
     kind_t kind = (kind_t)hp_random_below(&own, hp_comm_size(MPI_COMM_WORLD) > 1 ? KINDS : MERGED);
-    char words[HP_FUZZ_COLLECTIVES][48], segment[32], modules[160];
+    char words[HP_FUZZ_COLLECTIVES][48], keys[HP_FUZZ_COLLECTIVES][48], segment[32], modules[160];
     MPI_Comm comm;
 
     pair->segment_bytes = PICK(&own, segment_sizes);
@@ -133,12 +133,15 @@ void hp_pair_create(hp_pair_t *pair, hp_random_t *random, const hp_fuzz_options_
     const char *ib = PICK(&own, pieces), *ir = PICK(&own, pieces), *join = PICK(&own, joins);
     draw_modules(options->modules, &own, modules, sizeof modules);
     bool late = hp_random_below(&own, 2); /* hints by MPI_Comm_set_info instead of MPI_Comm_dup_with_info */
-    snprintf(pair->text, sizeof pair->text,
-             "%s, bcast=%s reduce=%s allreduce=%s barrier=%s segment_bytes=%s shapes=\"%s\" modules=\"%s\" "
-             "leaders=%s between_nodes=%s ib_segment_bytes=%s ir_segment_bytes=%s%s",
-             kind_names[kind], words[HP_FUZZ_BCAST], words[HP_FUZZ_REDUCE], words[HP_FUZZ_ALLREDUCE],
-             words[HP_FUZZ_BARRIER], segment, shape, modules, leader, join, ib, ir,
-             late ? ", hints set late" : "");
+    size_t used = (size_t)snprintf(pair->text, sizeof pair->text, "%s,", kind_names[kind]);
+    for (int i = 0; i < HP_FUZZ_COLLECTIVES; i++)
+        if (strcmp(words[i], "auto") != 0)
+            used += (size_t)snprintf(pair->text + used, sizeof pair->text - used, " %s=%s",
+                                     hp_fuzz_collective_info((hp_fuzz_collective_t)i)->word, words[i]);
+    snprintf(pair->text + used, sizeof pair->text - used,
+             " segment_bytes=%s shapes=\"%s\" modules=\"%s\" leaders=%s between_nodes=%s ib_segment_bytes=%s "
+             "ir_segment_bytes=%s%s",
+             segment, shape, modules, leader, join, ib, ir, late ? ", hints set late" : "");
 
     comm = create_kind(kind, &own);
     pair->library = pair->native = MPI_COMM_NULL;
@@ -147,16 +150,20 @@ void hp_pair_create(hp_pair_t *pair, hp_random_t *random, const hp_fuzz_options_
     pair->world_ranks = NULL;
     if (comm == MPI_COMM_NULL)
         return;
-    const char *hints[28] = {HANPMPI_HINT_BCAST,         words[HP_FUZZ_BCAST],
-                             HANPMPI_HINT_REDUCE,        words[HP_FUZZ_REDUCE],
-                             HANPMPI_HINT_ALLREDUCE,     words[HP_FUZZ_ALLREDUCE],
-                             HANPMPI_HINT_BARRIER,       words[HP_FUZZ_BARRIER],
-                             HANPMPI_HINT_SEGMENT_BYTES, segment};
+    const char *hints[2 * (HP_FUZZ_COLLECTIVES + 8)] = {HANPMPI_HINT_SEGMENT_BYTES, segment};
+    size_t given = 2;
+    for (int i = 0; i < HP_FUZZ_COLLECTIVES; i++) {
+        const char *word = hp_fuzz_collective_info((hp_fuzz_collective_t)i)->word;
+        snprintf(keys[i], sizeof keys[i], "hanpmpi_%s", word);
+        if (!hp_lib_knows(word)) /* neither does it know the hint */
+            continue;
+        hints[given++] = keys[i];
+        hints[given++] = words[i];
+    }
     const char *const optional[][2] = {
         {HANPMPI_HINT_SHAPES, shape},        {HANPMPI_HINT_MODULES, modules},
         {HANPMPI_HINT_LEADERS, leader},      {HANPMPI_HINT_BETWEEN_NODES, join},
         {HANPMPI_HINT_IB_SEGMENT_BYTES, ib}, {HANPMPI_HINT_IR_SEGMENT_BYTES, ir}};
-    size_t given = 2 * HP_FUZZ_COLLECTIVES + 2;
     for (size_t i = 0; i < sizeof optional / sizeof *optional; i++)
         if (optional[i][1][0]) {
             hints[given++] = optional[i][0];

@@ -1,4 +1,4 @@
-#include "fuzz.h"
+#include "fuzz_blocks.h"
 #include "host_bugs.h"
 
 enum { PRISTINE_SEND, PRISTINE_RECEIVE, SEND, LIBRARY, NATIVE, BUFFERS };
@@ -8,8 +8,9 @@ struct hp_fuzz_run {
     hp_fuzz_way_t way;
     bool started;
     hp_buffer_t buffer[BUFFERS];
-    hp_typemap_t *own_map; /* of a datatype that is freed while the call is in flight; else NULL */
-    MPI_Op own_op;         /* likewise, else MPI_OP_NULL */
+    hp_fuzz_blocks_t *blocks; /* instead, of a collective of blocks */
+    hp_typemap_t *own_map;    /* of a datatype that is freed while the call is in flight; else NULL */
+    MPI_Op own_op;            /* likewise, else MPI_OP_NULL */
     MPI_Request request;
     int missing; /* Barrier: a rank that had not entered, -1 for none */
 };
@@ -53,6 +54,14 @@ static void call(hp_fuzz_run_t *run, MPI_Comm comm, hp_fuzz_way_t way, const hp_
     bool at_root = test->pair->rank == test->root;
     void *reduced = test->null_elsewhere && !at_root ? NULL : into;
 
+    if (run->blocks) {
+        char text[900];
+        int code = hp_fuzz_blocks_call(run->blocks, comm, way, type, op, &run->request);
+        CHECK(code == MPI_SUCCESS, "%s, on the side of the %s: %s",
+              hp_fuzz_case_format(test, text, sizeof text), library ? "library" : "host",
+              hp_error_text(code));
+        return;
+    }
     if (!reduced && !from && at_root && hp_host_refuses_null_reduce())
         reduced = &count;
     switch (test->collective) {
@@ -103,19 +112,29 @@ static bool same_bits(hp_basic_t basic, const char *a, const char *b)
     return true;
 }
 
+bool hp_fuzz_values_agree(const hp_fuzz_case_t *test, hp_basic_t basic, int64_t index, const char *library,
+                          const char *native)
+{
+    bool moves = test->collective == HP_FUZZ_BCAST ||
+                 (hp_fuzz_is_blocks(test->collective) && !hp_fuzz_blocks_reduce(test->collective));
+
+    if (same_bits(basic, library, native))
+        return true;
+    return !moves && hp_operation_closeness(test->operation, basic) != HP_EXACT &&
+           hp_basic_distance(basic, library, native) <= tolerance(test, index, native);
+}
+
 static bool results_agree(const hp_fuzz_case_t *test, const hp_buffer_t *library, const hp_buffer_t *native,
                           char *difference, size_t difference_bytes)
 {
     hp_basic_t basic = test->map->basic;
-    bool exact =
-        test->collective == HP_FUZZ_BCAST || hp_operation_closeness(test->operation, basic) == HP_EXACT;
     char ours[96], theirs[96];
 
     if (memcmp(library->arena, native->arena, library->arena_bytes) == 0)
         return true;
     for (int64_t i = 0; i < hp_buffer_basics(library); i++) {
         const char *a = hp_buffer_at(library, i), *b = hp_buffer_at(native, i);
-        if (same_bits(basic, a, b) || (!exact && hp_basic_distance(basic, a, b) <= tolerance(test, i, b)))
+        if (hp_fuzz_values_agree(test, basic, i, a, b))
             continue;
         snprintf(difference, difference_bytes, "basic %" PRId64 " of %" PRId64 ": library %s, host %s", i,
                  hp_buffer_basics(library), hp_basic_format(basic, a, ours, sizeof ours),
@@ -133,7 +152,7 @@ static bool results_agree(const hp_fuzz_case_t *test, const hp_buffer_t *library
 
 static bool has_buffers(const hp_fuzz_case_t *test)
 {
-    return test->map && test->collective != HP_FUZZ_BARRIER;
+    return test->map && test->collective != HP_FUZZ_BARRIER && !hp_fuzz_is_blocks(test->collective);
 }
 
 /* What the buffers hold before the call. */
@@ -156,6 +175,8 @@ static void fill(hp_fuzz_run_t *run)
 hp_fuzz_run_t *hp_fuzz_run_create(const hp_fuzz_case_t *test, hp_fuzz_way_t way, bool free_early)
 {
     hp_fuzz_run_t *run = calloc(1, sizeof *run);
+    bool early = free_early && way == HP_FUZZ_NONBLOCKING, blocks = hp_fuzz_is_blocks(test->collective);
+    bool reduces = blocks ? hp_fuzz_blocks_reduce(test->collective) : test->collective != HP_FUZZ_BCAST;
 
     CHECK(run, "out of memory");
     run->test = *test;
@@ -163,15 +184,18 @@ hp_fuzz_run_t *hp_fuzz_run_create(const hp_fuzz_case_t *test, hp_fuzz_way_t way,
     run->own_op = MPI_OP_NULL;
     run->request = MPI_REQUEST_NULL;
     run->missing = -1;
-    if (!has_buffers(test))
+    if (!test->map || test->collective == HP_FUZZ_BARRIER)
         return run;
-    for (int i = 0; i < BUFFERS; i++)
-        hp_buffer_init(&run->buffer[i], test->map, test->count);
-    fill(run);
-    if (free_early && way == HP_FUZZ_NONBLOCKING && test->map->owned)
+    if (blocks) {
+        run->blocks = hp_fuzz_blocks_create(test, early);
+    } else {
+        for (int i = 0; i < BUFFERS; i++)
+            hp_buffer_init(&run->buffer[i], test->map, test->count);
+        fill(run);
+    }
+    if (early && test->map->owned && (reduces || !blocks))
         run->own_map = hp_typemap_dup(test->map);
-    if (free_early && way == HP_FUZZ_NONBLOCKING && test->collective != HP_FUZZ_BCAST &&
-        hp_operation_info(test->operation)->user)
+    if (early && reduces && hp_operation_info(test->operation)->user)
         run->own_op = hp_operation_create(test->operation);
     return run;
 }
@@ -182,6 +206,8 @@ void hp_fuzz_run_free(hp_fuzz_run_t *run)
         CHECK_MPI(MPI_Request_free(&run->request));
     for (int i = 0; i < BUFFERS && has_buffers(&run->test); i++)
         hp_buffer_fini(&run->buffer[i]);
+    if (run->blocks)
+        hp_fuzz_blocks_free(run->blocks);
     if (run->own_map)
         hp_typemap_free(run->own_map);
     free(run);
@@ -213,6 +239,8 @@ void hp_fuzz_run_start(hp_fuzz_run_t *run)
     if (run->way == HP_FUZZ_PERSISTENT)
         CHECK_MPI(MPI_Start(&run->request));
     run->started = true;
+    if (run->blocks)
+        hp_fuzz_blocks_free_types(run->blocks);
     if (run->own_map)
         hp_typemap_free_type(run->own_map);
     if (run->own_op != MPI_OP_NULL)
@@ -235,6 +263,8 @@ void hp_fuzz_run_renew(hp_fuzz_run_t *run, uint64_t number)
 {
     run->test.number = number;
     run->test.salt = hp_mix(run->test.salt);
+    if (run->blocks)
+        hp_fuzz_blocks_renew(run->blocks, run->test.salt);
     if (has_buffers(&run->test)) {
         /* what is not filled anew holds the pattern again, as it did at first */
         hp_buffer_reset(&run->buffer[PRISTINE_RECEIVE]);
@@ -255,6 +285,10 @@ bool hp_fuzz_run_check(hp_fuzz_run_t *run, char *difference, size_t difference_b
             snprintf(difference, difference_bytes, "came back before comm rank %d had entered", run->missing);
         call(run, test->pair->native, HP_FUZZ_BLOCKING, NULL, NULL);
         return run->missing < 0;
+    }
+    if (run->blocks) {
+        call(run, test->pair->native, HP_FUZZ_BLOCKING, NULL, NULL);
+        return hp_fuzz_blocks_check(run->blocks, difference, difference_bytes);
     }
     if (memcmp(buffer[SEND].arena, buffer[PRISTINE_SEND].arena, buffer[SEND].arena_bytes) != 0) {
         snprintf(difference, difference_bytes, "the send buffer was changed");

@@ -1,5 +1,4 @@
-#include "fuzz.h"
-
+#include "fuzz_blocks.h"
 #include "host_bugs.h"
 
 enum { MOST_STEPS = 80, MOST_PAIRS = 3, MOST_COLLECTIVES = 16 };
@@ -79,6 +78,10 @@ static void draw_collective(hp_random_t *own, kind_t kind, hp_pair_t *pair, cons
     if (kind == START && step->test.map && step->test.collective == HP_FUZZ_REDUCE &&
         hp_host_breaks_ireduce(step->test.map))
         step->test.collective = HP_FUZZ_BCAST;
+    if (step->test.map && hp_fuzz_is_blocks(step->test.collective) &&
+        hp_host_breaks_iblocks(step->test.in_place) &&
+        !hp_lib_forced(hp_fuzz_collective_info(step->test.collective)->word))
+        step->kind = BLOCK;
     step->test.number = number + (uint64_t)sequence.count;
     step->free_early = hp_random_below(own, 3) == 0;
     step->way = keep && (int)way < options->persistent ? HP_FUZZ_PERSISTENT : HP_FUZZ_NONBLOCKING;
@@ -290,7 +293,7 @@ const char *hp_fuzz_sequence_format(char *buffer, size_t buffer_bytes)
                                  sequence.pair[i]->text);
     for (int i = 0; i < sequence.count && used < buffer_bytes; i++) {
         const step_t *step = &sequence.step[i];
-        char text[512] = "";
+        char text[900] = "";
         int pair = 0;
         while (pair < sequence.pairs && sequence.pair[pair] != step->pair)
             pair++;

@@ -31,6 +31,52 @@ bool hp_host_breaks_ireduce(const hp_typemap_t *map)
     return hp_host_breaks_allreduce(map);
 }
 
+static bool has_gaps(const hp_typemap_t *map)
+{
+    const hp_basic_info_t *info = hp_basic_info(map->basic);
+    bool gaps = info->pieces > 1 || map->extent != map->basics * (MPI_Aint)info->bytes;
+    for (int i = 0; i < map->basics; i++)
+        gaps = gaps || map->offset[i] != i * (MPI_Aint)info->bytes;
+    return gaps;
+}
+
+bool hp_host_breaks_gaps(const hp_typemap_t *map, int64_t bytes)
+{
+    enum { EAGER_BYTES = 4096 }; /* and a bit more */
+    size_t value_bytes = 0;
+
+    for (int i = 0; i < hp_basic_info(map->basic)->pieces; i++)
+        value_bytes += hp_basic_info(map->basic)->piece[i].bytes;
+    return MPICH_4_0 && bytes > EAGER_BYTES && has_gaps(map) &&
+           (value_bytes > 8 || (value_bytes & (value_bytes - 1)));
+}
+
+bool hp_host_breaks_displacement(int comm_size)
+{
+    return comm_size == 1;
+}
+
+bool hp_host_breaks_overlap(void)
+{
+    return MPICH_4_0;
+}
+
+bool hp_host_breaks_unlike_allgatherv(int64_t bytes)
+{
+    enum { PIPELINE_BYTES = 32768 };
+    return OPEN_MPI_ANY || bytes > PIPELINE_BYTES;
+}
+
+bool hp_host_breaks_ordered_scatter(hp_operation_t operation)
+{
+    return MPICH_4_0 && !hp_operation_info(operation)->commutative;
+}
+
+bool hp_host_breaks_iblocks(bool in_place)
+{
+    return OPEN_MPI_ANY ? in_place : MPICH_4_0;
+}
+
 bool hp_host_refuses_null_reduce(void)
 {
 #if OPEN_MPI_ANY

@@ -19,6 +19,31 @@ bool hp_host_breaks_allreduce(const hp_typemap_t *map);
 /* The same in MPI_Ireduce of the same MPIs and, unlike in its MPI_Reduce, of Open MPI (libnbc). */
 bool hp_host_breaks_ireduce(const hp_typemap_t *map);
 
+/* MPICH 4.0.2 (UCX), collectives that send a datatype with gaps as it is, in messages that are not eager: they are cut into
+ * pieces, of which only whole basics arrive, unless these divide a piece. Likewise MPI_Ibcast's like. bytes: of all that a rank
+ * sends or receives. */
+bool hp_host_breaks_gaps(const hp_typemap_t *map, int64_t bytes);
+
+/* A communicator of one process: Open MPI 4.1.4 takes the displacements of MPI_Alltoallw for extents; MPICH 4.0.2 puts a block of
+ * MPI_Allgatherv elsewhere, or hangs, where it is not at displacement 0. */
+bool hp_host_breaks_displacement(int comm_size);
+
+/* MPICH 4.0.2, MPI_Reduce_scatter in place: the rank's own block must not overlap its new place. */
+bool hp_host_breaks_overlap(void);
+
+/* MPI_Allgatherv whose ranks have unlike datatypes, which then take unlike algorithms or pieces: Open MPI 4.1.4 (of the send
+ * side's), MPICH 4.0.2 (of the receive side's, beyond 32 KiB). */
+bool hp_host_breaks_unlike_allgatherv(int64_t bytes);
+
+/* MPICH 4.0.2, MPI_Reduce_scatter and MPI_Reduce_scatter_block with an operation that does not commute. */
+bool hp_host_breaks_ordered_scatter(hp_operation_t operation);
+
+/* Collectives of blocks and scans that do not block, where the host runs them. Open MPI 4.1.4: MPI_Ialltoallv and MPI_Ialltoallw
+ * in place (a message arrives truncated). MPICH 4.0.2: several in flight hang or truncate now and then (MPI_Igather,
+ * MPI_Ialltoallw, MPI_Iexscan were seen), and persistent ones copy a rank's own block when they are made, not when
+ * they are started. */
+bool hp_host_breaks_iblocks(bool in_place);
+
 /* Open MPI 5.0.11, MPI_Ireduce and MPI_Reduce_init of no elements: two null pointers are an error, as the same buffer. */
 bool hp_host_refuses_null_reduce(void);
 

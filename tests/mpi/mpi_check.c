@@ -94,13 +94,24 @@ const char *hp_lib_backend(void)
     return backend ? backend() : "not loaded";
 }
 
+/* Returns 0; -1 where the library does not know the collective; 1 without the library. */
+static int get_stats(const char *collective, hanpmpi_collective_stats_t *stats)
+{
+    int (*get)(const char *, hanpmpi_collective_stats_t *);
+    LOOK_UP(get, "hanpmpi_get_stats");
+    return get ? get(collective, stats) : 1;
+}
+
+bool hp_lib_knows(const char *collective)
+{
+    hanpmpi_collective_stats_t stats;
+    return get_stats(collective, &stats) == 0;
+}
+
 hanpmpi_collective_stats_t hp_lib_stats(const char *collective)
 {
     hanpmpi_collective_stats_t stats = {0};
-    int (*get_stats)(const char *, hanpmpi_collective_stats_t *);
-    LOOK_UP(get_stats, "hanpmpi_get_stats");
-    if (get_stats)
-        CHECK_EQUAL(get_stats(collective, &stats), 0, collective);
+    CHECK(get_stats(collective, &stats) >= 0, "the library does not count %s", collective);
     return stats;
 }
 

@@ -71,6 +71,8 @@ int hp_comm_size(MPI_Comm comm);
 /* Whether the library is in this process, and what it says. Without it the figures are zero. */
 bool hp_lib_loaded(void);
 const char *hp_lib_backend(void);
+/* Whether the library counts that collective ("bcast"). */
+bool hp_lib_knows(const char *collective);
 hanpmpi_collective_stats_t hp_lib_stats(const char *collective);
 hanpmpi_resources_t hp_lib_resources(void);
 

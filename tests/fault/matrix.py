@@ -161,12 +161,12 @@ def expect(result, *outcomes):
     return result
 
 
-MANY, FURTHER = 120, 5  # behind so many calls the sample is so many times thinner
+MANY, THINNER = 120, 6  # behind so many calls each of the sample is by a sixth further on
 
 
 def sweep(bench, mpi, kind, stride, *outcomes, settings=None, may_be_none=False):
     """The Nth call fails, for every N or a sample, until there are not that many. The handlers take turns, or both for --all.
-    The sample is dense where a communicator is set up; the many calls of the rounds behind it are alike."""
+    The sample is dense where a communicator is set up; the many calls behind it, of the planning and of the rounds, are alike."""
     seen, nth = {}, 1
     for number in itertools.count():
         handlers = ("return", "fatal") if bench.options.all else (("return", "fatal")[number % 2],)
@@ -181,7 +181,7 @@ def sweep(bench, mpi, kind, stride, *outcomes, settings=None, may_be_none=False)
                 seen[result.outcome] = seen.get(result.outcome, 0) + 1
         if not result.fault:
             break
-        nth += 1 if bench.options.all else stride if nth < MANY else stride * FURTHER
+        nth += 1 if bench.options.all else stride if nth < MANY else max(stride, nth // THINNER)
     if not seen and not may_be_none:
         raise Failed("no call was met")
     return ", ".join(f"{count} {outcome}" for outcome, count in sorted(seen.items())) + f", fewer than {nth} calls"

@@ -64,19 +64,14 @@ static bool buffer_is_untouched(const buffer_t *buffer)
     return memcmp(buffer->raw, buffer->before, buffer->raw_bytes) == 0;
 }
 
-/* Compares gaps and guards: the data is made the same in both. */
+/* Compares gaps and guards: the data is put into what was there before, too. */
 static bool buffer_gaps_are_untouched(buffer_t *buffer, size_t count, const hp_type_t *type)
 {
-    char *zeros = sim_alloc(count, type->bytes);
     char *data = sim_alloc(count, type->bytes);
     elements_pack(data, buffer->address, count, type);
-    elements_unpack(buffer->address, zeros, count, type);
-    elements_unpack(buffer->before + (buffer->address - buffer->raw), zeros, count, type);
-    const bool same = buffer_is_untouched(buffer);
-    elements_unpack(buffer->address, data, count, type);
+    elements_unpack(buffer->before + (buffer->address - buffer->raw), data, count, type);
     free(data);
-    free(zeros);
-    return same;
+    return buffer_is_untouched(buffer);
 }
 
 /* ---- a bcast in steps ---- */
@@ -149,7 +144,9 @@ static void expect(exchange_t *x, uint32_t rank_count)
         elements_pack(next, own->address, c->count, &x->type);
         if (rank)
             elements_reduce(x->expected, next, c->count, &packed, c->op);
-        memcpy(x->expected, next, bytes);
+        char *last = x->expected;
+        x->expected = next;
+        next = last;
     }
     free(next);
 }
@@ -195,11 +192,16 @@ void exchange_fini(exchange_t *x, uint32_t rank_count)
     free(x->steps);
 }
 
+/* FNV-1a, but of words: that of bytes took a sixth of the time of the simulations. */
 static uint64_t hash(const char *data, size_t bytes)
 {
-    uint64_t h = 0xcbf29ce484222325u; /* FNV-1a */
-    for (size_t i = 0; i < bytes; i++)
-        h = (h ^ (uint8_t)data[i]) * 0x100000001b3u;
+    uint64_t h = 0xcbf29ce484222325u;
+    for (size_t i = 0; i < bytes; i += sizeof(uint64_t)) {
+        uint64_t word = 0;
+        memcpy(&word, data + i, bytes - i < sizeof word ? bytes - i : sizeof word);
+        h = (h ^ word) * 0x100000001b3u;
+        h ^= h >> 32; /* its high bits matter for the low ones, too */
+    }
     return h;
 }
 

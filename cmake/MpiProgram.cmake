@@ -1,9 +1,10 @@
 # Programs for users, one binary an MPI: compiled and linked with that MPI's compiler wrapper, as a user's program is.
 
-# hp_mpi_tool(name mpi wrapper FOLDERS folders SOURCES names LIBRARIES words): bin/<name>.<mpi> from the sources <folder>/<name>.c,
-# where the first folder that has one counts. Appends the program to `programs` of the caller.
+# hp_mpi_tool(name mpi wrapper FOLDERS folders SOURCES names PLAIN names LIBRARIES words): bin/<name>.<mpi> from the sources
+# <folder>/<name>.c, where the first folder that has one counts; PLAIN: those that do not include mpi.h, compiled once for all MPIs. Appends
+# the program to `programs` of the caller.
 function(hp_mpi_tool name mpi wrapper)
-  cmake_parse_arguments(ARG "" "" "FOLDERS;SOURCES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "FOLDERS;SOURCES;PLAIN;LIBRARIES" ${ARGN})
   set(flags -std=gnu11 -O2 -g -D_GNU_SOURCE -DHANPMPI_VERSION="${PROJECT_VERSION}" -Wall -Wextra -Wshadow -Wstrict-prototypes
       -Wmissing-prototypes -I${PROJECT_SOURCE_DIR}/include -I${PROJECT_SOURCE_DIR}/tuning
       -I${PROJECT_BINARY_DIR}/generated ${JANSSON_CFLAGS})
@@ -15,19 +16,30 @@ function(hp_mpi_tool name mpi wrapper)
     file(GLOB found CONFIGURE_DEPENDS ${folder}/*.h)
     list(APPEND headers ${found})
   endforeach()
-  set(to ${CMAKE_CURRENT_BINARY_DIR}/${mpi}/${name})
-  file(MAKE_DIRECTORY ${to})
+  set(plain ${CMAKE_CURRENT_BINARY_DIR}/plain/${name})
+  file(MAKE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/${mpi}/${name} ${plain})
   set(objects "")
-  foreach(source IN LISTS ARG_SOURCES)
+  foreach(source IN LISTS ARG_SOURCES ARG_PLAIN)
+    set(compiler ${wrapper})
+    set(object ${CMAKE_CURRENT_BINARY_DIR}/${mpi}/${name}/${source}.o)
+    if(source IN_LIST ARG_PLAIN)
+      set(compiler ${CMAKE_C_COMPILER})
+      set(object ${plain}/${source}.o)
+    endif()
+    list(APPEND objects ${object})
+    get_property(known GLOBAL PROPERTY HP_MPI_TOOL_OBJECTS)
+    if(object IN_LIST known)
+      continue()
+    endif()
+    set_property(GLOBAL APPEND PROPERTY HP_MPI_TOOL_OBJECTS ${object})
     unset(path)
     foreach(folder IN LISTS ARG_FOLDERS)
       if(NOT path AND EXISTS ${folder}/${source}.c)
         set(path ${folder}/${source}.c)
       endif()
     endforeach()
-    add_custom_command(OUTPUT ${to}/${source}.o COMMAND ${wrapper} ${flags} -c ${path} -o ${to}/${source}.o
+    add_custom_command(OUTPUT ${object} COMMAND ${compiler} ${flags} -c ${path} -o ${object}
       DEPENDS ${path} ${headers} between_nodes VERBATIM)
-    list(APPEND objects ${to}/${source}.o)
   endforeach()
   set(program ${PROJECT_BINARY_DIR}/bin/${name}.${mpi})
   add_custom_command(OUTPUT ${program} COMMAND ${wrapper} ${objects} -o ${program} ${ARG_LIBRARIES} -lm -ldl DEPENDS ${objects} VERBATIM)

@@ -47,7 +47,7 @@
     X(SCATTERV, Scatterv, scatterv, 1, HP_FUZZ_BLOCKS_TAKEN)                                                 \
     X(SCAN, Scan, scan, 1, HP_FUZZ_BLOCKS_TAKEN)                                                             \
     X(EXSCAN, Exscan, exscan, 1, HP_FUZZ_BLOCKS_TAKEN)
-#define HP_FUZZ_BLOCKS_TAKEN false
+#define HP_FUZZ_BLOCKS_TAKEN true
 
 typedef enum {
 #define X(id, ...) HP_FUZZ_##id,
@@ -129,6 +129,7 @@ typedef struct {
     uint64_t shape; /* decides what a salt does not: sizes, datatypes, places */
     int spread;     /* of the sizes */
     bool unlike;    /* each side of each rank has a datatype of its own */
+    bool overlap;   /* what is sent may be the same places */
     uint64_t salt;
     uint64_t number; /* the same on all ranks, growing */
 } hp_fuzz_case_t;

@@ -122,6 +122,16 @@ bool hp_fuzz_is_blocks(hp_fuzz_collective_t collective)
     return roles[collective].call;
 }
 
+bool hp_fuzz_blocks_rooted(hp_fuzz_collective_t collective)
+{
+    return roles[collective].in_place == AT_ROOT;
+}
+
+bool hp_fuzz_blocks_differ(hp_fuzz_collective_t collective)
+{
+    return roles[collective].sizes != UNIFORM;
+}
+
 bool hp_fuzz_blocks_reduce(hp_fuzz_collective_t collective)
 {
     return roles[collective].reduces;
@@ -145,6 +155,7 @@ typedef enum {
 #undef X
         SPREADS
 } spread_t;
+_Static_assert((int)SPREADS == (int)HP_FUZZ_SPREADS, "the header's number of spreads");
 static const char *const spread_names[] = {
 #define X(id, text) text,
     SPREAD_TABLE(X)
@@ -283,18 +294,13 @@ static int64_t draw_count(const hp_fuzz_case_t *test, hp_random_t *own, const hp
     return bytes / ranks / element_bytes(test->map) + draw / 64 % 2;
 }
 
-void hp_fuzz_blocks_draw(hp_fuzz_case_t *test, hp_random_t *own, const hp_fuzz_options_t *options)
+void hp_fuzz_blocks_settle(hp_fuzz_case_t *test)
 {
     const role_t *role = &roles[test->collective];
 
-    test->shape = hp_random_next(own);
-    test->spread = (int)hp_random_below(own, SPREADS);
     if (test->spread == NEIGHBOURS && role->sizes != PER_PAIR)
         test->spread = HALF;
-    test->unlike = hp_random_below(own, 2) && !role->reduces && !moves_in_place(test);
-    if (!role->reduces)
-        test->operation = HP_OPERATION_USER_LEFTMOST; /* any bits */
-    test->count = draw_count(test, own, options);
+    test->unlike = test->unlike && !role->reduces && !moves_in_place(test);
     if (test->collective == HP_FUZZ_ALLGATHERV && hp_host_breaks_unlike_allgatherv(most_bytes(test)))
         test->unlike = false;
     if (role->reduces && role->send == ALL && hp_host_breaks_ordered_scatter(test->operation))
@@ -303,6 +309,20 @@ void hp_fuzz_blocks_draw(hp_fuzz_case_t *test, hp_random_t *own, const hp_fuzz_o
         test->spread = EQUAL;
     while (hp_host_breaks_gaps(test->map, most_bytes(test)))
         test->count /= 2;
+}
+
+void hp_fuzz_blocks_draw(hp_fuzz_case_t *test, hp_random_t *own, const hp_fuzz_options_t *options)
+{
+    const role_t *role = &roles[test->collective];
+
+    test->shape = hp_random_next(own);
+    test->spread = (int)hp_random_below(own, SPREADS);
+    test->unlike = hp_random_below(own, 2);
+    test->overlap = hp_random_below(own, 3) == 0;
+    if (!role->reduces)
+        test->operation = HP_OPERATION_USER_LEFTMOST; /* any bits */
+    test->count = draw_count(test, own, options);
+    hp_fuzz_blocks_settle(test);
 }
 
 int hp_fuzz_blocks_format(const hp_fuzz_case_t *test, char *buffer, size_t buffer_bytes)
@@ -373,7 +393,7 @@ static void create_side(hp_fuzz_side_t *side, const hp_fuzz_case_t *test, const 
         hp_fuzz_side_place_in_order(side);
     else
         hp_fuzz_side_place_anywhere(side, &places, role->types,
-                                    sends && role->sizes == PER_PAIR && hp_random_below(&places, 3) == 0);
+                                    sends && role->sizes == PER_PAIR && test->overlap);
 }
 
 static void fill(hp_fuzz_blocks_t *blocks)
@@ -487,6 +507,56 @@ int hp_fuzz_blocks_call(hp_fuzz_blocks_t *blocks, MPI_Comm comm, hp_fuzz_way_t w
     else if (blocks->in_place)
         call.from = MPI_IN_PLACE;
     return blocks->role->call(&call);
+}
+
+/* The operand or the value that rank has at the index of all that it sends. */
+static void value_of(const hp_fuzz_case_t *test, hp_basic_t basic, int rank, int64_t index, void *value)
+{
+    hp_basic_fill(basic, test->operation, HP_VALUES_ANY, hp_hash(test->salt, (uint64_t)rank, (uint64_t)index),
+                  value);
+}
+
+/* The operands of ranks 0 .. last, in their order. */
+static void expect_reduced(hp_fuzz_blocks_t *blocks, int last)
+{
+    const hp_fuzz_case_t *test = &blocks->test;
+    const hp_typemap_t *map = blocks->own.map;
+
+    for (int64_t i = 0; i < blocks->own.count * map->basics; i++) {
+        char left[sizeof(hp_record_t)], into[sizeof(hp_record_t)];
+        value_of(test, map->basic, 0, blocks->first + i, left);
+        for (int rank = 1; rank <= last; rank++) {
+            value_of(test, map->basic, rank, blocks->first + i, into);
+            hp_basic_combine(map->basic, test->operation, left, into);
+            memcpy(left, into, sizeof left);
+        }
+        const hp_basic_info_t *info = hp_basic_info(map->basic);
+        char *place = hp_fuzz_side_basic(&blocks->receive, HP_FUZZ_NATIVE, &blocks->own, i);
+        for (int piece = 0; piece < info->pieces; piece++)
+            memcpy(place + info->piece[piece].at, left + info->piece[piece].at, info->piece[piece].bytes);
+    }
+}
+
+void hp_fuzz_blocks_expect(hp_fuzz_blocks_t *blocks)
+{
+    const hp_fuzz_case_t *test = &blocks->test;
+    const role_t *role = blocks->role;
+    int rank = test->pair->rank, last = test->pair->size - 1;
+
+    if (role->reduces && test->collective != HP_FUZZ_SCAN && test->collective != HP_FUZZ_EXSCAN)
+        expect_reduced(blocks, last);
+    else if (role->reduces && (rank > 0 || test->collective == HP_FUZZ_SCAN))
+        expect_reduced(blocks, test->collective == HP_FUZZ_SCAN ? rank : rank - 1);
+    for (int i = 0; i < blocks->receive.blocks && !role->reduces; i++) {
+        const hp_fuzz_block_t *block = &blocks->receive.block[i];
+        int from = role->receive == ONE ? test->root : i;
+        int64_t first = 0;
+        for (int other = 0; other < rank && role->send != ONE; other++)
+            first += basics(test, from, other);
+        for (int64_t k = 0; k < block->count * block->map->basics; k++)
+            value_of(test, block->map->basic, from, first + k,
+                     hp_fuzz_side_basic(&blocks->receive, HP_FUZZ_NATIVE, block, k));
+    }
 }
 
 bool hp_fuzz_blocks_check(const hp_fuzz_blocks_t *blocks, char *difference, size_t difference_bytes)

@@ -134,8 +134,8 @@ void hp_fuzz_side_place_anywhere(hp_fuzz_side_t *side, hp_random_t *random, bool
 
 /* ---- values ---- */
 
-static char *basic_at(const hp_fuzz_side_t *side, hp_fuzz_arena_t arena, const hp_fuzz_block_t *block,
-                      int64_t i)
+char *hp_fuzz_side_basic(const hp_fuzz_side_t *side, hp_fuzz_arena_t arena, const hp_fuzz_block_t *block,
+                         int64_t i)
 {
     return hp_fuzz_side_base(side, arena) + block->at + i / block->map->basics * block->map->extent +
            block->map->offset[i % block->map->basics];
@@ -170,7 +170,7 @@ void hp_fuzz_side_fill(hp_fuzz_side_t *side, const hp_fuzz_case_t *test, int onl
         for (int64_t k = 0; k < block->count * block->map->basics && (only < 0 || only == i); k++, index++)
             hp_basic_fill(block->map->basic, test->operation, HP_VALUES_ANY,
                           hp_hash(test->salt, (uint64_t)test->pair->rank, (uint64_t)index),
-                          basic_at(side, HP_FUZZ_PRISTINE, block, k));
+                          hp_fuzz_side_basic(side, HP_FUZZ_PRISTINE, block, k));
     }
     copy_pristine(side);
 }
@@ -218,7 +218,7 @@ bool hp_fuzz_side_gaps_unchanged(const hp_fuzz_side_t *side, char *difference, s
         const hp_fuzz_block_t *block = &side->block[b];
         const hp_basic_info_t *info = hp_basic_info(block->map->basic);
         for (int64_t i = 0; i < block->count * block->map->basics; i++) {
-            const char *now = basic_at(side, HP_FUZZ_LIBRARY, block, i);
+            const char *now = hp_fuzz_side_basic(side, HP_FUZZ_LIBRARY, block, i);
             size_t at = (size_t)(now - (const char *)side->arena[HP_FUZZ_LIBRARY]);
             if (info->class == HP_CLASS_PAIR) /* its holes belong to it */
                 memcpy(expected + at, now, info->bytes);
@@ -247,8 +247,8 @@ bool hp_fuzz_side_block_agrees(const hp_fuzz_side_t *side, const hp_fuzz_case_t 
     char ours[96], theirs[96];
 
     for (int64_t i = 0; i < block->count * block->map->basics; i++) {
-        const char *a = basic_at(side, HP_FUZZ_LIBRARY, block, i),
-                   *b = basic_at(side, HP_FUZZ_NATIVE, block, i);
+        const char *a = hp_fuzz_side_basic(side, HP_FUZZ_LIBRARY, block, i),
+                   *b = hp_fuzz_side_basic(side, HP_FUZZ_NATIVE, block, i);
         if (hp_fuzz_values_agree(test, basic, first + i, a, b))
             continue;
         snprintf(

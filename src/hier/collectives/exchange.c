@@ -118,12 +118,19 @@ static bool tells_sizes(const hp_generator_t *generator, const hp_problem_t *pro
 /* Can it do the problem for the call? The same on all ranks. */
 static bool serves(const hp_generator_t *generator, hp_collective_t collective, hp_problem_t *problem)
 {
-    if (!generator || (hp_collective_is(collective, HP_OWN_SIZES) && generator != usual(problem->pattern)))
+    if (!generator ||
+        (hp_collective_is(collective, HP_OWN_SIZES) && !(generator->direct & 1u << problem->pattern)))
         return false;
     if (hp_collective_is(collective, HP_BLOCKS_DIFFER) && !tells_sizes(generator, problem))
         return false;
     hp_generator_usual(generator, problem);
     return hp_generator_serves(generator, problem, NULL, 0);
+}
+
+/* What a rank gets depends on which ranks are before it, whatever the operation. */
+static bool is_scan(hp_pattern_t pattern)
+{
+    return pattern == HP_PATTERN_SCAN || pattern == HP_PATTERN_EXSCAN;
 }
 
 static bool is_tree(hp_pattern_t pattern)
@@ -309,7 +316,7 @@ static void describe_nodes(exchange_t *x, const hp_setting_t *setting)
     uint32_t members;
 
     if (depth == 0 || nodes == x->comm->size || hp_collective_is(x->call.collective, HP_OWN_SIZES) ||
-        (x->problem.ordered && !hp_hierarchy_is_contiguous(h)))
+        ((x->problem.ordered || is_scan(x->problem.pattern)) && !hp_hierarchy_is_contiguous(h)))
         return;
     x->ranks = hp_hierarchy_members(h, 0, 0, &members);
     x->position = hp_hierarchy_place(h, x->comm->rank);

@@ -481,12 +481,172 @@ static void group_nonblocking(void)
     nonblocking = false;
 }
 
+/* ---- collectives of blocks, and scans ---- */
+
+/* What is wrong with a call; the hosts look at all of these in each of the collectives that have it. */
+typedef enum { ROOT, COUNT, SEND_TYPE, RECEIVE_TYPE, OPERATION, OPERATION_OF_TYPE, MISTAKES } mistake_t;
+static const char *const mistake_names[MISTAKES] = {
+    "root = size", "count = -1",         "a send type that is null", "a receive type that is null",
+    "MPI_OP_NULL", "MPI_BAND of doubles"};
+
+/* For whom: everybody, or the root alone, which then has nobody to wait for if it is the only rank. */
+enum {
+    MOVES = 1 << COUNT | 1 << SEND_TYPE | 1 << RECEIVE_TYPE,
+    GATHERS = 1 << COUNT | 1 << SEND_TYPE | 1 << ROOT,
+    SCATTERS = 1 << COUNT | 1 << RECEIVE_TYPE | 1 << ROOT,
+    COUNTED_REDUCES = 1 << COUNT | 1 << SEND_TYPE | 1 << OPERATION | 1 << OPERATION_OF_TYPE,
+    MOST_RANKS = 16
+};
+/* MPICH 4.0 looks at no count of a reduction. */
+#ifdef MPICH_NUMVERSION
+enum { REDUCES = COUNTED_REDUCES & ~(1 << COUNT) };
+#else
+enum { REDUCES = COUNTED_REDUCES };
+#endif
+
+/* The arguments of a right call, some of them spoilt. All of them are significant on rank 0, the root. */
+typedef struct {
+    int count, counts[MOST_RANKS], places[MOST_RANKS], bytes[MOST_RANKS], root;
+    MPI_Datatype send, receive, sends[MOST_RANKS], receives[MOST_RANKS];
+    MPI_Op op;
+} arguments_t;
+
+/* name, mistakes of everybody, and of the root, the arguments */
+#define BLOCKS_TABLE(X)                                                                                      \
+    X(Allgather, MOVES, 0, out, a->count, a->send, into, a->count, a->receive)                               \
+    X(Allgatherv, MOVES, 0, out, a->count, a->send, into, a->counts, a->places, a->receive)                  \
+    X(Alltoall, MOVES, 0, out, a->count, a->send, into, a->count, a->receive)                                \
+    X(Alltoallv, MOVES, 0, out, a->counts, a->places, a->send, into, a->counts, a->places, a->receive)       \
+    X(Alltoallw, MOVES, 0, out, a->counts, a->bytes, a->sends, into, a->counts, a->bytes, a->receives)       \
+    X(Reduce_scatter, REDUCES, 0, out, into, a->counts, a->send, a->op)                                      \
+    X(Reduce_scatter_block, REDUCES, 0, out, into, a->count, a->send, a->op)                                 \
+    X(Gather, GATHERS, 1 << RECEIVE_TYPE, out, a->count, a->send, into, a->count, a->receive, a->root)       \
+    X(Gatherv, GATHERS, 1 << RECEIVE_TYPE, out, a->count, a->send, into, a->counts, a->places, a->receive,   \
+      a->root)                                                                                               \
+    X(Scatter, SCATTERS, 0, out, a->count, a->send, into, a->count, a->receive, a->root)                     \
+    X(Scatterv, SCATTERS, 1 << SEND_TYPE, out, a->counts, a->places, a->send, into, a->count, a->receive,    \
+      a->root)                                                                                               \
+    X(Scan, REDUCES, 0, out, into, a->count, a->send, a->op)                                                 \
+    X(Exscan, REDUCES, 0, out, into, a->count, a->send, a->op)
+
+static double out[4 * MOST_RANKS], into[4 * MOST_RANKS];
+
+#define DEFINE_CALL(name, everybody, at_root, ...)                                                           \
+    static int call_##name(const arguments_t *a, MPI_Comm comm)                                              \
+    {                                                                                                        \
+        return MPI_##name(__VA_ARGS__, comm);                                                                \
+    }
+BLOCKS_TABLE(DEFINE_CALL)
+
+static const struct {
+    const char *name;
+    unsigned everybody, at_root; /* bit masks */
+    int (*call)(const arguments_t *, MPI_Comm);
+} collectives_of_blocks[] = {
+#define X(name, everybody, at_root, ...) {#name, everybody, at_root, call_##name},
+    BLOCKS_TABLE(X)
+#undef X
+};
+
+static arguments_t arguments(void)
+{
+    arguments_t a = {.count = 1, .send = MPI_DOUBLE, .receive = MPI_DOUBLE, .op = MPI_SUM};
+    for (int i = 0; i < MOST_RANKS; i++) {
+        a.counts[i] = 1;
+        a.places[i] = i;
+        a.bytes[i] = i * (int)sizeof *out;
+        a.sends[i] = a.receives[i] = MPI_DOUBLE;
+    }
+    return a;
+}
+
+static void spoil(arguments_t *a, mistake_t mistake, int size)
+{
+    switch (mistake) {
+    case ROOT:
+        a->root = size;
+        break;
+    case COUNT:
+        a->count = a->counts[0] = -1;
+        break;
+    case SEND_TYPE:
+        a->send = a->sends[0] = MPI_DATATYPE_NULL;
+        break;
+    case RECEIVE_TYPE:
+        a->receive = a->receives[0] = MPI_DATATYPE_NULL;
+        break;
+    case OPERATION:
+        a->op = MPI_OP_NULL;
+        break;
+    default:
+        a->op = MPI_BAND;
+        break;
+    }
+}
+
+/* On every rank the same mistake. */
+static void compare_mistakes(MPI_Comm library, MPI_Comm native)
+{
+    const int size = hp_comm_size(library);
+
+    for (size_t i = 0; i < sizeof collectives_of_blocks / sizeof *collectives_of_blocks; i++)
+        for (mistake_t mistake = ROOT; mistake < MISTAKES; mistake++) {
+            const char *name = collectives_of_blocks[i].name;
+            unsigned mistakes =
+                collectives_of_blocks[i].everybody | (size == 1 ? collectives_of_blocks[i].at_root : 0);
+            arguments_t wrong = arguments();
+            if (!(mistakes >> mistake & 1))
+                continue;
+            spoil(&wrong, mistake, size);
+            int native_class = hp_error_class(collectives_of_blocks[i].call(&wrong, native));
+            int library_class = hp_error_class(collectives_of_blocks[i].call(&wrong, library));
+            CHECK(native_class != MPI_SUCCESS, "%s with %s is no error here", name, mistake_names[mistake]);
+            CHECK(library_class == native_class, "%s with %s: class %d, native %d", name,
+                  mistake_names[mistake], library_class, native_class);
+        }
+}
+
+static void check_blocks_work(MPI_Comm comm)
+{
+    const arguments_t right = arguments();
+    for (size_t i = 0; i < sizeof collectives_of_blocks / sizeof *collectives_of_blocks; i++) {
+        int code = collectives_of_blocks[i].call(&right, comm);
+        CHECK(code == MPI_SUCCESS, "%s after an error: %s", collectives_of_blocks[i].name,
+              hp_error_text(code));
+    }
+}
+
+/* On communicators that are new to the library, and that it has set up: of one rank, and of all. */
+static void group_blocks(void)
+{
+    MPI_Comm comms[] = {MPI_COMM_SELF, MPI_COMM_WORLD};
+
+    CHECK(hp_comm_size(MPI_COMM_WORLD) <= MOST_RANKS, "more than %d ranks", MOST_RANKS);
+    for (int i = 0; i < 2; i++) {
+        MPI_Comm library = dup_returning(comms[i], false), native = dup_returning(comms[i], true);
+        for (int round = 0; round < 2; round++) {
+            compare_mistakes(library, native);
+            for (int call = 0; call < 3; call++)
+                check_blocks_work(library);
+            check_works(library);
+        }
+        CHECK_MPI(MPI_Comm_free(&library));
+        CHECK_MPI(MPI_Comm_free(&native));
+    }
+}
+
 static const hp_group_t groups[] = {
-    {"arguments", group_arguments},           {"uncommitted", group_uncommitted},
-    {"comm_null", group_comm_null},           {"handler", group_handler},
-    {"truncation", group_truncation},         {"truncation_own", group_truncation_own},
-    {"nonblocking", group_nonblocking},       {"lengths", group_lengths},
-    {"handler_starts", group_handler_starts}, {"mistakes_of_root", group_mistakes_of_root},
+    {"arguments", group_arguments},
+    {"uncommitted", group_uncommitted},
+    {"comm_null", group_comm_null},
+    {"handler", group_handler},
+    {"truncation", group_truncation},
+    {"truncation_own", group_truncation_own},
+    {"nonblocking", group_nonblocking},
+    {"lengths", group_lengths},
+    {"handler_starts", group_handler_starts},
+    {"mistakes_of_root", group_mistakes_of_root},
+    {"blocks", group_blocks},
 };
 
 int main(int argc, char **argv)

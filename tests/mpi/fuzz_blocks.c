@@ -303,6 +303,8 @@ void hp_fuzz_blocks_settle(hp_fuzz_case_t *test)
     test->unlike = test->unlike && !role->reduces && !moves_in_place(test);
     if (test->collective == HP_FUZZ_ALLGATHERV && hp_host_breaks_unlike_allgatherv(most_bytes(test)))
         test->unlike = false;
+    if (role->reduces && hp_host_breaks_reduce(test->map, test->count, 0, false))
+        test->map = test->maps->map[test->map->basic];
     if (role->reduces && role->send == ALL && hp_host_breaks_ordered_scatter(test->operation))
         test->operation = HP_OPERATION_USER_XOR;
     if (test->collective == HP_FUZZ_REDUCE_SCATTER && test->in_place && hp_host_breaks_overlap())

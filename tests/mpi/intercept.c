@@ -2,7 +2,7 @@
  * Options: intercept_check.h. */
 #include "intercept_check.h"
 
-static int bcasts, reduces, allreduces, barriers;
+static int bcasts, reduces, allreduces, barriers, blocks;
 
 static void bcast(int root, MPI_Comm comm, int form)
 {
@@ -132,6 +132,79 @@ static void nonblocking(MPI_Comm comm, int form)
     CHECK_EQUAL(sums[0], rank == 0 ? sums[1] : -1, "Ireduce");
 }
 
+/* Every collective of blocks and every scan, blocking and not: the call, its result, its arguments. Rank r has 100 r for all,
+ * or 100 r + i for rank i; root 0. P and S: MPI_ or PMPI_, nothing or _c. */
+#define BLOCKS_TABLE(X, P, S)                                                                                \
+    X(P##Allgather##S, P##Iallgather##S, into[last] == 100 * last, out, 1, MPI_INT, into, 1, MPI_INT, comm)  \
+    X(P##Allgatherv##S, P##Iallgatherv##S, into[last] == 100 * last, out, 1, MPI_INT, into, counts, displs,  \
+      MPI_INT, comm)                                                                                         \
+    X(P##Alltoall##S, P##Ialltoall##S, into[last] == 100 * last + rank, out, 1, MPI_INT, into, 1, MPI_INT,   \
+      comm)                                                                                                  \
+    X(P##Alltoallv##S, P##Ialltoallv##S, into[last] == 100 * last + rank, out, counts, displs, MPI_INT,      \
+      into, counts, displs, MPI_INT, comm)                                                                   \
+    X(P##Alltoallw##S, P##Ialltoallw##S, into[last] == 100 * last + rank, out, counts, bytes, types, into,   \
+      counts, bytes, types, comm)                                                                            \
+    X(P##Reduce_scatter##S, P##Ireduce_scatter##S, into[0] == 50 * last * (last + 1) + (last + 1) * rank,    \
+      out, into, counts, MPI_INT, MPI_SUM, comm)                                                             \
+    X(P##Reduce_scatter_block##S, P##Ireduce_scatter_block##S,                                               \
+      into[0] == 50 * last * (last + 1) + (last + 1) * rank, out, into, 1, MPI_INT, MPI_SUM, comm)           \
+    X(P##Gather##S, P##Igather##S, into[last] == (rank ? -1 : 100 * last), out, 1, MPI_INT, into, 1,         \
+      MPI_INT, 0, comm)                                                                                      \
+    X(P##Gatherv##S, P##Igatherv##S, into[last] == (rank ? -1 : 100 * last), out, 1, MPI_INT, into, counts,  \
+      displs, MPI_INT, 0, comm)                                                                              \
+    X(P##Scatter##S, P##Iscatter##S, into[0] == rank, out, 1, MPI_INT, into, 1, MPI_INT, 0, comm)            \
+    X(P##Scatterv##S, P##Iscatterv##S, into[0] == rank, out, counts, displs, MPI_INT, into, 1, MPI_INT, 0,   \
+      comm)                                                                                                  \
+    X(P##Scan##S, P##Iscan##S, into[0] == 50 * rank * (rank + 1), out, into, 1, MPI_INT, MPI_SUM, comm)      \
+    X(P##Exscan##S, P##Iexscan##S, rank == 0 || into[0] == 50 * rank * (rank - 1), out, into, 1, MPI_INT,    \
+      MPI_SUM, comm)
+
+#define CALL_BLOCKS(blocking, nonblocking, result, ...)                                                      \
+    memset(into, 0xff, sizeof into);                                                                         \
+    CHECK_MPI(blocking(__VA_ARGS__));                                                                        \
+    CHECK(result, #blocking);                                                                                \
+    memset(into, 0xff, sizeof into);                                                                         \
+    CHECK_MPI(nonblocking(__VA_ARGS__, &request));                                                           \
+    CHECK_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));                                                        \
+    CHECK(result, #nonblocking);
+
+enum { MOST_RANKS = 16 };
+
+#define DEFINE_BLOCKS(function, P, S, count_t, displ_t)                                                      \
+    static void function(MPI_Comm comm)                                                                      \
+    {                                                                                                        \
+        int rank = hp_comm_rank(comm), last = hp_comm_size(comm) - 1, out[MOST_RANKS], into[MOST_RANKS];     \
+        count_t counts[MOST_RANKS];                                                                          \
+        displ_t displs[MOST_RANKS], bytes[MOST_RANKS];                                                       \
+        MPI_Datatype types[MOST_RANKS];                                                                      \
+        MPI_Request request;                                                                                 \
+        CHECK(last < MOST_RANKS, "more than %d ranks", MOST_RANKS);                                          \
+        for (int i = 0; i < MOST_RANKS; i++) {                                                               \
+            out[i] = 100 * rank + i;                                                                         \
+            counts[i] = 1;                                                                                   \
+            displs[i] = i;                                                                                   \
+            bytes[i] = i * (int)sizeof *out;                                                                 \
+            types[i] = MPI_INT;                                                                              \
+        }                                                                                                    \
+        BLOCKS_TABLE(CALL_BLOCKS, P, S)                                                                      \
+        blocks += 2;                                                                                         \
+    }
+DEFINE_BLOCKS(blocks_plain, MPI_, , int, int)
+DEFINE_BLOCKS(blocks_profiling, PMPI_, , int, int)
+#if MPI_VERSION >= 4
+DEFINE_BLOCKS(blocks_large, MPI_, _c, MPI_Count, MPI_Aint)
+DEFINE_BLOCKS(blocks_large_profiling, PMPI_, _c, MPI_Count, MPI_Aint)
+#endif
+
+static void (*const blocks_forms[])(MPI_Comm) = {
+    blocks_plain,
+    blocks_profiling,
+#if MPI_VERSION >= 4
+    blocks_large,
+    blocks_large_profiling,
+#endif
+};
+
 int main(int argc, char **argv)
 {
     MPI_Comm copy;
@@ -146,8 +219,10 @@ int main(int argc, char **argv)
             allreduce(round % 2 ? copy : MPI_COMM_WORLD, form);
             barrier(round % 2 ? copy : MPI_COMM_WORLD, form);
             nonblocking(round % 2 ? copy : MPI_COMM_WORLD, form);
+            if (form < (int)(sizeof blocks_forms / sizeof *blocks_forms))
+                blocks_forms[form](round % 2 ? copy : MPI_COMM_WORLD);
         }
-    hp_intercept_verify_(&bcasts, &reduces, &allreduces, &barriers);
+    hp_intercept_verify_(&bcasts, &reduces, &allreduces, &barriers, &blocks);
     CHECK_MPI(MPI_Comm_free(&copy));
     CHECK_MPI(MPI_Finalize());
     return 0;

@@ -39,7 +39,14 @@ static void verify_one(const char *collective, int calls)
         CHECK_EQUAL(stats.taken, calls, collective);
 }
 
-void hp_intercept_verify_(const int *bcasts, const int *reduces, const int *allreduces, const int *barriers)
+/* The collectives of blocks and the scans: every program calls each as often. */
+static const char *const collectives_of_blocks[] = {
+    "allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw",      "gather",
+    "gatherv",   "scatter",    "scatterv", "scan",      "reduce_scatter", "reduce_scatter_block",
+    "exscan"};
+
+void hp_intercept_verify_(const int *bcasts, const int *reduces, const int *allreduces, const int *barriers,
+                          const int *blocks)
 {
     if (!hp_lib_loaded()) {
         CHECK(!option("--loaded"), "the library is not in this process");
@@ -51,9 +58,11 @@ void hp_intercept_verify_(const int *bcasts, const int *reduces, const int *allr
     verify_one("reduce", *reduces);
     verify_one("allreduce", *allreduces);
     verify_one("barrier", *barriers);
+    for (size_t i = 0; i < sizeof collectives_of_blocks / sizeof *collectives_of_blocks; i++)
+        verify_one(collectives_of_blocks[i], *blocks);
     if (hp_comm_rank(MPI_COMM_WORLD) == 0)
-        printf("backend %s: %d + %d + %d + %d calls made, as many intercepted\n", hp_lib_backend(), *bcasts,
-               *reduces, *allreduces, *barriers);
+        printf("backend %s: %d + %d + %d + %d + 13 * %d calls made, as many intercepted\n", hp_lib_backend(),
+               *bcasts, *reduces, *allreduces, *barriers, *blocks);
 }
 
 void hp_intercept_require_(const int *condition, const int *place)

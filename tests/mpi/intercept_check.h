@@ -15,8 +15,9 @@
 #include "mpi_check.h"
 
 /* Compares the library's figures with the calls that the program made since MPI_Init, on communicators with
- * more than one rank or not at all. Before MPI_Finalize. */
-void hp_intercept_verify_(const int *bcasts, const int *reduces, const int *allreduces, const int *barriers);
+ * more than one rank or not at all. blocks: of each collective of blocks, and of each scan. Before MPI_Finalize. */
+void hp_intercept_verify_(const int *bcasts, const int *reduces, const int *allreduces, const int *barriers,
+                          const int *blocks);
 
 /* Fails the program when condition (an integer) is 0; place is the number that the message shows. */
 void hp_intercept_require_(const int *condition, const int *place);

@@ -6,8 +6,8 @@ program intercept_f08
     subroutine hp_intercept_require(condition, place) bind(C, name="hp_intercept_require_")
       integer, intent(in) :: condition, place
     end subroutine
-    subroutine hp_intercept_verify(bcasts, reduces, allreduces, barriers) bind(C, name="hp_intercept_verify_")
-      integer, intent(in) :: bcasts, reduces, allreduces, barriers
+    subroutine hp_intercept_verify(bcasts, reduces, allreduces, barriers, blocks) bind(C, name="hp_intercept_verify_")
+      integer, intent(in) :: bcasts, reduces, allreduces, barriers, blocks
     end subroutine
     subroutine hp_intercept_from_c(comm, values, count, root, sums) bind(C, name="hp_intercept_from_c_")
       integer, intent(in) :: comm, count, root
@@ -17,10 +17,11 @@ program intercept_f08
   include 'intercept_data.inc'
   type(MPI_Comm) :: comm
   type(MPI_Request) :: requests(2)
+  type(MPI_Datatype) :: types(most)
   call MPI_Init()
   include 'intercept_body.inc'
   call without_ierror()
-  call hp_intercept_verify(bcasts, reduces, allreduces, barriers)
+  call hp_intercept_verify(bcasts, reduces, allreduces, barriers, blocks)
   call MPI_Finalize()
 contains
   subroutine require(condition, place)

@@ -5,6 +5,7 @@
       include 'intercept_data.inc'
       integer comm
       integer requests(2)
+      integer types(most)
       call MPI_Init(ierror)
       include 'intercept_body.inc'
       call MPI_Finalize(ierror)

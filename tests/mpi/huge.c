@@ -74,6 +74,30 @@ static void group_bytes(void)
     CHECK_MPI(MPI_Type_free(&block));
 }
 
+/* Each rank gives 1027 MiB, in place: together more than 2^31 bytes on two ranks. */
+static void group_allgather(void)
+{
+    enum { BLOCKS = 1027 };
+    const size_t share = (size_t)BLOCKS * MIB;
+    int rank = hp_comm_rank(MPI_COMM_WORLD), size = hp_comm_size(MPI_COMM_WORLD);
+    MPI_Datatype block;
+    if (share * (size_t)size > buffer_bytes || !enough_memory(share * (size_t)size)) {
+        hp_group_skip("too little memory, or too many ranks");
+        return;
+    }
+    unsigned char *data = buffer(share * (size_t)size, 0);
+    fill(data + share * (size_t)rank, share);
+    data[share * (size_t)rank + 1] = (unsigned char)(rank + 1); /* whose it is */
+    CHECK_MPI(MPI_Type_contiguous(MIB, MPI_BYTE, &block));
+    CHECK_MPI(MPI_Type_commit(&block));
+    CHECK_MPI(MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, data, BLOCKS, block, MPI_COMM_WORLD));
+    for (int i = 0; i < size; i++) {
+        check(data + share * (size_t)i, share);
+        CHECK_EQUAL(data[share * (size_t)i + 1], i + 1, "the rank of a block");
+    }
+    CHECK_MPI(MPI_Type_free(&block));
+}
+
 /* 300 million doubles, 2.4 GB, in place. */
 static void group_reduce(void)
 {
@@ -139,10 +163,8 @@ static void group_elements(void)
 }
 
 static const hp_group_t groups[] = {
-    {"bytes", group_bytes},
-    {"reduce", group_reduce},
-    {"elements", group_elements},
-    {"element", group_element},
+    {"bytes", group_bytes},       {"allgather", group_allgather}, {"reduce", group_reduce},
+    {"elements", group_elements}, {"element", group_element},
 };
 
 int main(int argc, char **argv)

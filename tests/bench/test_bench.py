@@ -17,6 +17,10 @@ import tempfile
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 TOPOLOGY = {1: "node:1 core:1", 2: "node:2 core:1", 3: "node:2 core:2", 4: "node:2 core:2"}
 QUICK = ["--seconds", "0.02"]
+BLOCKS = ["allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw", "reduce_scatter", "reduce_scatter_block",
+          "gather", "gatherv", "scatter", "scatterv", "scan", "exscan"]
+OTHERS = BLOCKS[:-2]  # bus bandwidth: the blocks of the others
+SIZES_DIFFER = [name for name in BLOCKS if name[-1] in "vw" or name == "reduce_scatter"]
 
 
 def check(condition, *what):
@@ -69,7 +73,8 @@ def check_row(row, ranks, library):
     bound = row["bound"]
     check(near(bound["us"], max(bound["latency_us"], bound["link_us"], bound["memory_us"])), bound)
     check(("library" in row) == ("ratio" in row) == library, row.keys())
-    factor = 2 * (ranks - 1) / ranks if row["collective"] == "allreduce" else 1
+    factor = 2 * (ranks - 1) / ranks if row["collective"] == "allreduce" else ranks - 1 if row["collective"] in OTHERS else 1
+    check(("pattern" in row) == (row["collective"] in SIZES_DIFFER), row["collective"], row.keys())
     sides = [row[side] for side in ("library", "host") if side in row]
     for side in sides:
         for name in ("t_min_us", "t_avg_us", "t_max_us", "from_first_us"):
@@ -143,6 +148,24 @@ def taken(bench):
         check(row["repetitions"] >= 10, row["repetitions"])
 
 
+def blocks(bench):
+    """The collectives with blocks: all patterns, types with holes, roots; what their bounds rest on."""
+    options = ["--collective", ",".join(BLOCKS), "--repeat", "2", "--warmup", "1"]
+    for pattern in ("equal", "ragged", "sparse", "hot"):
+        rows = bench.document(4, options + ["--bytes", "0,8,24000", "--pattern", pattern, "--root", "rotate"], pattern == "ragged")["rows"]
+        check([row["collective"] for row in rows] == [name for name in BLOCKS for _ in range(3)], "collectives")
+        check(all(row.get("pattern", pattern) == pattern for row in rows), pattern)
+    bench.document(3, options + ["--datatype", "vector", "--op", "product", "--bytes", "16,4000", "--root", "2"])
+    memory = {}
+    for row in bench.document(3, options + ["--bytes", "24000", "--pattern", "equal"])["rows"]:
+        # On one node: each send buffer is read once, each receive buffer written once; 3 ranks, in blocks.
+        memory[row["collective"]] = round(row["bound"]["memory_us"] * row["bound"]["copy_bytes_per_second"] / 1e6 / 24000, 3)
+    check(memory == {"allgather": 12, "allgatherv": 12, "alltoall": 18, "alltoallv": 18, "alltoallw": 18, "reduce_scatter": 12,
+                     "reduce_scatter_block": 12, "gather": 6, "gatherv": 6, "scatter": 6, "scatterv": 6, "scan": 6, "exscan": 4}, memory)
+    done = bench.start(0, ["--overlap", "--collective", ",".join(BLOCKS), "--bytes", "800", "--repeat", "2"])
+    check(done.returncode == 0 and done.stdout.count("overlap with") == len(BLOCKS), done.stdout, done.stderr)
+
+
 def passed(bench):
     """What passes through is seen as that: by the rules, by a hint, on one node."""
     def reasons(options, settings=None):
@@ -205,10 +228,11 @@ def bad_options(bench):
     cases = [(2, ["--root", "2"], "0 to 1"), (0, ["--bytes", "9"], "multiples of the 8 bytes"),
              (0, ["--bytes", "8", "--buffers", "cold", "--cold-bytes", "900000G"], "take smaller sizes"),
              (0, ["--tests", "0,5"], "give --overlap too"), (0, ["--persistent"], "--persistent: "), (0, ["--overlap", "--tests", "0,-1"], "--tests -1: accepted is a list of at most 8"),
+             (0, ["--pattern", "random"], "equal, ragged, sparse, hot"), (0, ["-c", "alltoallw", "--bytes", "1600M"], "2 GiB together"),
              (0, ["--overlap", "--arrival", "none,late"], "--arrival none only")]
     if bench.args.all_bad_options:
         cases += [(0, words, said) for words, said in (
-            (["--root", "1"], "0 to 0"), (["--collective", "scatter"], "bcast, reduce, allreduce"), (["--op", "band"], "MPI_SUM"),
+            (["--root", "1"], "0 to 0"), (["--collective", "sort"], "bcast, reduce, allreduce"), (["--op", "band"], "MPI_SUM"),
             (["--datatype", "real"], "MPI_DOUBLE"), (["--buffers", "hot"], "warm, cold"), (["--repeat", "0"], "1 to"),
             (["--seconds", "-1"], "0.001"), (["--hint", "key=1"], "KEY=VALUE"), (["--hint", "hanpmpi"], "KEY=VALUE"), (["--skew", "x"], "0.001"), (["--arrival", "early"], "ascending"),
             (["--json", "-", "--csv", "-"], "--json -"), (["--raw"], "--json FILE"), (["--bytes", ""], "--bytes"), (["word"], "options only"),
@@ -236,6 +260,11 @@ def wrong_result(bench):
         check(done.returncode != 0, "a wrong result went unnoticed", done.stdout)
         check(re.search(r"wrong result: bcast of 4096 bytes of MPI_DOUBLE on rank 1, .*, %s: element 256 " % side, done.stderr),
               side, done.returncode, done.stderr)
+    options = ["--collective", "alltoallv", "--bytes", "4K", "--pattern", "equal", "--repeat", "2"]
+    done = bench.start(2, options, preload, settings)
+    check(done.returncode == 0, "the control failed", done.stdout, done.stderr)
+    done = bench.start(2, options, preload, {**settings, "CORRUPT_SWAP": "1"})
+    check(done.returncode != 0 and re.search("wrong result: alltoallv of 4096 bytes .*: element 0 is not", done.stderr), done.returncode, done.stderr)
 
 
 def nonblocking(bench):
@@ -340,7 +369,7 @@ def man_page(bench):
 
 
 CASES = {"host_only": host_only, "taken": taken, "passed": passed, "arrival": arrival, "csv": csv_rows, "buffers": buffers,
-         "types": types, "bad_options": bad_options, "wrong_result": wrong_result, "nonblocking": nonblocking, "persistent": persistent, "known_overlap": known_overlap, "install": install, "man_page": man_page}
+         "types": types, "blocks": blocks, "bad_options": bad_options, "wrong_result": wrong_result, "nonblocking": nonblocking, "persistent": persistent, "known_overlap": known_overlap, "install": install, "man_page": man_page}
 
 
 def main():

@@ -8,7 +8,11 @@ enum { ALIGNMENT = 4096 };
 
 static size_t stride_of(const bench_case_t *what)
 {
-    const size_t bytes = what->bytes / what->type->bytes * what->type->extent;
+    const size_t count = what->bytes / what->type->bytes;
+    const bench_collective_t *collective = what->collective;
+    const size_t elements =
+        collective->has_blocks ? bench_blocks_most(&collective->blocks, count, what->ranks) : count;
+    const size_t bytes = elements * what->type->extent;
     return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT + (bytes == 0 ? ALIGNMENT : 0);
 }
 
@@ -19,9 +23,14 @@ static uint64_t places_of(const bench_case_t *what)
     return !what->cold ? 1 : fit > 2 ? fit : 2;
 }
 
+static bool has_send_buffer(const bench_case_t *what)
+{
+    return what->collective->reduces || what->collective->has_blocks;
+}
+
 size_t bench_buffer_bytes(const bench_case_t *what)
 {
-    return (what->collective->reduces ? 2 : 1) * places_of(what) * stride_of(what);
+    return (has_send_buffer(what) ? 2 : 1) * places_of(what) * stride_of(what);
 }
 
 /* Call number `number` of the case: which place, values and root it has. */
@@ -40,7 +49,10 @@ static bench_call_t call_of(const bench_runner_t *runner, uint64_t number)
                           .op = what->op,
                           .shift = bench_shift(number, root),
                           .root = root,
-                          .rank = runner->job->rank};
+                          .rank = runner->job->rank,
+                          .blocks = what->collective->has_blocks ? &what->collective->blocks : NULL,
+                          .layout = &runner->layout,
+                          .ranks = runner->job->size};
 }
 
 static void fill(const bench_runner_t *runner, uint64_t number)
@@ -58,9 +70,13 @@ void bench_runner_init(bench_runner_t *runner, const bench_job_t *job, const ben
                                .stride = stride_of(what),
                                .places = places_of(what),
                                .calls_of_repetition = (uint64_t)calls_of_repetition};
+    const bench_blocks_t *blocks = &what->collective->blocks;
     bench_values_init(&runner->values, what->type, what->collective->reduces ? what->op : NULL, job->rank,
-                      job->size);
-    if (what->collective->reduces)
+                      bench_contributors(blocks, job->rank, job->size));
+    if (what->collective->has_blocks)
+        bench_layout_init(&runner->layout, blocks, bench_case_pattern(what), (int)runner->count, what->type,
+                          job->rank, job->size);
+    if (has_send_buffer(what))
         runner->send = bench_allocate(runner->places * runner->stride);
     runner->recv = bench_allocate(runner->places * runner->stride);
     for (uint64_t place = 0; place < runner->places; place++)
@@ -71,6 +87,7 @@ void bench_runner_fini(bench_runner_t *runner)
 {
     free(runner->send);
     free(runner->recv);
+    bench_layout_fini(&runner->layout);
     bench_values_fini(&runner->values);
 }
 

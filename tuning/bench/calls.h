@@ -16,9 +16,11 @@
 typedef struct {
     const bench_collective_t *collective;
     const bench_type_t *type;
-    const bench_op_t *op; /* reductions */
-    size_t bytes;         /* of data: a multiple of the type's */
-    int root;             /* BENCH_ROTATE: another one each repetition */
+    const bench_op_t *op;    /* reductions */
+    size_t bytes;            /* of data, a block's if there are blocks: a multiple of the type's */
+    bench_pattern_t pattern; /* of blocks whose sizes may differ */
+    int ranks;               /* with blocks */
+    int root;                /* BENCH_ROTATE: another one each repetition */
     bool cold;
     size_t region_bytes; /* cold: each buffer of each rank moves through so much */
     bench_arrival_t arrival;
@@ -42,6 +44,7 @@ typedef struct {
     const bench_job_t *job;
     const bench_case_t *what;
     bench_values_t values;
+    bench_layout_t layout;        /* of blocks */
     size_t count;                 /* elements of a call */
     size_t stride;                /* from one place of a buffer to the next */
     uint64_t places;              /* 1: warm */
@@ -78,6 +81,12 @@ int bench_run_blocking(void *context, const bench_call_t *call);
 /* On rank 0, over all ranks: the share of the calls that the library ran, and why it passed the most of the others
  * through; NULL: none of them. */
 double bench_tally_taken(const bench_job_t *job, const bench_tally_t *tally, const char **reason);
+
+/* The pattern of the blocks' sizes: equal where they cannot differ. */
+static inline bench_pattern_t bench_case_pattern(const bench_case_t *what)
+{
+    return what->collective->blocks.sizes_differ ? what->pattern : BENCH_EQUAL;
+}
 
 /* Memory of one rank's buffers. */
 size_t bench_buffer_bytes(const bench_case_t *what);

@@ -5,22 +5,26 @@
 #ifndef HP_BENCH_COLLECTIVES_H
 #define HP_BENCH_COLLECTIVES_H
 
+#include "blocks.h"
 #include "values.h"
 
 /* One call on one rank. */
 typedef struct {
-    void *send, *recv; /* send: reductions only */
-    size_t count;      /* elements */
+    void *send, *recv; /* send: not of bcast */
+    size_t count;      /* elements; of a block */
     const bench_values_t *values;
     const bench_op_t *op;
     size_t shift; /* where in the values the call starts (bench_shift) */
     int root, rank;
     MPI_Comm comm;
+    const bench_blocks_t *blocks; /* NULL: one message */
+    const bench_layout_t *layout; /* of blocks */
+    int ranks;                    /* with blocks */
 } bench_call_t;
 
 typedef struct {
     const char *name;
-    const char *hint;   /* the info key that names the library's algorithm */
+    const char *hint;   /* the info key that names the library's algorithm; NULL: none yet */
     const char *forced; /* an algorithm that takes every call: what --force asks for */
     bool has_root, reduces;
     bool no_data; /* one row, of 0 bytes */
@@ -30,9 +34,12 @@ typedef struct {
     void (*fill)(const bench_call_t *call);
     /* NULL, or what is wrong; *element: where. */
     const char *(*validate)(const bench_call_t *call, size_t *element);
+    /* Without blocks (bench_blocks_traffic): */
     double (*link_bytes)(double bytes, int nodes);   /* through the busiest link, in one direction */
     double (*memory_bytes)(double bytes, int ranks); /* read and written on a node of so many ranks */
     double (*bus_factor)(int ranks);                 /* of NCCL-tests' bus bandwidth */
+    bench_blocks_t blocks;
+    bool has_blocks; /* its size is a block's; measured when asked for only */
 } bench_collective_t;
 
 /* NULL behind the last one. */

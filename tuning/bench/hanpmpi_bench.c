@@ -2,7 +2,7 @@
  * how to use it and what its columns mean, docs/hanpmpi_bench.1 too.
  *
  * The parts: options (what is asked for) · job (ranks, nodes, the communicators of both sides) · values (data
- * and what must come out of it) · collectives (the table of what can be measured) · arrival (patterns) ·
+ * and what must come out of it) · collectives (the table of what can be measured) · blocks (those with a block a rank) · arrival (patterns) ·
  * calls (a case's calls, one by one) · times (of all ranks) · repeat (how often) · measure (one case, both sides in
  * turns) · compute, nonblocking, nonblocking_overlap (the same with a computation meanwhile) · limits (what the machine can do) · output (table, CSV, JSON). measure and what is below it know nothing of
  * options and output, so that other programs can use them. */
@@ -49,6 +49,8 @@ static bench_case_t make_case(const bench_t *bench, const bench_collective_t *co
                           .type = options->type,
                           .op = options->op,
                           .bytes = bytes,
+                          .pattern = options->pattern,
+                          .ranks = bench->job.size,
                           .root = options->root,
                           .cold = cold,
                           .region_bytes = bench->region_bytes,
@@ -127,8 +129,7 @@ static void measure_row(bench_t *bench, const bench_case_t *what, int size_index
                          &(bench_row_t){.what = what,
                                         .result = &result.blocking,
                                         .nonblocking = options->overlap ? &result : NULL,
-                                        .bound = bench_bound(&bench->job, &bench->limits, what->collective,
-                                                             what->bytes, *copy),
+                                        .bound = bench_bound(&bench->job, &bench->limits, what, *copy),
                                         .copy_bytes_per_second = *copy});
     bench_nonblocking_fini(&result);
 }

@@ -133,21 +133,34 @@ static int ceil_log2(int n)
     return rounds;
 }
 
-bench_bound_t bench_bound(const bench_job_t *job, const bench_limits_t *limits,
-                          const bench_collective_t *collective, size_t bytes, double copy_bytes_per_second)
+static bench_traffic_t traffic_of(const bench_job_t *job, const bench_case_t *what)
 {
-    const double inside = ceil_log2(job->size) *
-                          (limits->node_latency_us > 0 ? limits->node_latency_us : limits->link_latency_us);
+    const bench_collective_t *collective = what->collective;
+
+    if (collective->has_blocks)
+        return bench_blocks_traffic(job, &collective->blocks, bench_case_pattern(what),
+                                    (int)(what->bytes / what->type->bytes), what->type->bytes, what->root);
+    return (bench_traffic_t){.link = collective->link_bytes((double)what->bytes, job->node_count),
+                             .memory = collective->memory_bytes((double)what->bytes, job->node_ranks_max),
+                             .all_wait = true};
+}
+
+bench_bound_t bench_bound(const bench_job_t *job, const bench_limits_t *limits, const bench_case_t *what,
+                          double copy_bytes_per_second)
+{
+    const double near = limits->node_latency_us > 0 ? limits->node_latency_us : limits->link_latency_us;
+    const double inside = ceil_log2(job->size) * near;
     const double between = ceil_log2(job->node_count) * limits->link_latency_us;
+    const bench_traffic_t traffic = traffic_of(job, what);
     bench_bound_t bound = {.latency_us = inside > between ? inside : between};
 
-    if (bytes == 0 && !collective->no_data) /* nothing has to be sent */
+    if (what->bytes == 0 && !what->collective->no_data) /* nothing has to be sent */
         return (bench_bound_t){0};
+    if (!traffic.all_wait)
+        bound.latency_us = traffic.link > 0 ? limits->link_latency_us : 0;
     if (limits->link_bytes_per_second > 0)
-        bound.link_us =
-            1e6 * collective->link_bytes((double)bytes, job->node_count) / limits->link_bytes_per_second;
-    bound.memory_us =
-        1e6 * collective->memory_bytes((double)bytes, job->node_ranks_max) / copy_bytes_per_second;
+        bound.link_us = 1e6 * traffic.link / limits->link_bytes_per_second;
+    bound.memory_us = 1e6 * traffic.memory / copy_bytes_per_second;
     bound.us = bound.latency_us > bound.link_us ? bound.latency_us : bound.link_us;
     if (bound.memory_us > bound.us)
         bound.us = bound.memory_us;

@@ -6,15 +6,15 @@
  *
  * The bound of a call is the largest of three times (p ranks, c on the fullest of N nodes):
  *   latency  ceil(log2 p) messages inside a node; ceil(log2 N) between nodes, where a node sends one at a
- * time link     the bytes that have to pass a node's link, at the measured bandwidth memory   the bytes that
- * have to be read and written on the fullest node, at the measured copy bandwidth
+ * time; one message if blocks are empty
+ *   link     the bytes that have to pass a node's link, at the measured bandwidth
+ *   memory   the bytes that have to be read and written on the fullest node, at the measured copy bandwidth
  *
  * Threads: one. Ownership: nothing is kept. */
 #ifndef HP_BENCH_LIMITS_H
 #define HP_BENCH_LIMITS_H
 
-#include "collectives.h"
-#include "job.h"
+#include "calls.h"
 
 typedef struct {
     double node_latency_us, link_latency_us; /* 0: there are no two such ranks */
@@ -33,7 +33,7 @@ void bench_limits_measure(const bench_job_t *job, bench_limits_t *limits);
  * places of regions of region_bytes (the same place, when it is less). The slowest node's. Collective. */
 double bench_copy_bandwidth(const bench_job_t *job, size_t bytes, size_t region_bytes);
 
-bench_bound_t bench_bound(const bench_job_t *job, const bench_limits_t *limits,
-                          const bench_collective_t *collective, size_t bytes, double copy_bytes_per_second);
+bench_bound_t bench_bound(const bench_job_t *job, const bench_limits_t *limits, const bench_case_t *what,
+                          double copy_bytes_per_second);
 
 #endif

@@ -1,5 +1,6 @@
 #include "options.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,6 +34,18 @@ static error_t read_collectives(reader_t *reader, const char *argument, struct a
         options->collectives[options->collective_count++] = collective;
     }
     return 0;
+}
+
+static error_t read_pattern(reader_t *reader, const char *argument, struct argp_state *state)
+{
+    int pattern = 0;
+
+    while (bench_pattern_name(pattern) && strcmp(argument, bench_pattern_name(pattern)) != 0)
+        pattern++;
+    reader->options->pattern = (bench_pattern_t)pattern;
+    return bench_pattern_name(pattern)
+               ? 0
+               : BAD(state, "--pattern %s: accepted are equal, ragged, sparse, hot", argument);
 }
 
 static error_t read_arrivals(reader_t *reader, const char *argument, struct argp_state *state)
@@ -178,6 +191,22 @@ static char *complete_description(int key, const char *text, void *input)
     return (char *)text;
 }
 
+/* Counts and places of blocks are ints, MPI_Alltoallw's places in bytes. */
+static error_t check_blocks(const reader_t *reader, struct argp_state *state)
+{
+    const bench_options_t *options = reader->options;
+    const bench_type_t *type = options->type;
+
+    for (int i = 0; i < options->collective_count; i++)
+        for (int s = 0; s < options->size_count && options->collectives[i]->has_blocks; s++)
+            if (bench_blocks_most(&options->collectives[i]->blocks, options->bytes[s] / type->bytes,
+                                  reader->size) > INT_MAX / type->extent)
+                return BAD(state,
+                           "--bytes %zu: accepted for %s on %d ranks are blocks of less, 2 GiB together",
+                           options->bytes[s], options->collectives[i]->name, reader->size);
+    return 0;
+}
+
 /* What options mean together. */
 static error_t finish(reader_t *reader, struct argp_state *state)
 {
@@ -206,7 +235,7 @@ static error_t finish(reader_t *reader, struct argp_state *state)
     if (options->raw && !options->json)
         return BAD(state, "--raw: is for the JSON file: give --json FILE too");
     /* Behind --force, a hint that was given wins: an info object keeps the last value. */
-    for (int i = 0; reader->force && bench_collective(i); i++) {
+    for (int i = 0; reader->force && bench_collective(i) && bench_collective(i)->hint; i++) {
         char hint[128];
         bool given = false;
         const size_t length = strlen(bench_collective(i)->hint);
@@ -219,6 +248,8 @@ static error_t finish(reader_t *reader, struct argp_state *state)
     }
     if (!error)
         error = read_sizes(reader, state);
+    if (!error)
+        error = check_blocks(reader, state);
     if (!error && !options->size_count)
         return BAD(state,
                    "--bytes %s: accepted are sizes and ranges that hold a multiple of the %zu bytes of %s",
@@ -238,6 +269,8 @@ static error_t read_option(int key, char *argument, struct argp_state *state)
     case 'b':
         reader->bytes = argument;
         return 0;
+    case KEY_PATTERN:
+        return read_pattern(reader, argument, state);
     case KEY_FACTOR:
         return bench_read_real(argument, 1.01, 1e9, &reader->factor)
                    ? 0
@@ -347,6 +380,7 @@ bench_options_result_t bench_options_read(bench_options_t *options, int argc, ch
                                  .warmup = 5,
                                  .seconds = 1,
                                  .warm = true,
+                                 .pattern = BENCH_RAGGED,
                                  .seed = 1,
                                  .arrivals = {BENCH_ARRIVAL_NONE},
                                  .arrival_count = 1,
@@ -354,7 +388,7 @@ bench_options_result_t bench_options_read(bench_options_t *options, int argc, ch
                                  .skew_count = 2,
                                  .type = bench_type_find("MPI_DOUBLE"),
                                  .plan = {.tests = {0, 20}, .test_count = 2, .compute_factor = 1}};
-    while (bench_collective(options->collective_count)) {
+    while (!bench_collective(options->collective_count)->has_blocks) { /* they come first */
         options->collectives[options->collective_count] = bench_collective(options->collective_count);
         options->collective_count++;
     }

@@ -18,6 +18,7 @@ typedef struct {
     const bench_type_t *type;
     const bench_op_t *op;
     int root; /* or BENCH_ROTATE */
+    bench_pattern_t pattern;
     int repeat, warmup;
     double seconds;
     bool warm, cold;

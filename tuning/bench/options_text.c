@@ -2,10 +2,15 @@
 
 const struct argp_option bench_option_descriptions[] = {
     {0, 0, 0, 0, "What is measured:", 1},
-    {"collective", 'c', "LIST", 0, "of %s (default: all)", 1},
+    {"collective", 'c', "LIST", 0, "of %s (default: the first four)", 1},
     {"bytes", 'b', "LIST|MIN:MAX", 0,
      "message sizes in bytes; suffixes K, M, G (2^10, 2^20, 2^30). A range goes up by --factor (default "
-     "8:4M)",
+     "8:4M). From allgather on, the size of one block: what one rank has for another",
+     1},
+    {"pattern", KEY_PATTERN, "NAME", 0,
+     "sizes of the blocks of reduce_scatter and the collectives that end in v or w: equal; ragged: 0 to "
+     "twice --bytes, "
+     "pseudo-random; sparse: 95 of 100 empty; hot: one rank has most. Default ragged",
      1},
     {"factor", KEY_FACTOR, "F", 0, "from one size of a range to the next (default 2)", 1},
     {"datatype", 'd', "NAME", 0,
@@ -18,7 +23,7 @@ const struct argp_option bench_option_descriptions[] = {
      "defined on the datatype)",
      1},
     {"root", 'R', "RANK|rotate", 0,
-     "root of bcast and reduce; rotate: another one each repetition (default 0)", 1},
+     "root of bcast, reduce, gather(v) and scatter(v); rotate: another one each repetition (default 0)", 1},
     {"buffers", 'B', "WHICH", 0,
      "warm: the same buffers each time, filled just before; cold: another part each time of regions larger "
      "than the "
@@ -85,7 +90,7 @@ const char bench_options_doc[] =
     "\v"
     /* clang-format off */
     "Columns. Times are microseconds, medians over the repetitions.\n"
-    "  bytes, reps   message size, repetitions\n"
+    "  bytes, reps   size of the message or of a block, repetitions\n"
     "  t_min, t_avg, t_max\n"
     "                fastest rank, mean of the ranks, slowest rank. t_max is what a\n"
     "                collective costs. With an arrival pattern: from the last\n"
@@ -100,7 +105,7 @@ const char bench_options_doc[] =
     "                100%, why it passed calls through: the ratio then shows the\n"
     "                host against itself\n"
     "  busbw         bus bandwidth as NCCL-tests define it, MB/s (10^6 bytes): bytes\n"
-    "                by t_max, times 2(p-1)/p for allreduce\n"
+    "                by t_max, times 2(p-1)/p for allreduce, times p-1 for blocks\n"
     "  bound         microseconds that no algorithm can beat, measured in the same\n"
     "                run: the largest of ceil(log2 p) message latencies, the bytes\n"
     "                that must pass a node's link by its bandwidth, the bytes that\n"

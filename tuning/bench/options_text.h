@@ -9,6 +9,7 @@
 
 enum {
     KEY_FACTOR = BENCH_KEY_OWN,
+    KEY_PATTERN,
     KEY_WARMUP,
     KEY_COLD_BYTES,
     KEY_SKEW,

@@ -41,6 +41,8 @@ json_t *bench_json_row(const bench_output_t *output, const bench_row_t *row)
     if (what->collective->has_root)
         json_object_set_new(object, "root",
                             what->root == BENCH_ROTATE ? json_string("rotate") : json_integer(what->root));
+    if (what->collective->blocks.sizes_differ)
+        json_object_set_new(object, "pattern", json_string(bench_pattern_name(what->pattern)));
     if (what->arrival != BENCH_ARRIVAL_NONE)
         json_object_set_new(object, "skew", json_real(what->skew));
     if (output->job->side_count == BENCH_SIDES) {

@@ -29,18 +29,20 @@ bool bench_table_section(bench_output_t *output, const bench_row_t *row)
 {
     const bench_case_t *what = row->what;
     const bool patterned = what->arrival != BENCH_ARRIVAL_NONE;
-    char section[sizeof output->section], root[32] = "", skew[64] = "";
+    char section[sizeof output->section], root[32] = "", skew[64] = "", pattern[32] = "";
 
     if (what->collective->has_root && what->root == BENCH_ROTATE)
         snprintf(root, sizeof root, ", root rotates");
     else if (what->collective->has_root)
         snprintf(root, sizeof root, ", root %d", what->root);
+    if (what->collective->blocks.sizes_differ)
+        snprintf(pattern, sizeof pattern, ", blocks %s", bench_pattern_name(what->pattern));
     if (patterned)
         snprintf(skew, sizeof skew, ", skew %g times the host's median", what->skew);
-    const int length =
-        snprintf(section, sizeof section, "# %s, %s%s%s%s, buffers %s, ", what->collective->name,
-                 what->type->name, what->collective->reduces ? ", " : "",
-                 what->collective->reduces ? what->op->name : "", root, what->cold ? "cold" : "warm");
+    const int length = snprintf(
+        section, sizeof section, "# %s, %s%s%s%s%s, buffers %s, ", what->collective->name, what->type->name,
+        what->collective->reduces ? ", " : "", what->collective->reduces ? what->op->name : "", root, pattern,
+        what->cold ? "cold" : "warm");
     if (row->nonblocking)
         snprintf(section + length, sizeof section - (size_t)length,
                  "%soverlap with a computation of %g times its time",
@@ -66,7 +68,7 @@ void bench_csv_quantiles_head(FILE *csv, bench_side_t side, const char *name)
 
 void bench_csv_case_head(FILE *csv)
 {
-    fprintf(csv, "collective,datatype,op,root,buffers,arrival,skew,skew_us,bytes,repetitions,warmup_"
+    fprintf(csv, "collective,datatype,op,root,pattern,buffers,arrival,skew,skew_us,bytes,repetitions,warmup_"
                  "repetitions,stable");
 }
 
@@ -83,10 +85,12 @@ void bench_csv_case(FILE *csv, const bench_row_t *row)
 
     if (what->collective->has_root)
         snprintf(root, sizeof root, what->root == BENCH_ROTATE ? "rotate" : "%d", what->root);
-    fprintf(csv, "%s,%s,%s,%s,%s,%s,%g,%.3f,%zu,%d,%d,%d", what->collective->name, what->type->name,
-            what->collective->reduces ? what->op->name : "", root, what->cold ? "cold" : "warm",
-            bench_arrival_name(what->arrival), what->arrival == BENCH_ARRIVAL_NONE ? 0 : what->skew,
-            result->skew_us, what->bytes, result->repetitions, result->warmup_repetitions, result->stable);
+    fprintf(csv, "%s,%s,%s,%s,%s,%s,%s,%g,%.3f,%zu,%d,%d,%d", what->collective->name, what->type->name,
+            what->collective->reduces ? what->op->name : "", root,
+            what->collective->blocks.sizes_differ ? bench_pattern_name(what->pattern) : "",
+            what->cold ? "cold" : "warm", bench_arrival_name(what->arrival),
+            what->arrival == BENCH_ARRIVAL_NONE ? 0 : what->skew, result->skew_us, what->bytes,
+            result->repetitions, result->warmup_repetitions, result->stable);
 }
 
 /* ---- JSON ---- */

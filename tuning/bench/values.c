@@ -304,7 +304,7 @@ void bench_values_init(bench_values_t *values, const bench_type_t *type, const b
     write_period(type, kind, 0, values->payload);
     double_period(type, values->mine);
     double_period(type, values->payload);
-    if (!op)
+    if (!op || size == 0)
         return;
     char *left = bench_allocate(bytes);
     values->expected = bench_allocate(2 * bytes);

@@ -51,10 +51,10 @@ typedef struct {
     const bench_type_t *type;
     char *mine;     /* two periods of this rank's contribution */
     char *payload;  /* two periods of what a root broadcasts; each root starts at another place */
-    char *expected; /* two periods of the reduction over all ranks; NULL without op */
+    char *expected; /* two periods of the reduction; NULL without op or ranks */
 } bench_values_t;
 
-/* op NULL: nothing is reduced. */
+/* op NULL: nothing is reduced. size: ranks whose contributions are in the result, 0 for none. */
 void bench_values_init(bench_values_t *values, const bench_type_t *type, const bench_op_t *op, int rank,
                        int size);
 void bench_values_fini(bench_values_t *values);

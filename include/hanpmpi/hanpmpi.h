@@ -17,7 +17,7 @@ extern "C" {
  * for the whole communicator. A key takes the values of the variable of its name (man 7 hanpmpi):
  * hanpmpi_trees is HANPMPI_TREES for one communicator.
  *   hanpmpi                "off": every call passes through; "on": as the rules and the other hints say
- *   hanpmpi_bcast, hanpmpi_reduce, hanpmpi_allreduce, hanpmpi_barrier
+ *   hanpmpi_bcast, hanpmpi_allgather and so on, one for each collective, in small letters
  *                          an algorithm, as in HANPMPI_BCAST and so on: "auto", "native", or a name that
  *                          `hanpmpi_info --algorithms` lists
  *   hanpmpi_segment_bytes  bytes of a segment, as in HANPMPI_SEGMENT_BYTES ("32K")
@@ -32,23 +32,36 @@ extern "C" {
  *                          sends and receives in flight on a link, segments in work
  *   hanpmpi_guard          "0": what the rules say, without trying anything else
  */
-#define HANPMPI_HINT_ENABLE           "hanpmpi"
-#define HANPMPI_HINT_BCAST            "hanpmpi_bcast"
-#define HANPMPI_HINT_REDUCE           "hanpmpi_reduce"
-#define HANPMPI_HINT_ALLREDUCE        "hanpmpi_allreduce"
-#define HANPMPI_HINT_BARRIER          "hanpmpi_barrier"
-#define HANPMPI_HINT_SEGMENT_BYTES    "hanpmpi_segment_bytes"
-#define HANPMPI_HINT_IB_SEGMENT_BYTES "hanpmpi_ib_segment_bytes"
-#define HANPMPI_HINT_IR_SEGMENT_BYTES "hanpmpi_ir_segment_bytes"
-#define HANPMPI_HINT_SHAPES           "hanpmpi_shapes"
-#define HANPMPI_HINT_MODULES          "hanpmpi_modules"
-#define HANPMPI_HINT_BETWEEN_NODES    "hanpmpi_between_nodes"
-#define HANPMPI_HINT_TREES            "hanpmpi_trees"
-#define HANPMPI_HINT_LEADERS          "hanpmpi_leaders"
-#define HANPMPI_HINT_SENDS_PER_CHILD  "hanpmpi_sends_per_child"
-#define HANPMPI_HINT_RECVS_PER_PARENT "hanpmpi_recvs_per_parent"
-#define HANPMPI_HINT_WINDOW_SEGMENTS  "hanpmpi_window_segments"
-#define HANPMPI_HINT_GUARD            "hanpmpi_guard"
+#define HANPMPI_HINT_ENABLE               "hanpmpi"
+#define HANPMPI_HINT_BCAST                "hanpmpi_bcast"
+#define HANPMPI_HINT_REDUCE               "hanpmpi_reduce"
+#define HANPMPI_HINT_ALLREDUCE            "hanpmpi_allreduce"
+#define HANPMPI_HINT_BARRIER              "hanpmpi_barrier"
+#define HANPMPI_HINT_ALLGATHER            "hanpmpi_allgather"
+#define HANPMPI_HINT_ALLGATHERV           "hanpmpi_allgatherv"
+#define HANPMPI_HINT_ALLTOALL             "hanpmpi_alltoall"
+#define HANPMPI_HINT_ALLTOALLV            "hanpmpi_alltoallv"
+#define HANPMPI_HINT_ALLTOALLW            "hanpmpi_alltoallw"
+#define HANPMPI_HINT_REDUCE_SCATTER       "hanpmpi_reduce_scatter"
+#define HANPMPI_HINT_REDUCE_SCATTER_BLOCK "hanpmpi_reduce_scatter_block"
+#define HANPMPI_HINT_GATHER               "hanpmpi_gather"
+#define HANPMPI_HINT_GATHERV              "hanpmpi_gatherv"
+#define HANPMPI_HINT_SCATTER              "hanpmpi_scatter"
+#define HANPMPI_HINT_SCATTERV             "hanpmpi_scatterv"
+#define HANPMPI_HINT_SCAN                 "hanpmpi_scan"
+#define HANPMPI_HINT_EXSCAN               "hanpmpi_exscan"
+#define HANPMPI_HINT_SEGMENT_BYTES        "hanpmpi_segment_bytes"
+#define HANPMPI_HINT_IB_SEGMENT_BYTES     "hanpmpi_ib_segment_bytes"
+#define HANPMPI_HINT_IR_SEGMENT_BYTES     "hanpmpi_ir_segment_bytes"
+#define HANPMPI_HINT_SHAPES               "hanpmpi_shapes"
+#define HANPMPI_HINT_MODULES              "hanpmpi_modules"
+#define HANPMPI_HINT_BETWEEN_NODES        "hanpmpi_between_nodes"
+#define HANPMPI_HINT_TREES                "hanpmpi_trees"
+#define HANPMPI_HINT_LEADERS              "hanpmpi_leaders"
+#define HANPMPI_HINT_SENDS_PER_CHILD      "hanpmpi_sends_per_child"
+#define HANPMPI_HINT_RECVS_PER_PARENT     "hanpmpi_recvs_per_parent"
+#define HANPMPI_HINT_WINDOW_SEGMENTS      "hanpmpi_window_segments"
+#define HANPMPI_HINT_GUARD                "hanpmpi_guard"
 
 /* The library's version, "0.1.0". */
 const char *hanpmpi_version(void);
@@ -63,7 +76,7 @@ typedef struct {
     uint64_t bytes; /* sum over the taken calls of count times type size, in bytes */
 } hanpmpi_collective_stats_t;
 
-/* Fills *out for one collective: "bcast", "reduce", "allreduce", "barrier". Returns 0; -1 when the name is not one of
+/* Fills *out for one collective: "bcast", "reduce_scatter_block" and so on. Returns 0; -1 when the name is not one of
  * these. Figures are zero while the library is not active. */
 int hanpmpi_get_stats(const char *collective, hanpmpi_collective_stats_t *out);
 

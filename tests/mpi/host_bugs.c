@@ -69,7 +69,7 @@ bool hp_host_breaks_unlike_allgatherv(int64_t bytes)
 
 bool hp_host_breaks_ordered_scatter(hp_operation_t operation)
 {
-    return MPICH_4_0 && !hp_operation_info(operation)->commutative;
+    return !OPEN_MPI_ANY && !hp_operation_info(operation)->commutative;
 }
 
 bool hp_host_breaks_iblocks(bool in_place)

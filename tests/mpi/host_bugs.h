@@ -35,7 +35,8 @@ bool hp_host_breaks_overlap(void);
  * side's), MPICH 4.0.2 (of the receive side's, beyond 32 KiB). */
 bool hp_host_breaks_unlike_allgatherv(int64_t bytes);
 
-/* MPICH 4.0.2, MPI_Reduce_scatter and MPI_Reduce_scatter_block with an operation that does not commute. */
+/* MPICH 4.0.2, MPI_Reduce_scatter and MPI_Reduce_scatter_block with an operation that does not commute; MPICH 5.0.2 with
+ * derived datatypes (a value lands between two elements). */
 bool hp_host_breaks_ordered_scatter(hp_operation_t operation);
 
 /* Collectives of blocks and scans that do not block, where the host runs them. Open MPI 4.1.4: MPI_Ialltoallv and MPI_Ialltoallw

@@ -22,14 +22,14 @@ static MPI_Datatype type_of(const hp_block_side_t *side, uint32_t i)
     return side->types ? side->types[i] : side->type;
 }
 
-static bool reduces(const hp_block_call_t *call)
-{
-    return call->arguments.op != MPI_OP_NULL;
-}
-
 static hp_pattern_t pattern_of(const hp_block_call_t *call)
 {
     return hp_collective_pattern(call->arguments.collective);
+}
+
+static bool reduces(const hp_block_call_t *call)
+{
+    return hp_pattern_is(pattern_of(call), HP_PATTERN_REDUCES);
 }
 
 /* Blocks of a side on this rank. */

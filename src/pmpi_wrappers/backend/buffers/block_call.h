@@ -40,7 +40,7 @@ typedef struct {
 typedef struct {
     hp_collective_t collective;
     hp_block_side_t send, recv;
-    MPI_Op op; /* MPI_OP_NULL: no reduction */
+    MPI_Op op; /* of a reduction */
     int root;
 } hp_block_arguments_t;
 

@@ -264,6 +264,8 @@ static hp_outcome_t check_block_reduction(hp_ticket_t *ticket, hp_block_call_t *
     const hp_block_arguments_t *a = &call->arguments;
     hp_call_t *made = &call->call;
 
+    if (a->op == MPI_OP_NULL)
+        return HP_OUTCOME_INVALID;
     ticket->named = hp_datatype_named(a->recv.type);
     if ((ticket->nonblocking && (!ticket->named || !hp_op_is_predefined(a->op))) ||
         !describe_type(ticket, a->recv.type, &made->type) || made->type.bytes == 0 ||
@@ -278,7 +280,7 @@ static hp_outcome_t check_block_reduction(hp_ticket_t *ticket, hp_block_call_t *
 
 static hp_outcome_t check_blocks(hp_ticket_t *ticket, hp_block_call_t *call)
 {
-    if (call->arguments.op != MPI_OP_NULL)
+    if (hp_pattern_is(hp_collective_pattern(ticket->collective), HP_PATTERN_REDUCES))
         return check_block_reduction(ticket, call);
     call->call.type = bytes_type();
     call->call.commutative = true;

@@ -117,6 +117,14 @@ static void group_collective(void)
         is_wrong() ? MPI_Reduce(values, results, 10, MPI_INT, MPI_SUM, 0, comm)
                    : MPI_Allreduce(values, results, 10, MPI_INT, MPI_SUM, comm),
         MPI_ERR_OTHER, "calls MPI_Reduce", "a reduce beside allreduces");
+    comm = make_comm();
+    end(comm,
+        is_wrong() ? MPI_Gather(values, 1, MPI_INT, results, 1, MPI_INT, 0, comm)
+                   : MPI_Bcast(values, 10, MPI_INT, 0, comm),
+        MPI_ERR_OTHER, "calls MPI_Gather, root 0", "a gather beside bcasts");
+    comm = make_comm();
+    end(comm, MPI_Exscan(values, results, 1, MPI_INT, is_wrong() ? MPI_MAX : MPI_SUM, comm), MPI_ERR_OP,
+        "MPI_MAX", "operation of an exscan");
 }
 
 /* A non-blocking one is compared with the blocking one behind it. */

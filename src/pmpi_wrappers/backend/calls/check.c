@@ -73,7 +73,7 @@ static void fill_in(record_t *record, const hp_check_t *check, const hp_comm_sta
     record->fields[FIELD_ROOT] = (uint64_t)check->root;
     record->fields[FIELD_BYTES] = bytes;
     record->fields[FIELD_OP] = op_number(check->op, record->op, sizeof record->op);
-    if (check->collective == HP_BARRIER)
+    if (check->datatype == MPI_DATATYPE_NULL) /* a barrier, or blocks */
         return;
     record->fields[FIELD_SIGNATURE] = hp_signature(check->datatype, (uint64_t)check->count);
     char name[MPI_MAX_OBJECT_NAME];
@@ -126,13 +126,13 @@ static void describe(const record_t *record, char *text, size_t room)
                         record->host, prefix, *prefix ? name[0] : toupper((unsigned char)name[0]), name + 1,
                         form_suffixes[record->form]);
 
-    if (record->collective == HP_BARRIER)
-        return;
-    used += snprintf(text + used, room - (size_t)used, " of %llu bytes (%lld of %s)",
+    if (*record->type)
+        used +=
+            snprintf(text + used, room - (size_t)used, " of %llu bytes (%lld of %s)",
                      (unsigned long long)record->fields[FIELD_BYTES], (long long)record->count, record->type);
     if (*record->op)
         used += snprintf(text + used, room - (size_t)used, ", %s", record->op);
-    if (record->collective != HP_ALLREDUCE)
+    if (hp_pattern_is(hp_collective_pattern((hp_collective_t)record->collective), HP_PATTERN_ROOTED))
         snprintf(text + used, room - (size_t)used, ", root %d", record->root);
 }
 
@@ -218,6 +218,14 @@ static bool has_valid_buffers(const hp_check_t *check, const hp_comm_state_t *st
                : check->send != MPI_IN_PLACE;
 }
 
+/* Of blocks the sizes are not compared: where they may differ, and on which ranks they count, is the collective's own affair. */
+static bool are_valid_blocks(const hp_check_t *check, const hp_comm_state_t *state)
+{
+    return check->root >= 0 && check->root < state->size &&
+           (check->op != MPI_OP_NULL ||
+            !hp_pattern_is(hp_collective_pattern(check->collective), HP_PATTERN_REDUCES));
+}
+
 /* false: the host MPI reports it, on this rank. */
 static bool is_valid(const hp_check_t *check, const hp_comm_state_t *state, uint64_t *bytes)
 {
@@ -226,6 +234,8 @@ static bool is_valid(const hp_check_t *check, const hp_comm_state_t *state, uint
     *bytes = 0;
     if (check->collective == HP_BARRIER)
         return true;
+    if (hp_collective_is(check->collective, HP_OF_BLOCKS))
+        return are_valid_blocks(check, state);
     return check->count >= 0 && check->root >= 0 && check->root < state->size &&
            check->datatype != MPI_DATATYPE_NULL &&
            P(Type_size_x)(check->datatype, &type_bytes) == MPI_SUCCESS && type_bytes >= 0 &&

@@ -422,8 +422,9 @@ static void *fill_in_turn(void *argument)
             while (owner->step >= SLOTS && !hp_node_is_clear(owner, owner->step - SLOTS + 1))
                 sched_yield();
             fill(&turns_of->pairs[i], value_of(owner->step, i));
-            turns_of->lent += borrows(owner);
-            turns_of->own += !borrows(owner);
+            const bool is_lent = borrows(owner); /* another thread may take the ring back at any time */
+            turns_of->lent += is_lent;
+            turns_of->own += !is_lent;
         }
     return NULL;
 }

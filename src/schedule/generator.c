@@ -93,6 +93,31 @@ hp_status_t hp_schedule_make(hp_schedule_t *schedule, const hp_generator_t *gene
                                          : hp_schedule_make_flat(schedule, generator, problem, position);
 }
 
+bool hp_generator_holds(const hp_generator_t *generator, hp_problem_t problem, hp_schedule_fn_t holds)
+{
+    bool held = true;
+
+    hp_generator_usual(generator, &problem);
+    for (uint32_t me = 0; me < problem.count && held && hp_generator_serves(generator, &problem, NULL, 0);
+         me++) {
+        hp_schedule_t schedule;
+        hp_schedule_init(&schedule);
+        held = hp_schedule_make(&schedule, generator, &problem, me) == HP_OK && holds(&schedule, me);
+        hp_schedule_fini(&schedule);
+    }
+    return held;
+}
+
+bool hp_generator_holds_for_few(const hp_generator_t *generator, hp_pattern_t pattern, hp_schedule_fn_t holds)
+{
+    enum { POSITIONS = 9 };
+    bool held = generator->patterns & ~generator->equal & 1u << pattern;
+
+    for (uint32_t count = 2; count <= POSITIONS && held; count++)
+        held = hp_generator_holds(generator, (hp_problem_t){.pattern = pattern, .count = count}, holds);
+    return held;
+}
+
 hp_schedule_t *hp_schedules_make(const hp_generator_t *generator, const hp_problem_t *problem)
 {
     hp_status_t status = HP_OK;

@@ -22,6 +22,13 @@ bool hp_generator_serves(const hp_generator_t *generator, const hp_problem_t *pr
  * HP_OK or HP_ERR_NO_MEM. */
 hp_status_t hp_schedule_make(hp_schedule_t *schedule, const hp_generator_t *generator,
                              const hp_problem_t *problem, uint32_t position);
+/* Does it hold of the schedule of each position of the problem, whose parameters are as usual? Of a problem that is not served, too. */
+typedef bool (*hp_schedule_fn_t)(const hp_schedule_t *schedule, uint32_t position);
+bool hp_generator_holds(const hp_generator_t *generator, hp_problem_t problem, hp_schedule_fn_t holds);
+/* The same of all problems of few positions, from root 0: what is so for those is so for all. Not of a pattern
+ * that it does not serve, or for blocks of one size only. */
+bool hp_generator_holds_for_few(const hp_generator_t *generator, hp_pattern_t pattern,
+                                hp_schedule_fn_t holds);
 /* Of all positions, in a list to be freed with hp_schedules_free. NULL: no memory. */
 hp_schedule_t *hp_schedules_make(const hp_generator_t *generator, const hp_problem_t *problem);
 void hp_schedules_free(hp_schedule_t *schedules, uint32_t count);

@@ -309,7 +309,8 @@ void hp_fuzz_blocks_settle(hp_fuzz_case_t *test)
         test->operation = HP_OPERATION_USER_XOR;
     if (test->collective == HP_FUZZ_REDUCE_SCATTER && test->in_place && hp_host_breaks_overlap())
         test->spread = EQUAL;
-    while (hp_host_breaks_gaps(test->map, most_bytes(test)))
+    while (hp_host_breaks_gaps(test->map, most_bytes(test)) ||
+           (test->collective == HP_FUZZ_GATHER && hp_host_breaks_gather(test->map, most_bytes(test))))
         test->count /= 2;
 }
 

@@ -51,6 +51,12 @@ bool hp_host_breaks_gaps(const hp_typemap_t *map, int64_t bytes)
            (value_bytes > 8 || (value_bytes & (value_bytes - 1)));
 }
 
+bool hp_host_breaks_gather(const hp_typemap_t *map, int64_t bytes)
+{
+    enum { BINOMIAL_BYTES = 8192 };
+    return !OPEN_MPI_ANY && !MPICH_4_0 && bytes > BINOMIAL_BYTES && has_gaps(map);
+}
+
 bool hp_host_breaks_displacement(int comm_size)
 {
     return comm_size == 1;

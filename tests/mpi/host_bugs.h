@@ -24,6 +24,10 @@ bool hp_host_breaks_ireduce(const hp_typemap_t *map);
  * sends or receives. */
 bool hp_host_breaks_gaps(const hp_typemap_t *map, int64_t bytes);
 
+/* MPICH 5.0.2, MPI_Gather of a datatype with gaps, 4 processes and more: the inner nodes of its binomial tree make a datatype from
+ * it that its own messages refuse (MPI_ERR_TYPE), from about 16 KiB in all. bytes: as above. */
+bool hp_host_breaks_gather(const hp_typemap_t *map, int64_t bytes);
+
 /* A communicator of one process: Open MPI 4.1.4 takes the displacements of MPI_Alltoallw for extents; MPICH 4.0.2 puts a block of
  * MPI_Allgatherv elsewhere, or hangs, where it is not at displacement 0. */
 bool hp_host_breaks_displacement(int comm_size);

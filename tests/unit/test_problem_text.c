@@ -35,6 +35,33 @@ static int free_catalog(void **state)
     return 0;
 }
 
+/* The problem and the generator that a text names. */
+static hp_problem_t understood(const char *text, const hp_catalog_t *catalog,
+                               const hp_generator_t **generator)
+{
+    char error[1024];
+    hp_problem_t problem;
+
+    if (!hp_problem_text_parse(text, catalog, &problem, node_first, generator, error, sizeof error))
+        fail_msg("%s: %s", text, error);
+    return problem;
+}
+
+/* A problem is written as `again`, and that is understood as the same. */
+static void comes_again(const hp_problem_t *problem, const hp_generator_t *generator, const char *again,
+                        const hp_catalog_t *catalog)
+{
+    char written[HP_PROBLEM_TEXT_BYTES];
+    const hp_generator_t *same;
+
+    hp_problem_text_format(problem, generator, written, sizeof written);
+    assert_string_equal(written, again);
+    const hp_problem_t parsed = understood(written, catalog, &same);
+    assert_ptr_equal(same, generator);
+    hp_problem_text_format(&parsed, same, written, sizeof written);
+    assert_string_equal(written, again);
+}
+
 static void what_is_written_is_understood(void **state)
 {
     static const struct {
@@ -71,23 +98,16 @@ static void what_is_written_is_understood(void **state)
          {HP_PATTERN_REDUCE, 2, 1, true, .parameter = {3}},
          "reduce pair ranks=2 root=1 depth=3 ordered"},
     };
-    char error[1024], again[256];
-
     for (unsigned i = 0; i < ARRAY_LENGTH(cases); i++) {
-        hp_problem_t problem;
         const hp_generator_t *generator;
-        if (!hp_problem_text_parse(cases[i].text, *state, &problem, node_first, &generator, error,
-                                   sizeof error))
-            fail_msg("%s: %s", cases[i].text, error);
+        const hp_problem_t problem = understood(cases[i].text, *state, &generator);
         assert_string_equal(generator->name, cases[i].name);
         assert_int_equal(problem.pattern, cases[i].problem.pattern);
         assert_int_equal(problem.count, cases[i].problem.count);
         assert_int_equal(problem.root, cases[i].problem.root);
         assert_int_equal(problem.ordered, cases[i].problem.ordered);
         assert_int_equal(problem.parameter[0], cases[i].problem.parameter[0]);
-        assert_string_equal(hp_problem_text_format(&problem, generator, again, sizeof again), cases[i].again);
-        assert_true(
-            hp_problem_text_parse(again, *state, &problem, node_first, &generator, error, sizeof error));
+        comes_again(&problem, generator, cases[i].again, *state);
     }
 }
 
@@ -125,22 +145,15 @@ static void nodes_are_understood(void **state)
          {0, 2, 4, 6, 8},
          "alltoall bruck ranks=8 radix=4 nodes=4"},
     };
-    char error[1024], again[256];
-
     for (unsigned i = 0; i < ARRAY_LENGTH(cases); i++) {
-        hp_problem_t problem;
         const hp_generator_t *generator;
-        if (!hp_problem_text_parse(cases[i].text, *state, &problem, node_first, &generator, error,
-                                   sizeof error))
-            fail_msg("%s: %s", cases[i].text, error);
+        const hp_problem_t problem = understood(cases[i].text, *state, &generator);
         assert_int_equal(problem.count, cases[i].count);
         assert_int_equal(problem.node_count, cases[i].node_count);
         assert_int_equal(problem.leaders, cases[i].leaders);
         assert_memory_equal(problem.node_first, cases[i].first,
                             (cases[i].node_count + 1) * sizeof *cases[i].first);
-        assert_string_equal(hp_problem_text_format(&problem, generator, again, sizeof again), cases[i].again);
-        assert_true(
-            hp_problem_text_parse(again, *state, &problem, node_first, &generator, error, sizeof error));
+        comes_again(&problem, generator, cases[i].again, *state);
     }
 }
 

@@ -67,6 +67,12 @@ typedef struct {
     uint32_t root;
 } hp_call_t;
 
+/* Is it MPI_IN_PLACE on this rank? */
+static inline bool hp_call_is_in_place(const hp_call_t *call)
+{
+    return call->blocks ? call->blocks->in_place : call->send == call->recv;
+}
+
 /* Why a call was not taken. The first row is the one for calls that were. id, word for tables, sentence for
  * people. */
 #define HP_OUTCOME_TABLE(X)                                                                                  \

@@ -21,20 +21,7 @@ static bool is_plain(const hp_schedule_t *schedule, uint32_t me)
 
 bool hp_inter_node_runs(const hp_generator_t *generator, hp_pattern_t pattern)
 {
-    enum { POSITIONS = 9 };
-    bool runs = generator->patterns & ~generator->equal & 1u << pattern;
-
-    for (uint32_t count = 2; count <= POSITIONS && runs; count++) {
-        hp_problem_t problem = {.pattern = pattern, .count = count};
-        hp_generator_usual(generator, &problem);
-        for (uint32_t me = 0; me < count && runs && hp_generator_serves(generator, &problem, NULL, 0); me++) {
-            hp_schedule_t schedule;
-            hp_schedule_init(&schedule);
-            runs = hp_schedule_make(&schedule, generator, &problem, me) == HP_OK && is_plain(&schedule, me);
-            hp_schedule_fini(&schedule);
-        }
-    }
-    return runs;
+    return hp_generator_holds_for_few(generator, pattern, is_plain);
 }
 
 /* Collectives of blocks run any schedule (collectives/exchange.h). */

@@ -69,7 +69,8 @@ static void print_node_memory(FILE *out)
             " (each at most)\n",
             usage.memories_peak, reserved, backed);
     hp_word_size(usage.pool_bytes, pool, sizeof pool);
-    fprintf(out, "  slots that this rank lends to its communicators: %u rings lent at most, %s backed by pages\n",
+    fprintf(out,
+            "  slots that this rank lends to its communicators: %u rings lent at most, %s backed by pages\n",
             usage.rings_lent_peak, pool);
     getrusage(RUSAGE_SELF, &used);
     hp_word_size((uint64_t)used.ru_maxrss * 1024, resident, sizeof resident);

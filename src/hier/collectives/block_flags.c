@@ -1,6 +1,7 @@
 #include "hier/collectives/block_flags.h"
 
 #include <string.h>
+#include "hier/collectives/cells.h"
 #include "hier/collectives/exchange.h"
 #include "hier/collectives/flags.h"
 
@@ -72,15 +73,9 @@ static size_t most_written(const hp_call_t *call, hp_pattern_t pattern, uint32_t
 
 static bool serves(const hp_comm_t *comm, const hp_call_t *call)
 {
-    return comm->has_node_memory && comm->shares_memory && hp_hierarchy_node_count(comm->hierarchy) == 1 &&
-           !hp_collective_is(call->collective, HP_OWN_SIZES) && hp_type_is_dense(&call->type) &&
+    return hp_cells_serve(comm, call) && !hp_collective_is(call->collective, HP_OWN_SIZES) &&
            most_written(call, hp_collective_pattern(call->collective), comm->size) <=
                HP_FLAGS_BYTES_MAX / call->type.bytes;
-}
-
-static bool is_in_place(const hp_call_t *call)
-{
-    return call->blocks ? call->blocks->in_place : call->send == call->recv;
 }
 
 /* Where the block of a rank goes in the receive buffer. */
@@ -98,28 +93,11 @@ static char *result_of(const plan_t *p, uint32_t rank)
 
 /* ---- the steps ---- */
 
-/* May own cells of this step be written? */
-static bool clear(plan_t *p)
+static void write_cell(const plan_t *p)
 {
-    const uint64_t needed = p->step + 1 - HP_CELLS;
-
-    if (!p->writes || p->step < HP_CELLS || hp_node_is_clear(p->node, needed))
-        return true;
-    p->direct.counter = hp_node_behind(p->node, needed);
-    p->direct.value = needed;
-    return p->direct.counter == NULL;
-}
-
-static void write_cell(plan_t *p)
-{
-    hp_cell_t *cell = hp_node_cell(p->node, p->node->own, HP_FAN_IN, p->step);
     const char *from =
-        is_in_place(&p->call) && p->pattern != HP_PATTERN_SCATTER ? p->call.recv : p->call.send;
-
-    if (p->bytes)
-        memcpy(cell->payload, from + p->offset, p->bytes);
-    cell->bytes = p->bytes;
-    hp_node_set(p->node, &cell->flag, p->step + 1);
+        hp_call_is_in_place(&p->call) && p->pattern != HP_PATTERN_SCATTER ? p->call.recv : p->call.send;
+    hp_cell_publish(p->node, HP_FAN_IN, p->step, from + p->offset, p->bytes);
 }
 
 /* The first operand is taken as it is. */
@@ -143,9 +121,7 @@ static bool read_cells(plan_t *p, hp_request_t *request)
 {
     for (; p->next < p->end; p->next++) {
         const hp_cell_t *cell = hp_node_cell(p->node, p->members[p->next], HP_FAN_IN, p->step);
-        p->direct.counter = &cell->flag;
-        p->direct.value = p->step + 1;
-        if (atomic_load_explicit(&cell->flag, memory_order_acquire) != p->step + 1)
+        if (!hp_cell_is_there(cell, p->step, &p->direct))
             return false;
         const void *value = cell->payload + p->read_offset;
         if (reduces(p->pattern))
@@ -162,7 +138,7 @@ static bool step(hp_request_t *request, hp_direct_t *direct)
 
     switch (p->phase) {
     case CLEAR:
-        if (!clear(p))
+        if (p->writes && !hp_cells_are_clear(p->node, p->step, &p->direct))
             return false;
         p->phase = WRITE; /* fall through */
     case WRITE:
@@ -194,7 +170,7 @@ static void find_roles(plan_t *p)
         p->end = 0;
     if (p->pattern == HP_PATTERN_SCATTER) {
         p->first = root;
-        p->end = is_root && is_in_place(&p->call) ? root : root + 1;
+        p->end = is_root && hp_call_is_in_place(&p->call) ? root : root + 1;
     }
     if (p->pattern == HP_PATTERN_SCAN || p->pattern == HP_PATTERN_EXSCAN)
         p->end = p->me + (p->pattern == HP_PATTERN_SCAN);
@@ -209,7 +185,7 @@ static void find_bytes(plan_t *p)
     p->read_offset = all ? elements_before(&p->call, p->pattern, p->me) * each : 0;
     p->bytes = all ? elements_before(&p->call, p->pattern, p->ranks) * each : p->read_bytes;
     p->offset = 0;
-    if (!all && is_in_place(&p->call) && !reduces(p->pattern))
+    if (!all && hp_call_is_in_place(&p->call) && !reduces(p->pattern))
         p->offset = result_of(p, p->me) - (char *)p->call.recv;
     else if (!all && p->call.blocks)
         p->offset = p->call.blocks->send.offsets[0];
@@ -273,11 +249,5 @@ hp_status_t hp_block_flags_start(const hp_start_t *start, const hp_call_t *call,
     if (start->again && !call->blocks)
         *start->again = (hp_again_t){.start = start_again, .plan = p};
     begin(p, call);
-    const hp_pipeline_t pipeline = {.scratch_bytes = p->read_bytes + 1,
-                                    .type = call->type,
-                                    .op = call->op,
-                                    .commutative = call->commutative,
-                                    .kernel = call->kernel,
-                                    .node = p->node};
-    return hp_request_start_direct(start->request, &pipeline, step, &p->direct);
+    return hp_cells_start(start, call, p->node, p->read_bytes + 1, step, &p->direct);
 }

@@ -45,6 +45,7 @@ typedef struct {
     uint32_t *
         awaited_by; /* [operation] the last one that waits for it, counted from 1; as many as there is room for */
     uint32_t awaited_room;
+    uint32_t blocks[HP_SPACE_COUNT];
     state_t *states[HP_SPACE_COUNT];
     size_t *scratch_counts;       /* elements in each scratch block */
     size_t scratch_elements;      /* from one scratch block to the next */
@@ -158,13 +159,6 @@ static bool is_cut(const builder_t *b)
     return hp_pattern_is(b->problem->problem->pattern, HP_PATTERN_CUT);
 }
 
-static uint32_t blocks_of(const builder_t *b, hp_space_t space)
-{
-    return space == HP_SPACE_SCRATCH ? b->problem->schedule->scratch_blocks
-                                     : hp_problem_blocks(b->problem->problem, b->problem->schedule->cut,
-                                                         space, b->problem->position);
-}
-
 /* The first element of block i of a vector. */
 static size_t start_of(const builder_t *b, uint32_t i)
 {
@@ -175,7 +169,7 @@ static size_t start_of(const builder_t *b, uint32_t i)
 /* Of a block of a buffer, in its list, and in a row of equal ones. */
 static uint32_t number_of(const builder_t *b, hp_space_t space, uint32_t block)
 {
-    const bool has_one = !is_cut(b) && blocks_of(b, space) == 1 && b->problem->problem->count > 1;
+    const bool has_one = !is_cut(b) && b->blocks[space] == 1 && b->problem->problem->count > 1;
     return has_one ? 0 : b->problem->ranks ? b->problem->ranks[block] : block;
 }
 
@@ -486,12 +480,16 @@ static void do_messages(builder_t *b, const hp_step_t *step)
 
 static bool make_states(builder_t *b)
 {
-    const uint32_t scratch = blocks_of(b, HP_SPACE_SCRATCH), slots = b->problem->steps_in_flight;
-    bool made = (b->scratch_counts = calloc(scratch + 1, sizeof *b->scratch_counts)) &&
+    const hp_schedule_t *schedule = b->problem->schedule;
+    const uint32_t slots = b->problem->steps_in_flight;
+    bool made = (b->scratch_counts = calloc(schedule->scratch_blocks + 1, sizeof *b->scratch_counts)) &&
                 (b->messages = malloc(slots * sizeof *b->messages));
 
     for (unsigned space = 0; space < HP_SPACE_COUNT && made; space++) {
-        const uint32_t count = blocks_of(b, (hp_space_t)space);
+        const uint32_t count = b->blocks[space] =
+            space == HP_SPACE_SCRATCH ? schedule->scratch_blocks
+                                      : hp_problem_blocks(b->problem->problem, schedule->cut,
+                                                          (hp_space_t)space, b->problem->position);
         made = (b->states[space] = malloc((count + 1) * sizeof *b->states[space])) != NULL;
         for (uint32_t i = 0; i < count && made; i++)
             b->states[space][i] = (state_t){.writer = NOTHING};

@@ -1,7 +1,6 @@
 #include "hier/collectives/exchange.h"
 
-#include <pthread.h>
-#include <string.h>
+#include <stdatomic.h>
 #include "hier/collectives/block_program.h"
 #include "schedule/generators/generators.h"
 
@@ -29,90 +28,56 @@ static const hp_generator_t *usual(hp_pattern_t pattern)
     return generators[pattern];
 }
 
-/* Sets of patterns, by generator: those in whose schedules every position knows all sizes, without nodes and with. Seen in
- * schedules of few positions. */
 enum {
 #define HP_GENERATOR(name) GENERATOR_##name,
 #include "schedule/generators/generators.def"
 #undef HP_GENERATOR
     GENERATOR_COUNT
 };
-static struct {
-    unsigned flat, nodes;
-} telling[GENERATOR_COUNT];
 
-static bool position_tells(const hp_generator_t *generator, const hp_problem_t *problem, uint32_t me)
-{
-    hp_schedule_t schedule;
+/* Sets of patterns: those that were asked about, and those of them in whose schedules every position knows all sizes. */
+typedef struct {
+    _Atomic unsigned asked, telling;
+} sizes_t;
 
-    hp_schedule_init(&schedule);
-    const bool known = hp_schedule_make(&schedule, generator, problem, me) == HP_OK &&
-                       hp_schedule_tells_sizes(&schedule, me);
-    hp_schedule_fini(&schedule);
-    return known;
-}
-
-/* What it does not do is no reason against it. */
-static bool all_tell(const hp_generator_t *generator, hp_problem_t problem)
-{
-    bool known = true;
-
-    hp_generator_usual(generator, &problem);
-    for (uint32_t me = 0; me < problem.count && known && hp_generator_serves(generator, &problem, NULL, 0);
-         me++)
-        known = position_tells(generator, &problem, me);
-    return known;
-}
-
-static bool generator_tells(const hp_generator_t *generator, hp_pattern_t pattern)
-{
-    enum { POSITIONS = 9 };
-    bool known = generator->patterns & ~generator->equal & 1u << pattern;
-
-    for (uint32_t count = 2; count <= POSITIONS && known; count++)
-        known = all_tell(generator, (hp_problem_t){.pattern = pattern, .count = count});
-    return known;
-}
-
-static bool generator_tells_of_nodes(const hp_generator_t *generator, hp_pattern_t pattern)
+static bool few_nodes_tell(const hp_generator_t *generator, hp_pattern_t pattern)
 {
     static const uint32_t two[] = {0, 2, 4}, three[] = {0, 1, 4, 6}, four[] = {0, 2, 4, 6, 8};
     const hp_problem_t shapes[] = {{.count = 4, .node_first = two, .node_count = 2},
                                    {.count = 6, .node_first = three, .node_count = 3},
                                    {.count = 8, .node_first = four, .node_count = 4}};
     static const uint32_t leaders[] = {1, HP_LEADERS_ALL};
-    bool known = generator->patterns & ~generator->equal & 1u << pattern;
+    bool tell = generator->patterns & ~generator->equal & 1u << pattern;
 
-    for (unsigned i = 0; i < 6 && known; i++) {
+    for (unsigned i = 0; i < 6 && tell; i++) {
         hp_problem_t problem = shapes[i / 2];
         problem.pattern = pattern;
         problem.leaders = leaders[i % 2];
-        known = all_tell(generator, problem);
+        tell = hp_generator_holds(generator, problem, hp_schedule_tells_sizes);
     }
-    return known;
+    return tell;
 }
 
-static void look_at_generators(void)
-{
-    for (unsigned i = 0; i < GENERATOR_COUNT; i++)
-        for (unsigned pattern = 0; pattern < HP_PATTERN_COUNT; pattern++) {
-            const hp_generator_t *generator = hp_generator(i);
-            const unsigned bit = 1u << pattern;
-            telling[i].flat |= generator_tells(generator, (hp_pattern_t)pattern) ? bit : 0;
-            telling[i].nodes |= generator_tells_of_nodes(generator, (hp_pattern_t)pattern) ? bit : 0;
-        }
-}
-
+/* Seen in schedules of few positions. Threads that ask at the same time find the same. */
 static bool tells_sizes(const hp_generator_t *generator, const hp_problem_t *problem)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    static sizes_t flat[GENERATOR_COUNT], of_nodes[GENERATOR_COUNT];
+    const bool has_nodes = hp_problem_has_nodes(problem);
+    const unsigned bit = 1u << problem->pattern;
+    unsigned i = 0;
 
-    pthread_once(&once, look_at_generators);
-    for (unsigned i = 0; i < GENERATOR_COUNT; i++)
-        if (hp_generator(i) == generator)
-            return (hp_problem_has_nodes(problem) ? telling[i].nodes : telling[i].flat) &
-                   1u << problem->pattern;
-    return false;
+    while (i < GENERATOR_COUNT && hp_generator(i) != generator)
+        i++;
+    if (i == GENERATOR_COUNT)
+        return false;
+    sizes_t *sizes = has_nodes ? &of_nodes[i] : &flat[i];
+    if (!(atomic_load(&sizes->asked) & bit)) {
+        if (has_nodes ? few_nodes_tell(generator, problem->pattern)
+                      : hp_generator_holds_for_few(generator, problem->pattern, hp_schedule_tells_sizes))
+            atomic_fetch_or(&sizes->telling, bit);
+        atomic_fetch_or(&sizes->asked, bit);
+    }
+    return atomic_load(&sizes->telling) & bit;
 }
 
 /* Can it do the problem for the call? The same on all ranks. */
@@ -133,18 +98,14 @@ static bool is_scan(hp_pattern_t pattern)
     return pattern == HP_PATTERN_SCAN || pattern == HP_PATTERN_EXSCAN;
 }
 
-static bool is_tree(hp_pattern_t pattern)
-{
-    return pattern == HP_PATTERN_GATHER || pattern == HP_PATTERN_SCATTER;
-}
-
 /* NULL: none can. */
 static const hp_generator_t *choose(const hp_call_t *call, const hp_setting_t *setting, hp_problem_t *problem)
 {
     const hp_generator_t *const wanted[] = {
         hp_inter_node_generator(setting->inter_node),
-        is_tree(problem->pattern) ? hp_inter_node_tree((hp_shape_t)setting->shapes.shape[HP_LEVEL_NODE])
-                                  : NULL,
+        hp_pattern_is(problem->pattern, HP_PATTERN_ROOTED)
+            ? hp_inter_node_tree((hp_shape_t)setting->shapes.shape[HP_LEVEL_NODE])
+            : NULL,
         usual(problem->pattern)};
 
     for (unsigned i = 0; i < sizeof wanted / sizeof *wanted; i++)
@@ -250,11 +211,12 @@ static hp_status_t make_program(exchange_t *x, hp_arena_t *arena, const hp_setti
     const hp_generator_t *generator = choose(&x->call, setting, &x->problem);
     hp_schedule_t schedule;
 
-    if (!generator && x->problem.leaders == HP_LEADERS_ALL) { /* the nodes differ in size */
+    if (!generator && hp_problem_has_nodes(&x->problem) &&
+        x->problem.leaders == HP_LEADERS_ALL) { /* the nodes differ in size */
         x->problem.leaders = 1;
         generator = choose(&x->call, setting, &x->problem);
     }
-    if (!generator) {
+    if (!generator && hp_problem_has_nodes(&x->problem)) {
         describe_ranks(x);
         generator = choose(&x->call, setting, &x->problem);
     }
@@ -266,8 +228,9 @@ static hp_status_t make_program(exchange_t *x, hp_arena_t *arena, const hp_setti
         .position = x->position,
         .ranks = x->ranks,
         .call = &x->call,
-        .in_place = (x->call.blocks ? x->call.blocks->in_place : x->call.send == x->call.recv) &&
-                    (pattern == HP_PATTERN_ALLGATHER || (is_tree(pattern) && x->position == x->problem.root)),
+        .in_place = hp_call_is_in_place(&x->call) &&
+                    (pattern == HP_PATTERN_ALLGATHER ||
+                     (hp_pattern_is(pattern, HP_PATTERN_ROOTED) && x->position == x->problem.root)),
         .steps_in_flight = (uint32_t)x->comm->knobs.messages};
     hp_schedule_init(&schedule);
     hp_status_t status = hp_schedule_make(&schedule, generator, &x->problem, x->position);

@@ -6,7 +6,7 @@
  *      han    through the nodes: what leaves a node is put together there first (schedule/two_level.h)
  *
  * Which schedule: the setting's way to join nodes (call/inter_node.h) where it can do the collective among so many, else for
- * gather and scatter the tree of the level's shape, and for the others the one of exchange_usual.
+ * gather and scatter the tree of the level's shape, and for the others a usual one.
  * Where blocks differ in size a schedule is used only if each rank knows the sizes of what it sends and receives.
  *
  * Threads: as comm.h. Ownership: everything lies in start->arena until the collective is done. */

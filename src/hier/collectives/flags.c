@@ -1,6 +1,7 @@
 #include "hier/collectives/flags.h"
 
 #include <string.h>
+#include "hier/collectives/cells.h"
 #include "hier/collectives/pipeline.h"
 
 /* Up to so many ranks, and bytes in all their cells, one round is faster than two. */
@@ -49,26 +50,6 @@ static hp_cell_t *cell_of(const plan_t *p, uint32_t member, hp_fan_t fan)
     return hp_node_cell(p->node, member, fan, p->step);
 }
 
-/* Has the cell's flag come? Else that is what the step waits for. */
-static bool there(plan_t *p, const hp_cell_t *cell)
-{
-    p->direct.counter = &cell->flag;
-    p->direct.value = p->step + 1;
-    return atomic_load_explicit(&cell->flag, memory_order_acquire) == p->step + 1;
-}
-
-/* May own cells of this step be written? */
-static bool clear(plan_t *p)
-{
-    const uint64_t needed = p->step + 1 - HP_CELLS;
-
-    if (p->step < HP_CELLS || hp_node_is_clear(p->node, needed))
-        return true;
-    p->direct.counter = hp_node_behind(p->node, needed);
-    p->direct.value = needed;
-    return p->direct.counter == NULL;
-}
-
 /* The end of a bcast: it only reads. */
 static bool writes_nothing(const plan_t *p)
 {
@@ -77,11 +58,7 @@ static bool writes_nothing(const plan_t *p)
 
 static void publish(const plan_t *p, hp_fan_t fan, const void *payload)
 {
-    hp_cell_t *cell = cell_of(p, p->node->own, fan);
-    if (payload && p->bytes)
-        memcpy(cell->payload, payload, p->bytes);
-    cell->bytes = p->bytes;
-    hp_node_set(p->node, &cell->flag, p->step + 1);
+    hp_cell_publish(p->node, fan, p->step, payload, p->bytes);
 }
 
 /* The bytes in a cell that are taken; more than this rank has room for are an error, reported at the end. */
@@ -100,7 +77,7 @@ static bool reduce_all(plan_t *p, hp_request_t *request)
 
     for (; p->next < members; p->next++) {
         hp_cell_t *cell = cell_of(p, p->next, HP_FAN_IN);
-        if (!there(p, cell))
+        if (!hp_cell_is_there(cell, p->step, &p->direct))
             return false;
         taken_bytes(p, request, cell);
         if (!is_reduction(p) || p->next == 0)
@@ -119,7 +96,7 @@ static bool reduce_children(plan_t *p, hp_request_t *request)
 
     for (; p->next < p->child_count; p->next++) {
         hp_cell_t *cell = cell_of(p, p->children[p->next], HP_FAN_IN);
-        if (!there(p, cell))
+        if (!hp_cell_is_there(cell, p->step, &p->direct))
             return false;
         taken_bytes(p, request, cell);
         if (is_reduction(p))
@@ -136,7 +113,7 @@ static bool step(hp_request_t *request, hp_direct_t *direct)
     for (;;) {
         switch (p->phase) {
         case CLEAR:
-            if (!writes_nothing(p) && !clear(p))
+            if (!writes_nothing(p) && !hp_cells_are_clear(p->node, p->step, &p->direct))
                 return false;
             p->phase = !p->has_tree ? EXCHANGE_WRITE : p->call.collective == HP_BCAST ? FAN_OUT : FAN_IN;
             break;
@@ -153,7 +130,7 @@ static bool step(hp_request_t *request, hp_direct_t *direct)
         case FAN_OUT:
             if (p->parent >= 0) {
                 const hp_cell_t *cell = cell_of(p, (uint32_t)p->parent, HP_FAN_OUT);
-                if (!there(p, cell))
+                if (!hp_cell_is_there(cell, p->step, &p->direct))
                     return false;
                 const size_t bytes = taken_bytes(p, request, cell);
                 if (bytes)
@@ -186,8 +163,7 @@ static bool step(hp_request_t *request, hp_direct_t *direct)
 
 static bool serves(const hp_comm_t *comm, const hp_call_t *call)
 {
-    return comm->has_node_memory && comm->shares_memory && hp_hierarchy_node_count(comm->hierarchy) == 1 &&
-           call->count * call->type.bytes <= HP_FLAGS_BYTES_MAX && hp_type_is_dense(&call->type) &&
+    return hp_cells_serve(comm, call) && call->count * call->type.bytes <= HP_FLAGS_BYTES_MAX &&
            !(comm->knobs.reproducible && call->count > 0 && call->collective != HP_BCAST) &&
            (call->commutative || call->collective == HP_BCAST ||
             (!comm->rank_order && (call->collective == HP_ALLREDUCE || call->root == 0)));
@@ -261,11 +237,5 @@ hp_status_t hp_flags_start(const hp_start_t *start, const hp_call_t *call, const
     if (start->again)
         *start->again = (hp_again_t){.start = start_again, .plan = p};
     begin(p, call);
-    const hp_pipeline_t pipeline = {.scratch_bytes = p->bytes + 1,
-                                    .type = call->type,
-                                    .op = call->op,
-                                    .commutative = call->commutative,
-                                    .kernel = call->kernel,
-                                    .node = p->node};
-    return hp_request_start_direct(start->request, &pipeline, step, &p->direct);
+    return hp_cells_start(start, call, p->node, p->bytes + 1, step, &p->direct);
 }

@@ -377,7 +377,8 @@ static void take_steps(plan_t *p)
     hp_node_use_t *use = p->node;
     hp_node_memory_t *memory = use->memory;
 
-    hp_node_use_slots(memory, p->slot_bytes, p->cut.segment_elements * p->cut.extent, memory->step + p->step_count);
+    hp_node_use_slots(memory, p->slot_bytes, p->cut.segment_elements * p->cut.extent,
+                      memory->step + p->step_count);
     use->first_step = memory->step;
     use->end_step = memory->step += p->step_count;
     if (p->call.count > 0)

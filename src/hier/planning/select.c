@@ -141,13 +141,13 @@ static hp_candidate_t forced(const hp_situation_t *s, hp_collective_t collective
     candidate.by = s->job_knobs && knob_word(s->job_knobs, collective) != knob_word(s->knobs, collective)
                        ? HP_DECIDER_HINT
                        : HP_DECIDER_KNOB;
-    if (rule && rule->algorithm != HP_ALGORITHM_NATIVE)
+    if (rule && rule->algorithm != HP_ALGORITHM_NATIVE) {
         candidate.setting = rule->setting;
-    else
-        hp_setting_default(&candidate.setting);
-    if (hp_collective_is(collective, HP_OF_BLOCKS) && (!rule || rule->algorithm == HP_ALGORITHM_NATIVE))
-        candidate.setting.shapes.shape[HP_LEVEL_NODE] =
-            HP_SHAPE_LINEAR; /* a chain carries blocks many times */
+        return candidate;
+    }
+    hp_setting_default(&candidate.setting);
+    if (hp_collective_is(collective, HP_OF_BLOCKS)) /* which a chain would carry many times */
+        candidate.setting.shapes.shape[HP_LEVEL_NODE] = HP_SHAPE_LINEAR;
     return candidate;
 }
 

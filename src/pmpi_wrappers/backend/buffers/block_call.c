@@ -202,13 +202,13 @@ static int move(const block_t *block, bool packs, char *packed, const hp_comm_st
     return code == MPI_SUCCESS ? ended : code;
 }
 
-/* Blocks from to end - 1 of a side, between the program's memory and `packed`, where they lie one behind the other. */
-static int move_blocks(const hp_block_side_t *side, uint32_t from, uint32_t end, bool packs, char *packed,
+/* The blocks of a side, between the program's memory and `packed`, where they lie one behind the other. */
+static int move_blocks(const hp_block_side_t *side, uint32_t blocks, bool packs, char *packed,
                        const hp_comm_state_t *state)
 {
     int code = MPI_SUCCESS;
 
-    for (uint32_t i = from; i < end && code == MPI_SUCCESS; i++) {
+    for (uint32_t i = 0; i < blocks && code == MPI_SUCCESS; i++) {
         block_t block;
         bool is_dense;
         if (!block_at(side, i, &block, &is_dense))
@@ -284,7 +284,7 @@ static int take_side(const hp_block_side_t *side, hp_block_buffer_t *buffer, con
         return MPI_ERR_NO_MEM;
     if (counts)
         list_row(counts, offsets, buffer->blocks);
-    return packs ? move_blocks(side, 0, buffer->blocks, true, buffer->memory, state) : MPI_SUCCESS;
+    return packs ? move_blocks(side, buffer->blocks, true, buffer->memory, state) : MPI_SUCCESS;
 }
 
 /* Room for the lists of both buffers. */
@@ -397,10 +397,7 @@ static int begin_reduction(hp_block_call_t *call, hp_comm_state_t *state)
     const hp_block_arguments_t *a = &call->arguments;
     const MPI_Datatype type = HP_UNHANDLE(MPI_Datatype, call->call.type.handle);
     const size_t in = elements_of(call, call->send.blocks);
-    const size_t out = call->in_place ? in
-                       : call->recv.blocks == 1 && a->recv.counts
-                           ? (size_t)count_of(&a->recv, (uint32_t)state->rank)
-                           : (size_t)count_of(&a->recv, 0);
+    const size_t out = call->in_place ? in : (size_t)count_of(&a->recv, (uint32_t)state->rank);
     int code = MPI_SUCCESS;
 
     if (call->lists)
@@ -477,7 +474,7 @@ int hp_block_call_end(hp_block_call_t *call, const hp_comm_state_t *state, int c
     int ended = MPI_SUCCESS;
 
     if (call->recv.memory && code == MPI_SUCCESS)
-        ended = move_blocks(&call->arguments.recv, 0, call->recv.blocks, false, call->recv.memory, state);
+        ended = move_blocks(&call->arguments.recv, call->recv.blocks, false, call->recv.memory, state);
     release(call, leaves);
     const int written = hp_staging_end(&call->recv.staging, code == MPI_SUCCESS);
     return code != MPI_SUCCESS ? code : ended != MPI_SUCCESS ? ended : written;

@@ -252,7 +252,7 @@ hp_outcome_t hp_decide_reduction(hp_ticket_t *ticket, hp_call_t *call, const voi
 
 /* ---- blocks ---- */
 
-/* What the ranks compare of such a call: sizes where all know them. */
+/* What the ranks compare of such a call: not its sizes. */
 static hp_check_t check_of(const hp_block_arguments_t *a, MPI_Comm comm)
 {
     return (hp_check_t){.datatype = MPI_DATATYPE_NULL, .op = a->op, .root = a->root, .comm = comm};

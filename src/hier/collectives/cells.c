@@ -1,0 +1,19 @@
+#include "hier/collectives/cells.h"
+
+bool hp_cells_serve(const hp_comm_t *comm, const hp_call_t *call)
+{
+    return comm->has_node_memory && comm->shares_memory && hp_hierarchy_node_count(comm->hierarchy) == 1 &&
+           hp_type_is_dense(&call->type);
+}
+
+hp_status_t hp_cells_start(const hp_start_t *start, const hp_call_t *call, const hp_node_memory_t *node,
+                           size_t scratch_bytes, hp_step_fn_t step, hp_direct_t *direct)
+{
+    const hp_pipeline_t pipeline = {.scratch_bytes = scratch_bytes,
+                                    .type = call->type,
+                                    .op = call->op,
+                                    .commutative = call->commutative,
+                                    .kernel = call->kernel,
+                                    .node = node};
+    return hp_request_start_direct(start->request, &pipeline, step, direct);
+}

@@ -23,7 +23,8 @@ from pathlib import Path
 import machine
 import smpirun
 
-COLLECTIVES = ("bcast", "reduce", "allreduce", "barrier")
+COLLECTIVES = ("bcast", "reduce", "allreduce", "barrier", "allgather", "alltoall", "gather", "scatter", "reduce_scatter_block", "alltoallv")
+OPTIONS = {"reduce_scatter_block": "reduce-scatter"}  # SMPI's option for its algorithm, where it has another name
 SIDES = ("library", "selectors", "forced")
 LIBRARY = "hanpmpi"
 # Where a simulation takes too long, it is tried again with sends from this size on waiting for their receive: SMPI then has few
@@ -74,7 +75,7 @@ def measure(job, sizes, options, stem, ranks, results):
     """One simulation for all sizes that are missing; after a crash another one for the sizes behind it, after too long a time another
     one with sends that wait."""
     missing = [size for size in sizes_of(job.collective, sizes) if not results.get(job.side, job.collective, size)]
-    if missing and job.side.startswith("forced ") and is_wrong(job):
+    if missing and job.side != LIBRARY and is_wrong(job):
         for size in missing:
             results.put(job.side, job.collective, size, {"failed": "wrong result"})
         return
@@ -106,7 +107,8 @@ def measure(job, sizes, options, stem, ranks, results):
 
 
 def is_wrong(job):
-    """Some of SMPI's algorithms are parts of others and do half of the work: tried on a small machine, with every element checked."""
+    """Some of SMPI's algorithms are parts of others and do half of the work, and some selectors take those: tried on a small machine, with
+    every element checked."""
     small = machine.parse("--nodes", "4", "--ranks-per-node", "4")
     with tempfile.TemporaryDirectory(prefix="hanpmpi-platform-") as directory:
         ranks = machine.write(small, "star", Path(directory) / "star")
@@ -131,6 +133,10 @@ def library_settings(options):
     return {"HANPMPI_SETUP_CALLS": "1", **dict(item.split("=", 1) for item in options.setting)}
 
 
+def option(collective):
+    return OPTIONS.get(collective, collective)
+
+
 def jobs(options, stem):
     """All simulations, the library's and the selectors' first."""
     native = options.programs / "simulated_native"
@@ -142,24 +148,32 @@ def jobs(options, stem):
         if "selectors" in options.sides:
             found += [Job(selector, collective, native, {}, {"smpi/coll-selector": selector}) for selector in smpirun.SELECTORS]
     for collective in options.collectives if "forced" in options.sides else ():
-        for name in smpirun.algorithms(collective, native, stem):
+        for name in smpirun.algorithms(option(collective), native, stem):
             if name not in (*smpirun.SELECTORS, "default", "automatic"):
-                found.append(Job(f"forced {name}", collective, native, {}, {**smpirun.CHEAP, f"smpi/{collective}": name}))
+                found.append(Job(f"forced {name}", collective, native, {}, {**smpirun.CHEAP, f"smpi/{option(collective)}": name}))
     return found
+
+
+def least_bytes(collective, size, ranks, inside, nodes):
+    """What a node's link must carry in one direction; and what bus and link of a node, together."""
+    others = ranks - inside  # a node's own blocks stay in it
+    return {"allreduce": (2 * (nodes - 1) / nodes * size, 2 * inside * (ranks - 1) / ranks * size),
+            "allgather": (others * size, inside * (ranks - 1) * size),
+            "reduce_scatter_block": (others * size, inside * (ranks - 1) * size),
+            "alltoall": (inside * others * size, inside * (ranks - 1) * size),
+            "gather": (others * size, (ranks - 1) * size),
+            "scatter": (others * size, (ranks - 1) * size),
+            "alltoallv": (0, 0)}.get(collective, (size, inside * size))
 
 
 def bound(options, collective, size, ranks):
     """No algorithm over these links is faster: see header()."""
     inside = max(machine.slots(options))
-    nodes = options.nodes
-    if nodes > 1:
+    if options.nodes > 1:
         latency = 2 * options.latency + 2 * options.message_charge
     else:
         latency = options.copy_latency + 2 * options.inside_charge
-    if collective == "allreduce":
-        link, bus = 2 * (nodes - 1) / nodes * size, 2 * inside * (ranks - 1) / ranks * size
-    else:
-        link, bus = size, inside * size
+    link, bus = least_bytes(collective, size, ranks, inside, options.nodes)
     return 1e6 * max(latency, link / options.bandwidth, bus / (options.bandwidth + options.memory_bandwidth))
 
 
@@ -176,8 +190,10 @@ messages, too, in place of the memory that its ranks would share. Sends below {o
 of them costs {options.byte_charge:g} s more at each end.
 Time from a common start to the last rank's return, after one warm-up, us. Reductions: {reductions}. Where a cell of {LIBRARY} has a *, no rule took the call: it is SMPI's ({below}); where one has a +, sends
 from {WAITING_BYTES} B up wait: SMPI would not have been done otherwise.
-bound: the largest of one message between nodes; m bytes over a node's link (allreduce: 2(N-1)/N m); what the c ranks of a node must get
-over bus and link together (c m; allreduce: 2c(p-1)/p m). fraction: bound / {LIBRARY}. Ratios: how many times as fast {LIBRARY} is.
+bytes: of a vector; of allgather and those below it, of one block; alltoallv sends blocks between 5% of the pairs.
+bound: the largest of one message between nodes; m bytes over a node's link (allreduce: 2(N-1)/N m; of blocks of b bytes, (p-c) b, alltoall c(p-c) b);
+what the c ranks of a node must get over bus and link together (c m; allreduce: 2c(p-1)/p m; of blocks c(p-1) b, gather and scatter (p-1) b); of
+alltoallv the first alone. fraction: bound / {LIBRARY}. Ratios: how many times as fast {LIBRARY} is.
 Settings: {' '.join(options.setting) or 'none'}.
 """
 
@@ -253,7 +269,7 @@ def read_options():
     parser.add_argument("--results", required=True, metavar="JSON", help="points measured so far; the run goes on from there")
     parser.add_argument("--table", metavar="MARKDOWN", help="file for the table (standard output)")
     parser.add_argument("--network", choices=machine.NETWORKS, default="star", help="(%(default)s)")
-    parser.add_argument("--collectives", type=words(COLLECTIVES), default=list(COLLECTIVES), help="(all)")
+    parser.add_argument("--collectives", type=words(COLLECTIVES), default=list(COLLECTIVES), help=f"of {', '.join(COLLECTIVES)} (all)")
     parser.add_argument("--bytes", type=sizes, default="8,64,512,4096,32768,65536,262144,1048576,4194304,16777216", help="(%(default)s)")
     parser.add_argument("--setting", type=setting, action="append", default=[], metavar="HANPMPI_NAME=VALUE", help="for the library; repeatable")
     parser.add_argument("--below", choices=["cheap", *smpirun.SELECTORS], default="cheap", help="what of SMPI runs the calls that no rule takes; cheap: "

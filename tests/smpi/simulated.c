@@ -20,22 +20,24 @@
 #include <stdlib.h>
 #include <string.h>
 #include "hanpmpi/hanpmpi.h"
+#include "simulated_collectives.h"
 
 /* Absent in the program without the library. */
 __attribute__((weak)) const char *hanpmpi_backend(void);
 __attribute__((weak)) int hanpmpi_get_stats(const char *collective, hanpmpi_collective_stats_t *out);
 
-typedef enum { BCAST, REDUCE, ALLREDUCE, BARRIER, COLLECTIVES } collective_t;
-static const char *const collective_names[COLLECTIVES] = {"bcast", "reduce", "allreduce", "barrier"};
-
-enum { SIZES_MAX = 64 };
+enum { SIZES_MAX = 64, COLLECTIVES_MAX = 16 };
 typedef struct {
-    bool wanted[COLLECTIVES];
+    bool wanted[COLLECTIVES_MAX];
     size_t bytes[SIZES_MAX], max_bytes;
     int sizes, root, stride, repeats;
     bool validate, fold, in_place;
     double reduce_bandwidth;
 } options_t;
+
+#define COLLECTIVE_NAMES                                                                                     \
+    "bcast, reduce, allreduce, barrier, allgather, alltoall, gather, scatter, reduce_scatter_block, "        \
+    "alltoallv"
 
 static options_t options = {.repeats = 1, .stride = 1};
 static MPI_Comm comm;
@@ -60,12 +62,10 @@ static void add_size(const char *text, struct argp_state *state)
 static void add_collective(const char *text, struct argp_state *state)
 {
     unsigned i = 0;
-    while (i < COLLECTIVES && strcmp(text, collective_names[i]) != 0)
+    while (i < simulated_collective_count && strcmp(text, simulated_collectives[i].name) != 0)
         i++;
-    if (i == COLLECTIVES)
-        argp_error(state,
-                   "--collective: '%s' is not accepted; accepted are bcast, reduce, allreduce, barrier",
-                   text);
+    if (i == simulated_collective_count)
+        argp_error(state, "--collective: '%s' is not accepted; accepted are " COLLECTIVE_NAMES, text);
     else
         options.wanted[i] = true;
 }
@@ -132,13 +132,14 @@ static error_t parse(int key, char *text, struct argp_state *state)
 }
 
 static const struct argp_option option_table[] = {
-    {"collective", 'c', "NAME,...", 0, "bcast, reduce, allreduce, barrier (once, of no bytes)", 0},
-    {"bytes", 'b', "N,...", 0, "message sizes, multiples of 8", 0},
+    {"collective", 'c', "NAME,...", 0,
+     COLLECTIVE_NAMES " (barrier once, of no bytes; alltoallv with 5% of the pairs)", 0},
+    {"bytes", 'b', "N,...", 0, "sizes of a vector, or of one block, multiples of 8", 0},
     {"repeats", 'r', "N", 0, "measurements of each (1)", 0},
     {"root", OPTION_ROOT, "RANK", 0, "root in the communicator (0)", 0},
     {"stride", OPTION_STRIDE, "N", 0,
      "the communicator is every N-th rank, in N communicators side by side (1)", 0},
-    {"in-place", OPTION_IN_PLACE, 0, 0, "reductions with MPI_IN_PLACE", 0},
+    {"in-place", OPTION_IN_PLACE, 0, 0, "reduce and allreduce with MPI_IN_PLACE", 0},
     {"validate", OPTION_VALIDATE, 0, 0, "check every element of every result", 0},
     {"fold", OPTION_FOLD, 0, 0, "one memory for the buffers of all ranks: large sizes fit, data is garbage",
      0},
@@ -149,23 +150,12 @@ static const struct argp_option option_table[] = {
 
 /* ---- data ---- */
 
-static int64_t input(int from, size_t element)
-{
-    return (int64_t)(from * 1000003LL + (int64_t)element * 7919 + (int64_t)(element >> 7));
-}
+typedef const simulated_collective_t *collective_t;
 
-/* The sum of input over all ranks of the communicator. */
-static int64_t sum(size_t element)
-{
-    const int64_t ranks = size;
-    return 1000003LL * (ranks * (ranks - 1) / 2) + ranks * input(0, element);
-}
-
-static void fill(int64_t *buffer, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        buffer[i] = input(rank, i);
-}
+typedef struct {
+    int64_t *send, *recv, *reference;
+    MPI_Op op;
+} data_t;
 
 static void charge_sum(void *in, void *inout, int *count, MPI_Datatype *type)
 {
@@ -178,58 +168,71 @@ static void charge_sum(void *in, void *inout, int *count, MPI_Datatype *type)
                            sg_host_get_speed(sg_host_self()));
 }
 
-typedef struct {
-    int64_t *send, *recv, *reference;
-    MPI_Op op;
-} data_t;
+static void fill(int64_t *buffer, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        buffer[i] = simulated_input(rank, i);
+}
+
+static size_t elements(bool all, size_t bytes)
+{
+    return bytes / sizeof(int64_t) * (all ? (size_t)size : 1);
+}
 
 static bool has_result(collective_t collective)
 {
-    return collective != REDUCE || rank == options.root;
+    return collective->expected && (!collective->at_root || rank == options.root);
 }
 
 /* Runs the collective, the library's or, own, SMPI's. */
 static void run(collective_t collective, const data_t *data, int64_t *result, size_t bytes, bool own)
 {
-    const int count = (int)(bytes / sizeof(int64_t));
-    const bool in_place = options.in_place && !own && has_result(collective);
-    const void *send = in_place ? MPI_IN_PLACE : data->send;
+    const bool in_place = options.in_place && collective->in_place && !own && has_result(collective);
 
-    if (collective == BCAST)
-        (own ? PMPI_Bcast : MPI_Bcast)(result, count, MPI_INT64_T, options.root, comm);
-    else if (collective == REDUCE)
-        (own ? PMPI_Reduce : MPI_Reduce)(send, result, count, MPI_INT64_T, data->op, options.root, comm);
-    else if (collective == BARRIER)
-        (own ? PMPI_Barrier : MPI_Barrier)(comm);
-    else
-        (own ? PMPI_Allreduce : MPI_Allreduce)(send, result, count, MPI_INT64_T, data->op, comm);
+    collective->run(&(simulated_call_t){.send = in_place ? MPI_IN_PLACE : data->send,
+                                        .recv = result,
+                                        .count = (int)(bytes / sizeof(int64_t)),
+                                        .op = data->op,
+                                        .root = options.root,
+                                        .rank = rank,
+                                        .size = size,
+                                        .comm = comm,
+                                        .own = own});
 }
 
 static void prepare(collective_t collective, int64_t *result, size_t bytes, bool in_place)
 {
+    const size_t count = elements(collective->receives_all, bytes);
+
     if (!options.validate)
         return;
-    memset(result, 0x5a, bytes);
-    if ((collective == BCAST && rank == options.root) ||
-        (collective != BCAST && in_place && has_result(collective)))
-        fill(result, bytes / sizeof(int64_t));
+    memset(result, 0x5a, count * sizeof *result);
+    if (collective->one_buffer ? rank == options.root
+                               : in_place && collective->in_place && has_result(collective))
+        fill(result, count);
+}
+
+static bool comes(collective_t collective, int block)
+{
+    return !collective->comes || collective->comes(block, rank);
 }
 
 /* A message for the first wrong element. */
 static void check(collective_t collective, const data_t *data, size_t bytes)
 {
-    const size_t count = bytes / sizeof(int64_t);
+    const size_t count = elements(false, bytes);
+    const simulated_call_t call = {.count = (int)count, .root = options.root, .rank = rank, .size = size};
 
     prepare(collective, data->reference, bytes, false); /* a barrier: nothing to compare */
     run(collective, data, data->reference, bytes, true);
-    if (!has_result(collective))
-        return;
-    for (size_t i = 0; i < count; i++) {
-        const int64_t expected = collective == BCAST ? input(options.root, i) : sum(i);
+    for (size_t i = 0; has_result(collective) && i < elements(collective->receives_all, bytes); i++) {
+        const int block = (int)(i / count);
+        const int64_t expected =
+            comes(collective, block) ? collective->expected(&call, block, i % count) : data->reference[i];
         if (data->recv[i] == expected && data->recv[i] == data->reference[i])
             continue;
         fprintf(stderr, "%s of %zu bytes, rank %d: element %zu is %lld, expected %lld, SMPI gives %lld\n",
-                collective_names[collective], bytes, rank, i, (long long)data->recv[i], (long long)expected,
+                collective->name, bytes, rank, i, (long long)data->recv[i], (long long)expected,
                 (long long)data->reference[i]);
         failures++;
         return;
@@ -242,7 +245,7 @@ static uint64_t taken(collective_t collective)
 {
     hanpmpi_collective_stats_t stats = {0};
     if (hanpmpi_get_stats)
-        hanpmpi_get_stats(collective_names[collective], &stats);
+        hanpmpi_get_stats(collective->name, &stats);
     return stats.taken;
 }
 
@@ -258,13 +261,13 @@ static double start_together(void)
 
 static void measure(collective_t collective, const data_t *data, size_t bytes)
 {
-    static bool warm[COLLECTIVES];
+    static collective_t warm;
 
     /* SMPI prepares a communicator at its first collective, the library at the first one of a size that it
      * takes. */
-    if (hanpmpi_backend || !warm[collective])
+    if (hanpmpi_backend || warm != collective)
         run(collective, data, data->recv, bytes, false);
-    warm[collective] = true;
+    warm = collective;
     for (int i = 0; i < options.repeats; i++) {
         prepare(collective, data->recv, bytes, options.in_place);
         const uint64_t taken_before = taken(collective);
@@ -283,21 +286,35 @@ static void measure(collective_t collective, const data_t *data, size_t bytes)
             printf(
                 "{\"collective\": \"%s\", \"bytes\": %zu, \"ranks\": %d, \"root\": %d, \"library\": \"%s\", "
                 "\"taken\": %s, \"checked\": %s, \"wrong\": %d, \"us\": %.17g}\n",
-                collective_names[collective], bytes, size, options.root,
-                hanpmpi_backend ? hanpmpi_backend() : "absent", ours ? "true" : "false",
-                options.validate ? "true" : "false", wrong, slowest * 1e6);
+                collective->name, bytes, size, options.root, hanpmpi_backend ? hanpmpi_backend() : "absent",
+                ours ? "true" : "false", options.validate ? "true" : "false", wrong, slowest * 1e6);
             fflush(stdout);
         }
         failures = wrong;
     }
 }
 
-/* One line, so that all ranks fold onto the same memory. */
-static int64_t *allocate(void)
+/* The most elements that a wanted collective sends, or receives. */
+static size_t most_elements(bool sends)
 {
-    int64_t *buffer = options.fold ? SMPI_SHARED_MALLOC(options.max_bytes) : malloc(options.max_bytes);
+    size_t most = 0;
+    for (unsigned c = 0; c < simulated_collective_count; c++) {
+        const collective_t collective = &simulated_collectives[c];
+        const size_t count =
+            elements(sends ? collective->sends_all : collective->receives_all, options.max_bytes);
+        if (options.wanted[c] && count > most)
+            most = count;
+    }
+    return most;
+}
+
+/* In one line, so that all ranks fold onto the same memory. */
+static int64_t *allocate(size_t count)
+{
+    int64_t *buffer =
+        options.fold ? SMPI_SHARED_MALLOC(count * sizeof *buffer) : malloc(count * sizeof *buffer);
     if (!buffer) {
-        fprintf(stderr, "out of memory for %zu bytes a rank: try --fold\n", options.max_bytes);
+        fprintf(stderr, "out of memory for %zu bytes a rank: try --fold\n", count * sizeof *buffer);
         MPI_Abort(MPI_COMM_WORLD, 1);
     }
     return buffer;
@@ -330,16 +347,19 @@ int main(int argc, char **argv)
             fprintf(stderr, "--root: %d is not accepted; accepted are 0 to %d\n", options.root, size - 1);
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
-    data_t data = {.send = allocate(), .recv = allocate(), .op = MPI_SUM};
+    const size_t sent = most_elements(true), received = most_elements(false);
+    data_t data = {.send = allocate(sent), .recv = allocate(received), .op = MPI_SUM};
     if (options.validate) {
-        data.reference = allocate();
-        fill(data.send, options.max_bytes / sizeof(int64_t));
+        data.reference = allocate(received);
+        fill(data.send, sent);
     }
     if (options.fold || options.reduce_bandwidth > 0)
         MPI_Op_create(charge_sum, 1, &data.op);
-    for (unsigned c = 0; c < COLLECTIVES; c++)
-        for (int i = 0; i < (c == BARRIER ? 1 : options.sizes) && options.wanted[c]; i++)
-            measure((collective_t)c, &data, c == BARRIER ? 0 : options.bytes[i]);
+    for (unsigned c = 0; c < simulated_collective_count; c++) {
+        const collective_t collective = &simulated_collectives[c];
+        for (int i = 0; i < (collective->expected ? options.sizes : 1) && options.wanted[c]; i++)
+            measure(collective, &data, collective->expected ? options.bytes[i] : 0);
+    }
     if (data.op != MPI_SUM)
         MPI_Op_free(&data.op);
     release(data.send);

@@ -17,7 +17,7 @@ typedef struct {
     const char *text;
 } hp_parameter_t;
 
-typedef struct {
+typedef struct hp_generator {
     const char *name, *text;
     /* Sets of patterns, HP_SERVES() of each: what it does, and of these: */
     uint32_t patterns;

@@ -187,11 +187,17 @@ static void alltoall_pass(const hp_member_t *m, uint32_t node, uint32_t from, ui
 }
 
 /* ---- alltoall: where all lead ----
- * Its scratch: for each other node, what the other members have for the position there that has its place. */
+ * Its scratch: for each other node, what the other members have for the position there that has its place; behind an
+ * algorithm inside the node what it has itself, too. */
+
+static uint32_t alltoall_row(const hp_member_t *m)
+{
+    return m->size - !m->problem->inside;
+}
 
 static uint32_t alltoall_all_scratch(const hp_member_t *m)
 {
-    return (m->problem->node_count - 1) * (m->size - 1);
+    return (m->problem->node_count - 1) * alltoall_row(m);
 }
 
 static void alltoall_all_before(const hp_member_t *m)
@@ -214,12 +220,16 @@ static void alltoall_all_before(const hp_member_t *m)
 static void alltoall_all_place(const hp_member_t *m, hp_space_t space, uint32_t node, bool receives)
 {
     const uint32_t index = index_of(m, m->me), others = m->size - 1;
-    const uint32_t row = (node - (node > m->node)) * others;
+    const uint32_t row = (node - (node > m->node)) * alltoall_row(m);
 
     if (node == m->node)
         return;
     if (space == HP_SPACE_RECV) {
         add_node(m, receives, HP_SPACE_RECV, node);
+        return;
+    }
+    if (m->problem->inside) {
+        add(m, receives, HP_SPACE_SCRATCH, row, m->size);
         return;
     }
     add(m, receives, HP_SPACE_SCRATCH, row, index);

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include "schedule/inside.h"
 #include "schedule/two_level.h"
 
 uint32_t hp_parameter_most(const hp_parameter_t *parameter, const hp_problem_t *problem)
@@ -42,6 +43,18 @@ static const char *count_refusal(const hp_generator_t *generator, const hp_probl
     return NULL;
 }
 
+/* Can the algorithm that is asked for inside the nodes do its part? */
+static bool serves_inside(const hp_problem_t *problem)
+{
+    bool serves = true;
+
+    for (uint32_t node = 0; node < problem->node_count && problem->inside && serves; node++) {
+        const hp_problem_t solved = hp_inside_problem(problem, node);
+        serves = hp_generator_serves(problem->inside, &solved, NULL, 0);
+    }
+    return serves;
+}
+
 /* NULL: it serves. */
 static const char *refusal(const hp_generator_t *generator, const hp_problem_t *problem)
 {
@@ -60,6 +73,8 @@ static const char *refusal(const hp_generator_t *generator, const hp_problem_t *
         return "the operation has to commute";
     if (has_nodes && hp_two_level_refusal(problem))
         return hp_two_level_refusal(problem);
+    if (has_nodes && !serves_inside(problem))
+        return "what is to be inside the nodes cannot do its part";
     if (has_nodes && (generator->equal & asked) && !hp_problem_nodes_are_equal(problem))
         return "it needs blocks of one size, so all nodes have to have as many positions";
     return count_refusal(generator, &solved, has_nodes);

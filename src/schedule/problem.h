@@ -93,6 +93,9 @@ typedef struct {
     uint32_t node_count;
     uint32_t
         leaders; /* per node: 1, or HP_LEADERS_ALL: each position for its own blocks, in nodes of one size */
+    /* The algorithm inside the nodes (inside.h), borrowed, and its first parameter. NULL: direct messages. */
+    const struct hp_generator *inside;
+    uint32_t inside_parameter;
 } hp_problem_t;
 
 /* How many blocks the position has in a space other than scratch. cut: blocks that the vector is cut into. */

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include "schedule/composition.h"
+#include "schedule/inside.h"
 #include "schedule/verify.h"
 
 enum { NEVER = UINT32_MAX };
@@ -9,11 +10,13 @@ enum { NEVER = UINT32_MAX };
 typedef struct {
     hp_member_t member;
     const hp_composition_t *composition;
-    hp_problem_t nodes;  /* what the algorithm solves */
-    hp_schedule_t inner; /* the algorithm's for this node */
-    uint32_t scratch;    /* first block of the algorithm's own */
-    uint32_t slot;       /* as many blocks take one of those */
-    hp_labels_t labels;  /* where these differ in size: whose they are */
+    const hp_inside_t *inside; /* NULL: messages inside the node are direct */
+    uint32_t inside_scratch;   /* first block of its own */
+    hp_problem_t nodes;        /* what the algorithm among the nodes solves */
+    hp_schedule_t inner;       /* the algorithm's for this node */
+    uint32_t scratch;          /* first block of the algorithm's own */
+    uint32_t slot;             /* as many blocks take one of those */
+    hp_labels_t labels;        /* where these differ in size: whose they are */
     uint32_t sent, received;
     uint32_t *ready;    /* of each block of the algorithm's recv: the moment when it is passed on */
     uint32_t *order;    /* those blocks, as they are passed on; */
@@ -29,6 +32,8 @@ const char *hp_two_level_refusal(const hp_problem_t *problem)
         return "it takes one leader per node";
     if (problem->leaders == HP_LEADERS_ALL && !hp_problem_nodes_are_equal(problem))
         return "where all lead, all nodes have to have as many positions";
+    if (problem->inside && !hp_inside_of(problem))
+        return "inside nodes its messages are direct";
     return NULL;
 }
 
@@ -265,7 +270,8 @@ static void drop_if_idle(hp_schedule_t *schedule)
     for (uint32_t r = 0; r < step->send.count && is_idle; r++) {
         const hp_range_t *from = &schedule->ranges[step->send.first + r],
                          *to = &schedule->ranges[step->recv.first + r];
-        is_idle = from->space == to->space && from->first == to->first && from->count == to->count;
+        is_idle = from->space == to->space && from->first == to->first && from->count == to->count &&
+                  from->stride == to->stride;
     }
     if (!is_idle)
         return;
@@ -294,6 +300,65 @@ static void copy_step(level_t *level, const hp_step_t *step)
     schedule->stream = 0;
 }
 
+static void write_between(level_t *level)
+{
+    for (uint32_t i = 0; i < level->inner.step_count; i++) {
+        if (hp_member_leads(&level->member))
+            copy_step(level, &level->inner.steps[i]);
+        if (level->inside)
+            continue;
+        pass_on(level, moment(i, true));
+        pass_on(level, moment(i, false));
+    }
+}
+
+/* ---- an algorithm inside the node ---- */
+
+static void copy_inside(const level_t *level, const hp_schedule_t *steps, const hp_list_t *list,
+                        bool receives)
+{
+    const hp_member_t *member = &level->member;
+    const uint32_t slot = hp_inside_slot(member->problem);
+
+    for (uint32_t r = 0; r < list->count; r++) {
+        const hp_range_t *range = &steps->ranges[list->first + r];
+        for (uint32_t k = 0; k < range->count; k++) {
+            const uint32_t block = hp_range_block(range, k);
+            if (range->space != HP_SPACE_SCRATCH)
+                level->inside->place(member, range->space, block, receives);
+            else
+                hp_member_add(member, hp_range(HP_SPACE_SCRATCH, level->inside_scratch + block * slot, slot),
+                              receives);
+        }
+    }
+}
+
+static void write_inside(level_t *level)
+{
+    const hp_member_t *member = &level->member;
+    hp_schedule_t *schedule = member->schedule, steps;
+    const int32_t first = (int32_t)member->first;
+
+    hp_schedule_init(&steps);
+    if (hp_inside_make(&steps, member) != HP_OK)
+        schedule->status = HP_ERR_NO_MEM;
+    level->inside_scratch = schedule->scratch_blocks;
+    schedule->scratch_blocks += steps.scratch_blocks * hp_inside_slot(member->problem);
+    for (uint32_t i = 0; i < steps.step_count; i++) {
+        const hp_step_t *step = &steps.steps[i];
+        const int32_t to = step->to < 0 ? step->to : step->to + first,
+                      from = step->from < 0 ? step->from : step->from + first;
+        schedule->stream = step->stream;
+        hp_schedule_step(schedule, to, from, step->action);
+        copy_inside(level, &steps, &step->send, false);
+        copy_inside(level, &steps, &step->recv, true);
+        if (to == (int32_t)member->me)
+            drop_if_idle(schedule);
+        schedule->stream = 0;
+    }
+    hp_schedule_fini(&steps);
+}
+
 static void write_steps(level_t *level)
 {
     hp_schedule_t *schedule = level->member.schedule;
@@ -303,14 +368,13 @@ static void write_steps(level_t *level)
     schedule->scratch_blocks = level->scratch;
     if (hp_member_leads(&level->member))
         schedule->scratch_blocks += level->inner.scratch_blocks * level->slot;
-    if (level->composition->before)
+    if (level->inside && level->inside->before)
+        write_inside(level);
+    else if (!level->inside && level->composition->before)
         level->composition->before(&level->member);
-    for (uint32_t i = 0; i < level->inner.step_count; i++) {
-        if (hp_member_leads(&level->member))
-            copy_step(level, &level->inner.steps[i]);
-        pass_on(level, moment(i, true));
-        pass_on(level, moment(i, false));
-    }
+    write_between(level);
+    if (level->inside && !level->inside->before)
+        write_inside(level);
     hp_composition_end(&level->member);
 }
 
@@ -335,6 +399,7 @@ hp_status_t hp_two_level_make(hp_schedule_t *schedule, const hp_generator_t *gen
 {
     level_t level = {.member = member_of(schedule, problem, position),
                      .composition = hp_composition_of(problem),
+                     .inside = hp_inside_of(problem),
                      .nodes = hp_problem_of_nodes(problem)};
 
     hp_schedule_init(&level.inner);

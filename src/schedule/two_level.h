@@ -20,6 +20,8 @@
  *      scan, exscan     a chain                           exscan             what comes before the node, in front
  *      barrier          a message                         barrier            a message
  *
+ * With problem->inside there is a second algorithm, inside the nodes (inside.h), in place of those messages.
+ *
  * Messages of the algorithm: as it sends among so many positions as there are nodes, its block a node's blocks (of an
  * alltoall a node's blocks for a node). Inside a node: at most one from and one to each member for each step of the
  * algorithm; where all lead, one between any two members.

@@ -1,6 +1,6 @@
 #include "one_port.h"
 #include "check.h"
-#include "schedule/cost_graph.h"
+#include "schedule/cost/cost_graph.h"
 
 typedef struct {
     hp_cost_graph_t graph;

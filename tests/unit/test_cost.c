@@ -2,7 +2,7 @@
 #include <math.h>
 #include "check.h"
 #include "base/clock.h"
-#include "schedule/cost.h"
+#include "schedule/cost/cost.h"
 #include "schedule/generators/generators.h"
 
 static const double send_us = 0.25, recv_us = 0.5, latency_us = 2, rate = 1000;

@@ -26,7 +26,7 @@ LINES_MAX, FILES_MAX = 600, 24
 TOOL = "../tuning/tune/tasks"
 
 # From the lowest to the highest.
-ORDER = """base topo_tree topo_tree/network schedule schedule/picture schedule/generators/parts schedule/generators schedule/catalog event_engine/op event_engine/mem event_engine event_engine/request
+ORDER = """base topo_tree topo_tree/network schedule schedule/cost schedule/picture schedule/generators/parts schedule/generators schedule/catalog event_engine/op event_engine/mem event_engine event_engine/request
 hier/call hier/comm hier/modules hier/collectives hier/executions hier/planning/rules hier/planning/model hier/planning
 pmpi_wrappers
 pmpi_wrappers/backend/glue pmpi_wrappers/backend/start pmpi_wrappers/backend/comms pmpi_wrappers/backend/buffers pmpi_wrappers/backend/progress

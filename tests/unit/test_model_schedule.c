@@ -2,7 +2,7 @@
 #include "base/clock.h"
 #include "check.h"
 #include "hier/planning/model/model_schedule.h"
-#include "schedule/cost.h"
+#include "schedule/cost/cost.h"
 #include "schedule/generators/generators.h"
 
 /* From 0.01 to 100. */

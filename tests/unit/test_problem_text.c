@@ -144,6 +144,12 @@ static void nodes_are_understood(void **state)
          1,
          {0, 2, 4, 6, 8},
          "alltoall bruck ranks=8 radix=4 nodes=4"},
+        {"alltoall bruck ranks=8 nodes=2 inside=pairwise leaders=all",
+         8,
+         2,
+         HP_LEADERS_ALL,
+         {0, 4, 8},
+         "alltoall bruck ranks=8 radix=2 nodes=2 leaders=all inside=pairwise"},
     };
     for (unsigned i = 0; i < ARRAY_LENGTH(cases); i++) {
         const hp_generator_t *generator;
@@ -193,6 +199,15 @@ static void the_rest_is_refused(void **state)
         {"allgather ring ranks=12 nodes=3 nodes=3", "\"nodes=\" is not understood"},
         {"allgather ring ranks=12 leaders=all", "leaders= is of nodes, and nodes=N is missing"},
         {"allgather ring ranks=12 nodes=3 leaders=2", "leaders=2: accepted are 1, per node, and all"},
+        {"allgather ring ranks=12 inside=bruck", "inside= is of nodes, and nodes=N is missing"},
+        {"allgather ring ranks=12 nodes=3 leaders=all inside=rong",
+         "\"rong\" is no algorithm for allgather; accepted are linear, "},
+        {"allgather ring ranks=12 nodes=3 inside=bruck",
+         "ring cannot do that: inside nodes its messages are direct"},
+        {"allgather ring ranks=9 nodes=3 leaders=all inside=recursive_doubling",
+         "ring cannot do that: what is to be inside the nodes cannot do its part"},
+        {"reduce_scatter pairwise ranks=12 nodes=3 leaders=all inside=circulant ordered",
+         "pairwise cannot do that: what is to be inside the nodes cannot do its part"},
         {"allgather ring nodes=5,4,3 leaders=all",
          "ring cannot do that: where all lead, all nodes have to have"},
         {"alltoall bruck ranks=12 nodes=3 radix=4", "bruck cannot do that: radix is 4, not from 2 to 3"},

@@ -48,8 +48,9 @@ static void fail_with(const char *what, const hp_generator_t *generator, const h
     for (uint32_t n = 0; n < problem->node_count; n++)
         snprintf(nodes + strlen(nodes), sizeof nodes - strlen(nodes), "%s%u", n ? "," : "",
                  hp_problem_node_size(problem, n));
-    fail_msg("%s %s, nodes=%s, leaders %u, root %u, parameter %u%s: %s", hp_pattern_name(problem->pattern),
-             generator->name, nodes, problem->leaders, problem->root, problem->parameter[0],
+    fail_msg("%s %s, nodes=%s, leaders %u, inside %s, root %u, parameter %u%s: %s",
+             hp_pattern_name(problem->pattern), generator->name, nodes, problem->leaders,
+             problem->inside ? problem->inside->name : "direct", problem->root, problem->parameter[0],
              problem->ordered ? ", ordered" : "", what);
 }
 
@@ -84,7 +85,7 @@ static uint32_t verify_roots(const hp_generator_t *generator, hp_problem_t probl
     return verified;
 }
 
-/* In each form: by one leader or all, in order or not. */
+/* In each form: by one leader or all, in order or not, with every algorithm inside the nodes. */
 static uint32_t verify_forms(const hp_generator_t *generator, hp_pattern_t pattern, const shape_t *shape,
                              uint32_t stride)
 {
@@ -95,6 +96,12 @@ static uint32_t verify_forms(const hp_generator_t *generator, hp_pattern_t patte
             hp_problem_t problem = {.pattern = pattern, .ordered = ordered, .leaders = leaders};
             lay_out(&problem, shape, node_first);
             verified += verify_roots(generator, problem, stride);
+            for (unsigned i = 0; (problem.inside = hp_generator(i)); i++)
+                for (uint32_t parameter = 1; parameter <= (problem.inside->parameters[0].name ? 3 : 1);
+                     parameter++) {
+                    problem.inside_parameter = parameter;
+                    verified += verify_roots(generator, problem, stride);
+                }
         }
     return verified;
 }
@@ -124,6 +131,7 @@ static void each_is_right(void **state)
 static void break_forms(const hp_generator_t *generator, hp_pattern_t pattern, const shape_t *shape,
                         uint32_t broken[BROKEN_KINDS])
 {
+    static const char *const insides[] = {"direct", "binomial", "bruck", "circulant"};
     uint32_t node_first[NODES_MAX + 1];
 
     for (uint32_t leaders = HP_LEADERS_ALL; leaders <= 1; leaders++) {
@@ -132,9 +140,13 @@ static void break_forms(const hp_generator_t *generator, hp_pattern_t pattern, c
         problem.root = hp_pattern_is(pattern, HP_PATTERN_ROOTED) ? problem.count / 2 : 0;
         problem.ordered = (generator->ordered >> pattern & 1) && problem.count % 2;
         hp_generator_usual(generator, &problem);
-        for (unsigned kind = 0; kind < BROKEN_KINDS && hp_generator_serves(generator, &problem, NULL, 0);
-             kind++)
-            broken[kind] += broken_are_found(generator, &problem, (broken_kind_t)kind);
+        for (unsigned i = 0; i < ARRAY_LENGTH(insides); i++) {
+            problem.inside = hp_generator_find(insides[i]);
+            problem.inside_parameter = 2;
+            for (unsigned kind = 0; kind < BROKEN_KINDS && hp_generator_serves(generator, &problem, NULL, 0);
+                 kind++)
+                broken[kind] += broken_are_found(generator, &problem, (broken_kind_t)kind);
+        }
     }
 }
 
@@ -264,15 +276,20 @@ static void memory_may_run_out(void **state)
     static const struct {
         const char *generator;
         hp_pattern_t pattern;
-    } cases[] = {{"circulant", HP_PATTERN_REDUCE_SCATTER},
-                 {"binomial", HP_PATTERN_GATHER},
-                 {"pairwise", HP_PATTERN_ALLTOALL},
-                 {"chain", HP_PATTERN_BARRIER}};
+        const char *inside;
+    } cases[] = {{"circulant", HP_PATTERN_REDUCE_SCATTER, ""},
+                 {"binomial", HP_PATTERN_GATHER, ""},
+                 {"binomial", HP_PATTERN_GATHER, "binomial"},
+                 {"pairwise", HP_PATTERN_ALLTOALL, ""},
+                 {"chain", HP_PATTERN_BARRIER, ""}};
     uint32_t node_first[NODES_MAX + 1];
     (void)state;
 
     for (unsigned i = 0; i < ARRAY_LENGTH(cases); i++) {
-        hp_problem_t problem = {.pattern = cases[i].pattern, .leaders = 1};
+        hp_problem_t problem = {.pattern = cases[i].pattern,
+                                .leaders = 1,
+                                .inside = hp_generator_find(cases[i].inside),
+                                .inside_parameter = 1};
         hp_status_t status = HP_ERR_NO_MEM;
         long least = 0;
         lay_out(&problem, &shape, node_first);

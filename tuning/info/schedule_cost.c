@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/words.h"
-#include "schedule/cost.h"
+#include "schedule/cost/cost.h"
 #include "topo_tree/network/file.h"
 
 /* What a send and a receive cost a processor unless somebody says otherwise: little, for any network. */

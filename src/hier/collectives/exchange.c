@@ -204,15 +204,16 @@ static bool make_lanes(exchange_t *x, hp_request_t *request, const hp_setting_t 
     return true;
 }
 
-/* What nodes cannot do is done without. */
-static hp_status_t make_program(exchange_t *x, hp_arena_t *arena, const hp_setting_t *setting)
+/* What nodes cannot do is done without: an algorithm inside them, several leaders (nodes may differ in size), nodes. */
+static const hp_generator_t *choose_nearest(exchange_t *x, const hp_setting_t *setting)
 {
-    const hp_pattern_t pattern = x->problem.pattern;
     const hp_generator_t *generator = choose(&x->call, setting, &x->problem);
-    hp_schedule_t schedule;
 
-    if (!generator && hp_problem_has_nodes(&x->problem) &&
-        x->problem.leaders == HP_LEADERS_ALL) { /* the nodes differ in size */
+    if (!generator && x->problem.inside) {
+        x->problem.inside = NULL;
+        generator = choose(&x->call, setting, &x->problem);
+    }
+    if (!generator && hp_problem_has_nodes(&x->problem) && x->problem.leaders == HP_LEADERS_ALL) {
         x->problem.leaders = 1;
         generator = choose(&x->call, setting, &x->problem);
     }
@@ -220,6 +221,15 @@ static hp_status_t make_program(exchange_t *x, hp_arena_t *arena, const hp_setti
         describe_ranks(x);
         generator = choose(&x->call, setting, &x->problem);
     }
+    return generator;
+}
+
+static hp_status_t make_program(exchange_t *x, hp_arena_t *arena, const hp_setting_t *setting)
+{
+    const hp_generator_t *generator = choose_nearest(x, setting);
+    const hp_pattern_t pattern = x->problem.pattern;
+    hp_schedule_t schedule;
+
     if (!generator)
         return HP_ERR_ARG;
     const hp_block_problem_t problem = {
@@ -271,6 +281,22 @@ static hp_status_t start_again(void *plan, const hp_start_t *start, const hp_cal
     return hp_request_start_again(start->request, &x->pipeline);
 }
 
+/* Linear: direct messages. Otherwise along that tree, or the algorithm of so few rounds that has its radix. */
+static void describe_inside(exchange_t *x, hp_shape_t shape)
+{
+    static const uint32_t radixes[HP_SHAPE_COUNT] = {
+        [HP_SHAPE_BINOMIAL] = 2, [HP_SHAPE_KNOMIAL4] = 4, [HP_SHAPE_KNOMIAL8] = 8};
+    const bool is_rooted = hp_pattern_is(x->problem.pattern, HP_PATTERN_ROOTED);
+    const uint32_t size = hp_problem_node_size(&x->problem, 0);
+
+    if (shape == HP_SHAPE_LINEAR || (!is_rooted && !radixes[shape]))
+        return;
+    x->problem.inside = is_rooted                                         ? hp_inter_node_tree(shape)
+                        : x->problem.pattern == HP_PATTERN_REDUCE_SCATTER ? &hp_generator_circulant
+                                                                          : &hp_generator_bruck;
+    x->problem.inside_parameter = is_rooted ? 1 : radixes[shape] < size ? radixes[shape] : size;
+}
+
 /* The positions are the ranks in the order of their nodes, where that tells anything, and keeps the order of operands. */
 static void describe_nodes(exchange_t *x, const hp_setting_t *setting)
 {
@@ -287,6 +313,8 @@ static void describe_nodes(exchange_t *x, const hp_setting_t *setting)
     x->problem.node_first = hp_hierarchy_starts(h, depth);
     x->problem.node_count = nodes;
     x->problem.leaders = setting->leaders > 1 ? HP_LEADERS_ALL : 1;
+    if (!hp_collective_is(x->call.collective, HP_BLOCKS_DIFFER)) /* few_nodes_tell: of direct messages */
+        describe_inside(x, (hp_shape_t)setting->shapes.shape[HP_LEVEL_CORE]);
 }
 
 /* NULL: no memory. */

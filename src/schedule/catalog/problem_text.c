@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "base/words.h"
+#include "schedule/inside.h"
 
 typedef struct {
     const hp_catalog_t *catalog;
@@ -48,14 +49,14 @@ static bool take_pattern(reader_t *reader, const char *word)
     return refuse(reader, "\"%.40s\" is no pattern; accepted are %s", word ? word : "", accepted);
 }
 
-static bool take_algorithm(reader_t *reader, const char *word)
+static bool take_generator(reader_t *reader, const char *word, const hp_generator_t **out)
 {
     const hp_pattern_t pattern = reader->problem->pattern;
     const hp_generator_t *generator = word ? hp_catalog_find(reader->catalog, word) : NULL;
     char accepted[384] = "";
 
     if (generator && (generator->patterns & 1u << pattern)) {
-        reader->generator = generator;
+        *out = generator;
         return true;
     }
     for (unsigned i = 0; (generator = hp_catalog_generator(reader->catalog, i)); i++)
@@ -107,6 +108,11 @@ static bool take_leaders(reader_t *reader, const char *text)
            refuse(reader, "leaders=%.40s: accepted are 1, per node, and all", text);
 }
 
+static bool take_inside(reader_t *reader, const char *text)
+{
+    return take_generator(reader, text, &reader->problem->inside);
+}
+
 /* "ranks, root, ordered, radix": what may stand there. */
 static const char *accepted_words(const reader_t *reader, char *list, size_t list_bytes)
 {
@@ -125,6 +131,7 @@ static const char *accepted_words(const reader_t *reader, char *list, size_t lis
     append(list, list_bytes, "nodes=N");
     append(list, list_bytes, "leaders=1");
     append(list, list_bytes, "leaders=all");
+    append(list, list_bytes, "inside=ALGORITHM");
     return list;
 }
 
@@ -151,6 +158,8 @@ static bool take_word(reader_t *reader, char *word)
         return take_size(reader, value);
     if (strcmp(word, "leaders") == 0)
         return take_leaders(reader, value);
+    if (strcmp(word, "inside") == 0)
+        return take_inside(reader, value);
     for (unsigned i = 0; i < HP_PARAMETERS_MAX && reader->generator->parameters[i].name; i++)
         if (strcmp(word, reader->generator->parameters[i].name) == 0) {
             reader->has_parameter[i] = true;
@@ -169,7 +178,9 @@ static bool complete_nodes(reader_t *reader)
     uint32_t *first = reader->node_first, sum = 0;
 
     if (reader->sizes == 0)
-        return !reader->has_leaders || refuse(reader, "leaders= is of nodes, and nodes=N is missing");
+        return (!reader->has_leaders && !problem->inside) ||
+               refuse(reader, "%s= is of nodes, and nodes=N is missing",
+                      reader->has_leaders ? "leaders" : "inside");
     problem->node_first = first;
     problem->node_count = reader->sizes == 1 ? first[1] : reader->sizes;
     problem->leaders = reader->has_leaders ? problem->leaders : 1;
@@ -208,6 +219,11 @@ static bool complete(reader_t *reader)
     if (problem->root >= problem->count)
         return refuse(reader, "root=%u: accepted are whole numbers from 0 to %u", problem->root,
                       problem->count - 1);
+    if (problem->inside) {
+        usual = hp_inside_problem(problem, 0);
+        hp_generator_usual(problem->inside, &usual);
+        problem->inside_parameter = usual.parameter[0];
+    }
     usual = *problem;
     hp_generator_usual(generator, &usual);
     for (unsigned i = 0; i < HP_PARAMETERS_MAX; i++)
@@ -233,7 +249,7 @@ bool hp_problem_text_parse(const char *text, const hp_catalog_t *catalog, hp_pro
         return refuse(&reader, "longer than %d characters", HP_PROBLEM_TEXT_BYTES - 1);
     snprintf(copy, sizeof copy, "%s", text);
     if (!take_pattern(&reader, strtok_r(copy, " ,", &rest)) ||
-        !take_algorithm(&reader, strtok_r(NULL, " ,", &rest)))
+        !take_generator(&reader, strtok_r(NULL, " ,", &rest), &reader.generator))
         return false;
     while ((word = strtok_r(NULL, " ,", &rest)))
         if (!take_word(&reader, word))
@@ -242,7 +258,7 @@ bool hp_problem_text_parse(const char *text, const hp_catalog_t *catalog, hp_pro
     return complete(&reader);
 }
 
-/* " nodes=3", " nodes=5,4,3 leaders=all". */
+/* " nodes=3", " nodes=5,4,3 leaders=all", " nodes=3 inside=bruck". */
 static size_t format_nodes(const hp_problem_t *problem, char *text, size_t text_bytes)
 {
     size_t used = (size_t)snprintf(text, text_bytes, " nodes=");
@@ -255,6 +271,8 @@ static size_t format_nodes(const hp_problem_t *problem, char *text, size_t text_
                                  hp_problem_node_size(problem, n));
     if (problem->leaders == HP_LEADERS_ALL && used < text_bytes)
         used += (size_t)snprintf(text + used, text_bytes - used, " leaders=all");
+    if (problem->inside && used < text_bytes)
+        used += (size_t)snprintf(text + used, text_bytes - used, " inside=%s", problem->inside->name);
     return used;
 }
 

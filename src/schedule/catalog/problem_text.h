@@ -3,7 +3,7 @@
  *
  * First the pattern, then the algorithm, then, in any order: ranks=N (the number of positions), root=N, ordered (the
  * operation does not commute), nodes=N (that divide the ranks), or nodes=5,4,3 (of so many ranks), leaders=all (1 per node
- * otherwise), and the algorithm's parameters, which have their usual values otherwise. ranks, root and ordered of an
+ * otherwise), inside=ALGORITHM (inside.h; direct messages otherwise), and the algorithm's parameters, which have their usual values otherwise. ranks, root and ordered of an
  * algorithm from a file are those of the file if they are not given; ranks are the sum of the nodes' if it is not.
  *
  * Threads: pure. Ownership: nothing is allocated. */

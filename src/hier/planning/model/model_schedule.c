@@ -3,8 +3,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include "schedule/cost.h"
-#include "schedule/cost_run.h"
+#include "schedule/cost/cost.h"
+#include "schedule/cost/cost_run.h"
 #include "schedule/generators/generators.h"
 
 /* What a message costs in each run: a latency, a send or a receive, its bytes over a link, their reduction. Which way is

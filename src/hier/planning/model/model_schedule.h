@@ -1,5 +1,5 @@
 /* model_schedule: what one message costs between the nodes, from the schedules of the algorithm that joins them
- * (schedule/cost.h): a network on which each node has one link, as fast as the probes say.
+ * (schedule/cost/cost.h): a network on which each node has one link, as fast as the probes say.
  *
  * The time is a sum of latencies, overheads, bytes and reductions along the longest way, and which way is the longest
  * depends on what they cost. So the schedules are run with a few such costs; the ways that were the longest are kept,

@@ -1,8 +1,8 @@
-#include "schedule/cost.h"
+#include "schedule/cost/cost.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include "schedule/cost_run.h"
+#include "schedule/cost/cost_run.h"
 
 static double most(double a, double b)
 {

@@ -5,7 +5,7 @@
 #ifndef HP_SCHEDULE_COST_GRAPH_H
 #define HP_SCHEDULE_COST_GRAPH_H
 
-#include "schedule/cost_terms.h"
+#include "schedule/cost/cost_terms.h"
 #include "schedule/generator.h"
 
 enum { HP_NO_PART = UINT32_MAX };

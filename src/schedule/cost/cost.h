@@ -20,7 +20,7 @@
 #ifndef HP_SCHEDULE_COST_H
 #define HP_SCHEDULE_COST_H
 
-#include "schedule/cost_terms.h"
+#include "schedule/cost/cost_terms.h"
 #include "schedule/generator.h"
 
 /* schedules: of all positions, as verified. HP_ERR_ARG: messages do not meet, or positions wait for ever; or machines

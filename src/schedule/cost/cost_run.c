@@ -1,4 +1,4 @@
-#include "schedule/cost_run.h"
+#include "schedule/cost/cost_run.h"
 
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-#include "schedule/cost_graph.h"
+#include "schedule/cost/cost_graph.h"
 
 #include <stdlib.h>
 #include <string.h>

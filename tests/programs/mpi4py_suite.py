@@ -18,8 +18,10 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 VENV = os.path.join(os.path.dirname(os.path.dirname(HERE)), ".venv")
 
-TAKEN = {"HANPMPI_TOPOLOGY": "node:2 core:1", "HANPMPI_SETUP_CALLS": "1", "HANPMPI_SEGMENT_BYTES": "64", "HANPMPI_BCAST": "han",
-         "HANPMPI_REDUCE": "han", "HANPMPI_ALLREDUCE": "han", "HANPMPI_STATS": "1"}
+COLLECTIVES = ("bcast", "reduce", "allreduce", "barrier", "allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw", "reduce_scatter",
+               "reduce_scatter_block", "gather", "gatherv", "scatter", "scatterv", "scan", "exscan")
+TAKEN = {"HANPMPI_TOPOLOGY": "node:2 core:1", "HANPMPI_SETUP_CALLS": "1", "HANPMPI_SEGMENT_BYTES": "64", "HANPMPI_STATS": "1",
+         **{f"HANPMPI_{name.upper()}": "han" for name in COLLECTIVES}}
 
 # What each rank says of the suite without the library, for the versions that scripts/setup installs. A run that says
 # something else is compared with a run without the library, which takes as long again.

@@ -6,7 +6,7 @@ results (what is compared is told at each program below). Both runs are timed; t
 
   real_programs.py --library build/lib/libhanpmpi.so lammps hpcc espresso
   real_programs.py --library ... --cluster 4 --ranks 16 lammps-profile      over the virtual cluster (needs root)
-  real_programs.py --library ... --forced lammps                            every collective taken, two made-up nodes
+  real_programs.py --library ... --side forced lammps                       every collective taken, two made-up nodes
 
 Exit code: 0 all equal, 1 a difference, 77 nothing could be run (program not installed).
 """
@@ -25,10 +25,10 @@ VCLUSTER = os.path.join(HERE, "..", "cluster", "vcluster")
 FORCED = {
     "HANPMPI_TOPOLOGY": "node:2 core:2",
     "HANPMPI_SETUP_CALLS": "1",
-    "HANPMPI_BCAST": "han",
-    "HANPMPI_REDUCE": "han",
-    "HANPMPI_ALLREDUCE": "han",
     "HANPMPI_SEGMENT_BYTES": "4K",
+    **{f"HANPMPI_{name}": "han" for name in (
+        "BCAST", "REDUCE", "ALLREDUCE", "BARRIER", "ALLGATHER", "ALLGATHERV", "ALLTOALL", "ALLTOALLV", "ALLTOALLW", "REDUCE_SCATTER",
+        "REDUCE_SCATTER_BLOCK", "GATHER", "GATHERV", "SCATTER", "SCATTERV", "SCAN", "EXSCAN")},
 }
 
 MELT = """

@@ -15,9 +15,14 @@ static void print_help(const example_t *e, const char *about, const example_opti
 {
     printf("usage: mpirun -np RANKS %s [OPTION]...\n\n%s\n\n", e->program, about);
     for (int i = 0; i < count; i++) {
+        const example_option_t *option = &options[i];
         char name[32];
-        snprintf(name, sizeof name, "%s N", options[i].name);
-        printf("  --%-16s %s (default %ld)\n", name, options[i].help, *options[i].value);
+        snprintf(name, sizeof name, "%s %s", option->name, option->letters ? "LETTER" : "N");
+        if (option->letters)
+            printf("  --%-16s %s (one of %s, default %c)\n", name, option->help, option->letters,
+                   option->letters[*option->value]);
+        else
+            printf("  --%-16s %s (default %ld)\n", name, option->help, *option->value);
     }
     printf(
         "  --nonblocking      communicate while computing; without it, the same with blocking collectives\n"
@@ -25,6 +30,23 @@ static void print_help(const example_t *e, const char *about, const example_opti
         "  --json             print one line of JSON\n"
         "  --thread-multiple  start MPI with MPI_THREAD_MULTIPLE\n"
         "  --help\n");
+}
+
+/* Whether the text is a value of the option, which gets it. */
+static bool take_value(const example_option_t *option, const char *text)
+{
+    char *end;
+
+    if (option->letters) {
+        const char *letter = text[0] && !text[1] ? strchr(option->letters, text[0]) : NULL;
+        if (letter)
+            *option->value = letter - option->letters;
+        return letter;
+    }
+    errno = 0;
+    *option->value = strtol(text, &end, 10);
+    return !errno && end != text && !*end && *option->value >= option->least &&
+           *option->value <= option->most;
 }
 
 /* Returns NULL, or what is wrong with the command line. */
@@ -39,7 +61,6 @@ static const char *parse(example_t *e, int argc, char **argv, const example_opti
                                         {"help", no_argument, NULL, 'h'}};
     const int first = 5;
     int found, index = 0;
-    char *end;
 
     for (int i = 0; i < count; i++)
         table[first + i] = (struct option){options[i].name, required_argument, NULL, 0};
@@ -57,14 +78,15 @@ static const char *parse(example_t *e, int argc, char **argv, const example_opti
             *help = true;
         } else if (found == 0) {
             const example_option_t *option = &options[index - first];
-            errno = 0;
-            *option->value = strtol(optarg, &end, 10);
-            if (errno || end == optarg || *end || *option->value < option->least ||
-                *option->value > option->most) {
+            if (take_value(option, optarg))
+                continue;
+            if (option->letters)
+                snprintf(problem, sizeof problem, "--%s: accepted is one letter of %s", option->name,
+                         option->letters);
+            else
                 snprintf(problem, sizeof problem, "--%s: accepted are %ld to %ld", option->name,
                          option->least, option->most);
-                return problem;
-            }
+            return problem;
         } else {
             snprintf(problem, sizeof problem,
                      "%.60s: unknown, or without its number; --help lists the options", argv[optind - 1]);
@@ -201,6 +223,16 @@ int example_report(const example_t *e, double total, uint64_t checksum, bool rig
                            : "WRONG");
     }
     return e->check && !all_right ? EXIT_WRONG : EXIT_RIGHT;
+}
+
+uint64_t example_npb_at(uint64_t numbers)
+{
+    uint64_t x = 314159265, factor = 1220703125;
+    for (; numbers; numbers >>= 1, factor *= factor) {
+        if (numbers & 1)
+            x *= factor;
+    }
+    return x & ((UINT64_C(1) << 46) - 1);
 }
 
 void *example_allocate(size_t count, size_t bytes)

@@ -1,4 +1,4 @@
-/* common: what the three examples share: options, the clock, MPI_Test calls while computing, the line that is
+/* common: what the examples share: options, the clock, MPI_Test calls while computing, the line that is
  * printed at the end. The examples themselves hold the algorithms.
  *
  * Threads: one. Ownership: nothing here keeps memory. */
@@ -12,10 +12,12 @@
 
 enum { EXIT_RIGHT = 0, EXIT_WRONG = 1, EXIT_BAD_OPTION = 2 };
 
-/* An option of one example: --name NUMBER, within limits. */
+/* An option of one example: --name NUMBER, within limits; or, where there are letters, --name LETTER, and the value
+ * is the letter's place among them. */
 typedef struct {
     const char *name, *help;
     long *value, least, most;
+    const char *letters;
 } example_option_t;
 
 typedef struct {
@@ -85,6 +87,17 @@ static inline uint64_t example_hash(uint64_t seed, uint64_t a, uint64_t b)
     x = (x ^ x >> 27) * 0x94d049bb133111ebu;
     return x ^ x >> 31;
 }
+
+/* The generator of the NAS Parallel Benchmarks, between 0 and 1: x, which begins with 314159265, is multiplied by
+ * 5^13 modulo 2^46, a divisor of what 64 bits wrap around at. */
+static inline double example_npb_next(uint64_t *x)
+{
+    *x = *x * 1220703125 & ((UINT64_C(1) << 46) - 1);
+    return (double)*x * 0x1p-46;
+}
+
+/* Its x after so many numbers: any rank can begin anywhere in the sequence. */
+uint64_t example_npb_at(uint64_t numbers);
 
 /* Zeroed memory that must be there. */
 void *example_allocate(size_t count, size_t bytes);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of a program of examples/: both forms find the right result, the same one, on any number of ranks, with and without the library.
+"""Tests of a program of examples/: both forms find the right result, the same one, on any number of ranks that it accepts, with and without the library.
 
 usage: test_examples.py --library libhanpmpi.so --run "mpirun words" [--helper LIBRARY] PROGRAM
 
@@ -13,21 +13,27 @@ import re
 import subprocess
 import sys
 
-RANKS = (1, 3, 4, 7)  # two: another seed, below
-FEWER_RANKS = (1, 7)  # of all but the first sizes
+# For the first sizes, for the others; two: another seed, below.
+RANKS = {"kmeans": ((1, 3, 4, 7), (1, 7)), "apsp": ((1, 3, 4, 7), (1, 7)), "bfs": ((1, 3, 4, 7), (1, 7)),
+         "is": ((4, 5), (3,)), "ft": ((4, 1), (2,)), "sparse": ((4, 1), (5,))}
 # Without --check, it must say so. Odd sizes: shares, chunks and panels of different lengths, and some that are empty.
 OPTIONS = {
     "kmeans": (["--points", "700", "--dims", "37", "--clusters", "29", "--iterations", "5", "--chunks", "5"],
                ["--points", "500", "--dims", "5", "--clusters", "6", "--batch", "45", "--iterations", "6", "--chunks", "100"]),
     "apsp": (["--vertices", "90"], ["--vertices", "500", "--pivots", "41", "--panel", "4"], ["--vertices", "30", "--pivots", "5"]),
     "bfs": (["--scale", "12", "--reach", "8", "--edges", "5", "--chunks", "7"], ["--scale", "8", "--reach", "8", "--edges", "1", "--searches", "3"]),
+    "is": (["--class", "S", "--chunks", "7"], ["--class", "W"]),
+    "ft": (["--class", "S", "--planes", "3"], ["--class", "W"]),
+    "sparse": (["--neighbours", "2", "--items", "3000", "--hot", "4", "--iterations", "20"], ["--symmetric", "1", "--items", "5", "--cells", "10"]),
 }
-# Mini-batches are drawn rank by rank.
-DEPENDS_ON_RANKS = {("kmeans", 1)}
-COLLECTIVE = {"kmeans": "allreduce", "apsp": "bcast", "bfs": "allreduce"}
+# Mini-batches are drawn rank by rank, and each rank has its cells.
+DEPENDS_ON_RANKS = {("kmeans", 1), ("sparse", 0), ("sparse", 1)}
+COLLECTIVE = {"kmeans": "allreduce", "apsp": "bcast", "bfs": "allreduce", "is": "alltoallv", "ft": "alltoall", "sparse": "alltoallv"}
+REFUSED = {"is": ((["--class", "C"], 4, "is: --class: accepted is one letter of SWAB"),),
+           "ft": ((["--class", "S"], 3, "ft: 3 ranks: class S has 64 planes; accepted are 1, 2, 4, 8, 16, 32, 64 ranks"),)}
 FORMS = ((), ("--nonblocking",), ("--nonblocking", "--tests", "13"), ("--nonblocking", "--thread-multiple"))
 TAKEN = {"HANPMPI_SETUP_CALLS": "1", "HANPMPI_NONBLOCKING": "on", "HANPMPI_GUARD": "0", "HANPMPI_CACHE": "off", "HANPMPI_STATS": "1", "HANPMPI_BCAST": "han",
-         "HANPMPI_ALLREDUCE": "han"}
+         "HANPMPI_ALLREDUCE": "han", "HANPMPI_ALLTOALL": "flat", "HANPMPI_ALLTOALLV": "flat"}
 
 
 def check(condition, *what):
@@ -71,7 +77,7 @@ def one(arguments, name, ranks, options, library):
 def results(arguments, name):
     for number, sizes in enumerate(OPTIONS[name]):
         checksums = {}
-        for ranks in FEWER_RANKS if number else RANKS:
+        for ranks in RANKS[name][number > 0]:
             for library in (False, True):
                 for form in FORMS if number == 0 and ranks in (3, 4) else FORMS[:2]:
                     document = one(arguments, name, ranks, [*sizes, *form], library)
@@ -89,6 +95,9 @@ def command_line(arguments, name):
     for options, word in ((["--seed", "x"], "--seed"), (["--tests", "-1"], "--tests"), (["--nonsense"], "--nonsense"), (["5"], "5")):
         done = run(arguments, 2, options)
         check(done.returncode == 2 and f"{name}: {word}" in done.stderr, options, done.returncode, done.stdout, done.stderr)
+    for options, ranks, text in REFUSED.get(name, ()):
+        done = run(arguments, ranks, options)
+        check(done.returncode == 2 and text in done.stderr, options, ranks, done.returncode, done.stdout, done.stderr)
     done = run(arguments, 2, [*OPTIONS[name][0], "--nonblocking"])
     lines = [line for line in done.stdout.splitlines() if line.strip()]
     check(done.returncode == 0 and len(lines) == 1 and lines[0].startswith(f"{name}, nonblocking, 2 ranks: ")

@@ -40,19 +40,22 @@ typedef struct {
     _Atomic unsigned asked, telling;
 } sizes_t;
 
-static bool few_nodes_tell(const hp_generator_t *generator, hp_pattern_t pattern)
+/* With the problem's algorithm inside the nodes: what is so for one radix is so for all. */
+static bool few_nodes_tell(const hp_generator_t *generator, const hp_problem_t *asked)
 {
     static const uint32_t two[] = {0, 2, 4}, three[] = {0, 1, 4, 6}, four[] = {0, 2, 4, 6, 8};
     const hp_problem_t shapes[] = {{.count = 4, .node_first = two, .node_count = 2},
                                    {.count = 6, .node_first = three, .node_count = 3},
                                    {.count = 8, .node_first = four, .node_count = 4}};
     static const uint32_t leaders[] = {1, HP_LEADERS_ALL};
-    bool tell = generator->patterns & ~generator->equal & 1u << pattern;
+    bool tell = generator->patterns & ~generator->equal & 1u << asked->pattern;
 
     for (unsigned i = 0; i < 6 && tell; i++) {
         hp_problem_t problem = shapes[i / 2];
-        problem.pattern = pattern;
+        problem.pattern = asked->pattern;
         problem.leaders = leaders[i % 2];
+        problem.inside = asked->inside;
+        problem.inside_parameter = 2;
         tell = hp_generator_holds(generator, problem, hp_schedule_tells_sizes);
     }
     return tell;
@@ -61,7 +64,7 @@ static bool few_nodes_tell(const hp_generator_t *generator, hp_pattern_t pattern
 /* Seen in schedules of few positions. Threads that ask at the same time find the same. */
 static bool tells_sizes(const hp_generator_t *generator, const hp_problem_t *problem)
 {
-    static sizes_t flat[GENERATOR_COUNT], of_nodes[GENERATOR_COUNT];
+    static sizes_t flat[GENERATOR_COUNT], of_nodes[GENERATOR_COUNT], with_inside[GENERATOR_COUNT];
     const bool has_nodes = hp_problem_has_nodes(problem);
     const unsigned bit = 1u << problem->pattern;
     unsigned i = 0;
@@ -70,9 +73,9 @@ static bool tells_sizes(const hp_generator_t *generator, const hp_problem_t *pro
         i++;
     if (i == GENERATOR_COUNT)
         return false;
-    sizes_t *sizes = has_nodes ? &of_nodes[i] : &flat[i];
+    sizes_t *sizes = !has_nodes ? &flat[i] : problem->inside ? &with_inside[i] : &of_nodes[i];
     if (!(atomic_load(&sizes->asked) & bit)) {
-        if (has_nodes ? few_nodes_tell(generator, problem->pattern)
+        if (has_nodes ? few_nodes_tell(generator, problem)
                       : hp_generator_holds_for_few(generator, problem->pattern, hp_schedule_tells_sizes))
             atomic_fetch_or(&sizes->telling, bit);
         atomic_fetch_or(&sizes->asked, bit);
@@ -313,8 +316,7 @@ static void describe_nodes(exchange_t *x, const hp_setting_t *setting)
     x->problem.node_first = hp_hierarchy_starts(h, depth);
     x->problem.node_count = nodes;
     x->problem.leaders = setting->leaders > 1 ? HP_LEADERS_ALL : 1;
-    if (!hp_collective_is(x->call.collective, HP_BLOCKS_DIFFER)) /* few_nodes_tell: of direct messages */
-        describe_inside(x, (hp_shape_t)setting->shapes.shape[HP_LEVEL_CORE]);
+    describe_inside(x, (hp_shape_t)setting->shapes.shape[HP_LEVEL_CORE]);
 }
 
 /* NULL: no memory. */

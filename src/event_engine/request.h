@@ -131,6 +131,10 @@ hp_status_t hp_request_start_direct_again(hp_request_t *request);
 /* result = left (op) right, as the pipeline says. result may be left or right. An error ends the collective
  * after the step. */
 void hp_request_reduce(hp_request_t *request, const void *left, void *right, void *result, size_t count);
+/* Copies bytes from the memory of a member of the node at its address `from`, or to its address `to`. false: it cannot be reached,
+ * which ends the collective after the step. */
+bool hp_request_pull(hp_request_t *request, uint32_t member, const void *from, void *to, size_t bytes);
+bool hp_request_push(hp_request_t *request, uint32_t member, const void *from, void *to, size_t bytes);
 
 /* Takes completions and does everything they make possible, without blocking. *moved: whether anything
  * happened. Returns HP_OK, also when the collective is done (hp_request_done), or the first error: then

@@ -9,18 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+#include "base/hash.h"
 #include "topo_tree/items.h"
-
-/* FNV-1a, http://www.isthe.com/chongo/tech/comp/fnv/ : the offset basis and prime of its 64-bit variant. */
-#define FNV_BASIS UINT64_C(0xcbf29ce484222325)
-#define FNV_PRIME UINT64_C(0x100000001b3)
-
-static uint64_t fnv_add(uint64_t hash, const char *bytes, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        hash = (hash ^ (unsigned char)bytes[i]) * FNV_PRIME;
-    return hash;
-}
 
 static uint64_t known(uint64_t hash)
 {
@@ -29,7 +19,7 @@ static uint64_t known(uint64_t hash)
 
 uint64_t hp_locality_id_of(const char *name, size_t bytes)
 {
-    return known(fnv_add(FNV_BASIS, name, bytes));
+    return known(hp_hash_add(HP_HASH_BASIS, name, bytes));
 }
 
 uint64_t hp_locality_node_id(void)
@@ -46,8 +36,8 @@ uint64_t hp_locality_node_id(void)
         fclose(file);
     }
     /* The terminator of the host name is hashed too, so that no host name runs into the boot id. */
-    uint64_t hash = fnv_add(FNV_BASIS, host, strlen(host) + 1);
-    hash = fnv_add(hash, boot, boot_bytes);
+    uint64_t hash = hp_hash_add(HP_HASH_BASIS, host, strlen(host) + 1);
+    hash = hp_hash_add(hash, boot, boot_bytes);
     return known(hash);
 }
 

@@ -194,6 +194,14 @@ def simulated(run):
 
 
 @step
+def blocks(run):
+    """Collectives of blocks, simulated: what the model's predictions are compared with (tests/unit/test_model_blocks.c)."""
+    for nodes in (8, 16) if run.full else (8,):
+        run.simulated(f"blocks_{nodes}x{nodes}", "--nodes", str(nodes), "--ranks-per-node", str(nodes), "--bytes", "8,64,512,4096,32768,262144",
+                      "--sides", "library", "--validate-bytes", "8", "--collectives", "allgather,alltoall,gather,scatter,reduce_scatter_block")
+
+
+@step
 def scaling(run):
     """Time against the number of ranks, simulated: 16 a node, 1 MiB."""
     for nodes in (4, 8, 16, 32, 64, 128) if run.full else (4, 8, 16):

@@ -229,7 +229,8 @@ def bad_options(bench):
              (0, ["--bytes", "8", "--buffers", "cold", "--cold-bytes", "900000G"], "take smaller sizes"),
              (0, ["--tests", "0,5"], "give --overlap too"), (0, ["--persistent"], "--persistent: "), (0, ["--overlap", "--tests", "0,-1"], "--tests -1: accepted is a list of at most 8"),
              (0, ["--pattern", "random"], "equal, ragged, sparse, hot"), (0, ["-c", "alltoallw", "--bytes", "1600M"], "2 GiB together"),
-             (0, ["--overlap", "--arrival", "none,late"], "--arrival none only")]
+             (0, ["--overlap", "--arrival", "none,late"], "--arrival none only"), (0, ["--guidelines", "-c", "bcast,exscan"], "exscan: has no mock-up"),
+             (0, ["--guidelines", "--overlap"], "--guidelines: accepted")]
     if bench.args.all_bad_options:
         cases += [(0, words, said) for words, said in (
             (["--root", "1"], "0 to 0"), (["--collective", "sort"], "bcast, reduce, allreduce"), (["--op", "band"], "MPI_SUM"),
@@ -239,7 +240,8 @@ def bad_options(bench):
             (["--compute", "2"], "give --overlap too"), (["--overlap", "--compute", "0"], "0.01 to 100"), (["--overlap", "--tests", ","], "at least one"),
             (["--overlap", "--tests", "1,2,3,4,5,6,7,8,9"], "at most 8"), (["--overlap", "--tests", "x"], "0 to"), (["--overlap", "--arrival", "late"], "--arrival none only"),
             (["--warmup", "x"], "1 to"), (["--factor", "1"], "1.01"), (["--seed", "-1"], "--seed"), (["--cold-bytes", "0"], "--cold-bytes"),
-            (["--bytes", "8:4"], "MIN <= MAX"), (["--nothing"], "--nothing"), (["--json", "/no/such/folder/x"], "/no/such/folder/x"))]
+            (["--bytes", "8:4"], "MIN <= MAX"), (["--nothing"], "--nothing"), (["--guidelines", "--arrival", "late"], "--guidelines: accepted"), (["--guidelines", "--buffers", "both"], "--guidelines: accepted"),
+            (["--guidelines", "-c", "bcast", "-d", "byte", "--bytes", "2147483647"], "less than 2 GiB"), (["--json", "/no/such/folder/x"], "/no/such/folder/x"))]
     for ranks, options, said in cases:
         done = bench.start(ranks, options)
         check(done.returncode == 2, options, "exit code", done.returncode, done.stderr)
@@ -265,6 +267,56 @@ def wrong_result(bench):
     check(done.returncode == 0, "the control failed", done.stdout, done.stderr)
     done = bench.start(2, options, preload, {**settings, "CORRUPT_SWAP": "1"})
     check(done.returncode != 0 and re.search("wrong result: alltoallv of 4096 bytes .*: element 0 is not", done.stderr), done.returncode, done.stderr)
+
+
+MOCKUPS = {"bcast": 2, "reduce": 3, "allreduce": 3, "barrier": 1, "allgather": 4, "allgatherv": 2, "alltoall": 1, "alltoallv": 1, "reduce_scatter": 2,
+           "reduce_scatter_block": 3, "gather": 3, "scatter": 2, "scan": 1}
+
+
+def guideline_rows(bench, ranks, options, preload=()):
+    """Runs --guidelines; returns the rows after checking what always holds."""
+    with tempfile.TemporaryDirectory() as folder:
+        name = os.path.join(folder, "out.json")
+        done = bench.start(ranks, ["--guidelines", "--json", name, "--raw"] + options, preload, {"HANPMPI_TOPOLOGY": TOPOLOGY[ranks]} if preload else {})
+        check(done.returncode == 0, "exit code", done.returncode, done.stdout, done.stderr)
+        with open(name) as file:
+            document = json.load(file)
+    rows, broken = document["guidelines"]["rows"], document["guidelines"]["broken"]
+    check(document["rows"] == [] and document["guidelines"]["compared"] == len(rows) and broken == sum(row["broken"] for row in rows), document["guidelines"])
+    check("# %d of %d rows break a guideline" % (broken, len(rows)) in done.stdout, done.stdout)
+    check(len(re.findall(r"^ +\d.* (?:broken|kept)$", done.stdout, re.M)) == len(rows), done.stdout)
+    for row in rows:
+        raw, mockup = row["raw_t_max_us"], row["raw_mockup_t_max_us"]
+        check_quantiles(row["t_max_us"], raw)
+        check_quantiles(row["mockup_t_max_us"], mockup)
+        check_quantiles(row["pair_ratios"], [a / b for a, b in zip(raw, mockup)])
+        check(len(raw) == len(mockup) == row["repetitions"], "repetitions", row)
+        check(near(row["ratio"], row["t_max_us"]["median"] / row["mockup_t_max_us"]["median"]), row)
+        at_the_edge = near(row["ratio"], 1.05) or near(row["pair_ratios"]["q1"], 1) # written with nine digits
+        check(at_the_edge or row["broken"] == (row["ratio"] > 1.05 and row["pair_ratios"]["q1"] > 1), row)
+    return rows
+
+
+def guidelines(bench):
+    """--guidelines: every mock-up, its results validated; what the library does does not matter."""
+    sizes = [0, 8, 2400]
+    for preload in ([], [bench.args.library]):
+        rows = guideline_rows(bench, 3, ["--bytes", "0,8,2400", "--root", "rotate", "--repeat", "4", "--warmup", "2"], preload)
+        found = [(row["collective"], row["bytes"]) for row in rows]
+        expected = [(name, size) for name in ["bcast", "reduce", "allreduce", "barrier"] + BLOCKS if name in MOCKUPS
+                    for size in (sizes if name != "barrier" else [0]) for _ in range(MOCKUPS[name])]
+        check(found == expected, found)
+        check(len({(row["collective"], row["mockup"]) for row in rows}) == sum(MOCKUPS.values()), found)
+    for pattern in ("equal", "sparse", "hot"): # a type with holes and an operation that does not commute
+        guideline_rows(bench, 4, ["--datatype", "vector", "--op", "product", "--bytes", "16,1600", "--root", "3", "--pattern", pattern, "--repeat", "2", "--warmup", "1"])
+    done = bench.start(2, ["--guidelines", "--collective", "allgather", "--bytes", "8,64", "--csv", "-"] + QUICK)
+    rows = list(csv.DictReader(io.StringIO(done.stdout), strict=True))
+    check([(row["bytes"], row["mockup"]) for row in rows][::4] == [("8", "gather + bcast"), ("64", "gather + bcast")] and len(rows) == 8, done.stdout)
+    check(all(None not in row and None not in row.values() and row["guideline"] in ("broken", "kept") for row in rows), done.stdout)
+    # A mock-up's wrong result is found: one of its broadcasts is changed.
+    options = ["--guidelines", "--collective", "allreduce", "--bytes", "4K", "--repeat", "2"]
+    done = bench.start(2, options, [bench.args.corrupt], {"CORRUPT_BYTES": "4096", "CORRUPT_CALL": "3"})
+    check(done.returncode != 0 and re.search("wrong result: allreduce of 4096 bytes .* on rank 1, .*, the mock-up reduce . bcast: element 256 ", done.stderr), done.returncode, done.stderr)
 
 
 def nonblocking(bench):
@@ -369,7 +421,7 @@ def man_page(bench):
 
 
 CASES = {"host_only": host_only, "taken": taken, "passed": passed, "arrival": arrival, "csv": csv_rows, "buffers": buffers,
-         "types": types, "blocks": blocks, "bad_options": bad_options, "wrong_result": wrong_result, "nonblocking": nonblocking, "persistent": persistent, "known_overlap": known_overlap, "install": install, "man_page": man_page}
+         "types": types, "blocks": blocks, "bad_options": bad_options, "wrong_result": wrong_result, "guidelines": guidelines, "nonblocking": nonblocking, "persistent": persistent, "known_overlap": known_overlap, "install": install, "man_page": man_page}
 
 
 def main():

@@ -47,7 +47,7 @@ def check_calls(document):
         rows = [row for row in document["selections"] if row["collective"] == collective]
         outcomes = document["outcomes"][collective]
         assert sum(map(calls_of, rows)) == 2 * 3 * CALLS + 3, (collective, rows)
-        taken = sum(c["calls"] for row in rows for c in row["candidates"] if c["algorithm"] != "native")
+        taken = sum(c["calls"] for row in rows for c in row["candidates"] if c["algorithm"] not in ("native", "mockup"))
         assert outcomes["taken"] == taken, (collective, outcomes, taken)
 
 
@@ -83,6 +83,20 @@ def without_the_guard(options, folder):
     for row in knob["selections"]:
         if row["collective"] == "reduce":
             assert row["by"] == "knob" and chosen(row)["algorithm"] == "han" and len(row["candidates"]) == 1, row
+
+
+def mockups(options, folder):
+    document, said = run(options, folder, HANPMPI_EXPLAIN="1", calls=24)
+    named = [[c["what"] for c in row["candidates"] if c["algorithm"] == "mockup"] for row in document["selections"]
+             if row["collective"] == "allreduce" and row["by"] != "hint"]
+    assert named and all(what == ["mock-up: reduce + bcast"] for what in named), named
+    assert "mock-up: reduce + bcast" in said, said
+    document, _ = run(options, folder, calls=24, HANPMPI_MOCKUPS="off")
+    assert not any(c["algorithm"] == "mockup" for row in document["selections"] for c in row["candidates"]), document["selections"]
+    document, _ = run(options, folder, calls=4, HANPMPI_MOCKUPS="force")
+    rows = [row for row in document["selections"] if row["collective"] == "allreduce" and row["by"] != "hint"]
+    assert len(rows) == 6 and all(row["by"] == "knob" and chosen(row)["algorithm"] == "mockup" for row in rows), rows
+    assert document["outcomes"]["allreduce"]["mockup"] == sum(map(calls_of, rows)) == 24, document["outcomes"]
 
 
 RULES = """{"version": 1, "rules": [
@@ -127,7 +141,7 @@ def agrees_with_the_trace(options, folder):
     for row in document["selections"]:
         size = row["layout"]["nodes"] * row["layout"]["ranks_per_node"][0]
         for candidate in row["candidates"]:
-            if candidate["algorithm"] == "native":
+            if candidate["algorithm"] in ("native", "mockup"):
                 continue
             seen = sum(count for (name, ranks, value, algorithm, _), count in shown.items()
                        if name == row["collective"] and ranks == size and in_bin(value, row) and algorithm == candidate["algorithm"])
@@ -179,7 +193,7 @@ def main():
     for name in ("library", "run", "helper", "program", "info"):
         parser.add_argument("--" + name, default="")
     options = parser.parse_args()
-    for case in (settles, hint_comes_first, without_the_guard, a_file_of_rules, agrees_with_the_trace,
+    for case in (settles, hint_comes_first, without_the_guard, mockups, a_file_of_rules, agrees_with_the_trace,
                  agrees_with_what_was_said_before, says_what_it_cannot_write):
         with tempfile.TemporaryDirectory() as folder:
             case(options, folder)

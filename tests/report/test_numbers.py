@@ -217,6 +217,10 @@ class Words(unittest.TestCase):
         self.assertEqual(Configuration.of(row, True).label, "shm, 32 KiB, 16 trees")
         self.assertEqual(Configuration.of({**row, "algorithm": "recursive_doubling"}, False).family, "recursive_doubling")
         self.assertEqual(Configuration.of({**row, "algorithm": "native"}, False).label, "host MPI")
+        blocks = {"collective": "allgather", "algorithm": "flat", "between_nodes": "ring"}
+        self.assertEqual(Configuration.of(blocks, True).label, "ring, flat")
+        self.assertEqual(Configuration.of({**blocks, "between_nodes": "tree", "shapes": "node:postal"}, False).label, "postal, flat")
+        self.assertEqual(Configuration.of({**blocks, "algorithm": "han", "leaders": 16}, False).label, "ring, 16 leaders")
 
     def test_each_configuration_has_its_colour(self):
         its = read(DATA / "tune_4_nodes.json")

@@ -24,7 +24,7 @@ import machine
 import smpirun
 
 COLLECTIVES = ("bcast", "reduce", "allreduce", "barrier", "allgather", "alltoall", "gather", "scatter", "reduce_scatter_block", "alltoallv")
-OPTIONS = {"reduce_scatter_block": "reduce-scatter"}  # SMPI's option for its algorithm, where it has another name
+OPTIONS = {"reduce_scatter_block": "reduce_scatter"}  # SMPI's option for its algorithm, where it has another name
 SIDES = ("library", "selectors", "forced")
 LIBRARY = "hanpmpi"
 # Where a simulation takes too long, it is tried again with sends from this size on waiting for their receive: SMPI then has few
@@ -85,7 +85,9 @@ def measure(job, sizes, options, stem, ranks, results):
     def take(line):
         if line.startswith("{"):
             found = json.loads(line)
-            results.put(job.side, job.collective, found["bytes"], {"us": found["us"], "taken": found["taken"], **detail})
+            nothing = found["us"] == 0 and "nobody has waited for a message"
+            results.put(job.side, job.collective, found["bytes"],
+                        {"failed": f"wrong result: {nothing}"} if nothing else {"us": found["us"], "taken": found["taken"], **detail})
             missing.remove(found["bytes"])
 
     while missing and not results.closed:

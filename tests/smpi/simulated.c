@@ -37,7 +37,7 @@ typedef struct {
 
 #define COLLECTIVE_NAMES                                                                                     \
     "bcast, reduce, allreduce, barrier, allgather, alltoall, gather, scatter, reduce_scatter_block, "        \
-    "alltoallv"
+    "alltoallv, gatherv, scatterv"
 
 static options_t options = {.repeats = 1, .stride = 1};
 static MPI_Comm comm;
@@ -45,7 +45,15 @@ static int rank, size, failures;
 
 /* ---- options ---- */
 
-enum { OPTION_ROOT = 256, OPTION_VALIDATE, OPTION_FOLD, OPTION_CHARGE, OPTION_STRIDE, OPTION_IN_PLACE };
+enum {
+    OPTION_ROOT = 256,
+    OPTION_VALIDATE,
+    OPTION_FOLD,
+    OPTION_CHARGE,
+    OPTION_STRIDE,
+    OPTION_IN_PLACE,
+    OPTION_PAIRS
+};
 
 static void add_size(const char *text, struct argp_state *state)
 {
@@ -114,6 +122,9 @@ static error_t parse(int key, char *text, struct argp_state *state)
     case OPTION_IN_PLACE:
         options.in_place = true;
         return 0;
+    case OPTION_PAIRS:
+        simulated_pairs_percent = read_number("pairs", text, 1, state);
+        return 0;
     case OPTION_CHARGE:
         options.reduce_bandwidth = strtod(text, &end);
         if (*end || options.reduce_bandwidth <= 0)
@@ -133,13 +144,15 @@ static error_t parse(int key, char *text, struct argp_state *state)
 
 static const struct argp_option option_table[] = {
     {"collective", 'c', "NAME,...", 0,
-     COLLECTIVE_NAMES " (barrier once, of no bytes; alltoallv with 5% of the pairs)", 0},
+     COLLECTIVE_NAMES " (barrier once, of no bytes; alltoallv with 5% of the pairs, but see --pairs)", 0},
     {"bytes", 'b', "N,...", 0, "sizes of a vector, or of one block, multiples of 8", 0},
     {"repeats", 'r', "N", 0, "measurements of each (1)", 0},
     {"root", OPTION_ROOT, "RANK", 0, "root in the communicator (0)", 0},
     {"stride", OPTION_STRIDE, "N", 0,
      "the communicator is every N-th rank, in N communicators side by side (1)", 0},
     {"in-place", OPTION_IN_PLACE, 0, 0, "reduce and allreduce with MPI_IN_PLACE", 0},
+    {"pairs", OPTION_PAIRS, "PERCENT", 0,
+     "of alltoallv: so many of the pairs have a block for each other (5)", 0},
     {"validate", OPTION_VALIDATE, 0, 0, "check every element of every result", 0},
     {"fold", OPTION_FOLD, 0, 0, "one memory for the buffers of all ranks: large sizes fit, data is garbage",
      0},

@@ -104,23 +104,32 @@ static void run_reduce_scatter_block(const simulated_call_t *call)
     RUN(call, Reduce_scatter_block, call->send, call->recv, call->count, MPI_INT64_T, call->op, call->comm);
 }
 
-/* One pair in twenty. */
+int simulated_pairs_percent = 5;
+
 static bool few_meet(int from, int to)
 {
     const uint32_t mixed = ((uint32_t)from * 0x9e3779b1u) ^ ((uint32_t)to * 0x85ebca77u + 0x165667b1u);
-    return (mixed ^ mixed >> 15) * 0x2c1b3c6du >> 16 < 65536 / 20;
+    return (mixed ^ mixed >> 15) * 0x2c1b3c6du >> 16 < 65536u * (uint32_t)simulated_pairs_percent / 100;
+}
+
+/* So many entries for each rank, all zero. */
+static int *arrays(const simulated_call_t *call, size_t entries)
+{
+    int *made = calloc(entries * (size_t)call->size, sizeof *made);
+    if (!made) {
+        fprintf(stderr, "out of memory for the counts of blocks\n");
+        MPI_Abort(MPI_COMM_WORLD, 1);
+        exit(1);
+    }
+    return made;
 }
 
 /* Counts, then displacements: of what is sent, then of what is received. */
 static void run_alltoallv(const simulated_call_t *call)
 {
     const size_t size = (size_t)call->size;
-    int *counts = malloc(4 * size * sizeof *counts);
-    if (!counts) {
-        fprintf(stderr, "out of memory for the counts of alltoallv\n");
-        MPI_Abort(MPI_COMM_WORLD, 1);
-        return;
-    }
+    int *counts = arrays(call, 4);
+
     for (int i = 0; i < call->size; i++) {
         counts[i] = few_meet(call->rank, i) ? call->count : 0;
         counts[2 * size + (size_t)i] = few_meet(i, call->rank) ? call->count : 0;
@@ -128,6 +137,34 @@ static void run_alltoallv(const simulated_call_t *call)
     }
     RUN(call, Alltoallv, call->send, counts, counts + size, MPI_INT64_T, call->recv, counts + 2 * size,
         counts + 3 * size, MPI_INT64_T, call->comm);
+    free(counts);
+}
+
+/* Counts, then displacements, of equal blocks. */
+static int *equal_blocks(const simulated_call_t *call)
+{
+    int *counts = arrays(call, 2);
+
+    for (int i = 0; i < call->size; i++) {
+        counts[i] = call->count;
+        counts[call->size + i] = i * call->count;
+    }
+    return counts;
+}
+
+static void run_gatherv(const simulated_call_t *call)
+{
+    int *counts = equal_blocks(call);
+    RUN(call, Gatherv, call->send, call->count, MPI_INT64_T, call->recv, counts, counts + call->size,
+        MPI_INT64_T, call->root, call->comm);
+    free(counts);
+}
+
+static void run_scatterv(const simulated_call_t *call)
+{
+    int *counts = equal_blocks(call);
+    RUN(call, Scatterv, call->send, counts, counts + call->size, MPI_INT64_T, call->recv, call->count,
+        MPI_INT64_T, call->root, call->comm);
     free(counts);
 }
 
@@ -143,5 +180,7 @@ const simulated_collective_t simulated_collectives[] = {
     {"reduce_scatter_block", .sends_all = true, .run = run_reduce_scatter_block, .expected = my_sum},
     {"alltoallv", .sends_all = true, .receives_all = true, .run = run_alltoallv, .expected = mine_of_block,
      .comes = few_meet},
+    {"gatherv", .receives_all = true, .at_root = true, .run = run_gatherv, .expected = of_block},
+    {"scatterv", .sends_all = true, .run = run_scatterv, .expected = mine_of_root},
 };
 const unsigned simulated_collective_count = sizeof simulated_collectives / sizeof *simulated_collectives;

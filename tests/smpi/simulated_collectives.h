@@ -1,6 +1,6 @@
 /* simulated_collectives: the collectives that `simulated` runs, a row each: what they move, and every element of their results.
  *
- * `bytes` is the size of a vector, or of one block; alltoallv sends a block to 5% of the ranks, to others on each rank.
+ * `bytes` is the size of a vector, or of one block; alltoallv sends a block to some of the ranks, to others on each rank.
  * Data: 64-bit integers; element e of a rank's send buffer is simulated_input(rank, e).
  *
  * Threads: one, as the simulator. */
@@ -36,6 +36,8 @@ typedef struct simulated_collective {
 
 extern const simulated_collective_t simulated_collectives[];
 extern const unsigned simulated_collective_count;
+
+extern int simulated_pairs_percent; /* of alltoallv; from the command line */
 
 int64_t simulated_input(int rank, size_t element);
 

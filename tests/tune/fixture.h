@@ -53,7 +53,7 @@ static inline void fixture_init(fixture_t *fixture, int nodes, char **words, int
     assert_int_equal(tune_options_read(&fixture->options, count + 1, argv, true), TUNE_OPTIONS_RUN);
     fixture->layout = (tune_layout_t){.ranks = 4 * nodes, .nodes = nodes, .least_ranks = 4, .most_ranks = 4};
     fixture->most = 1000000;
-    fixture->options.choices.leaders[fixture->options.choices.leader_count++] = 1;
+    assert_true(tune_options_fit(&fixture->options, &fixture->layout, true));
     tune_space_init(fixture->lists, &fixture->options.choices, &fixture->layout);
     const tune_knowledge_t knowledge = {.layout = fixture->layout,
                                         .latency_us = 30,

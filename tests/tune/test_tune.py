@@ -18,6 +18,7 @@ import time
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 RANKS = 4
 SIZES = [4, 4096, 65536]
+BLOCKS = ["allgather", "allgatherv", "alltoall", "reduce_scatter", "reduce_scatter_block", "gather", "scatter", "scan", "exscan"]
 SMALL = ["-c", "bcast,allreduce", "-b", "4,4K,64K", "--segments", "4K,64K", "--repeat", "1"]
 # So much that it is ended before it is done.
 LONG = ["-c", "bcast,reduce,allreduce", "-b", "4:64K", "--repeat", "8", "--search", "exhaustive"]
@@ -36,13 +37,14 @@ class Tune:
         self.journal = self.rules + ".journal"
         self.results = os.path.join(self.folder.name, "tune.json")
 
-    def start(self, options, library=True, **settings):
+    def start(self, options, library=True, program=None, **settings):
         env = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
                "HANPMPI_TOPOLOGY": "node:2 core:2", **settings}
         objects = ([self.args.library] if library else []) + ([self.args.helper] if self.args.helper else [])
         if objects:
             env["LD_PRELOAD"] = ":".join(objects)
-        command = self.args.run.split() + ["-np", str(RANKS), self.args.program, "-o", self.rules] + options
+        words = [program] if program else [self.args.program, "-o", self.rules]
+        command = self.args.run.split() + ["-np", str(RANKS)] + words + options
         return subprocess.Popen(command, env=env, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
     def finish(self, process, code=0):
@@ -110,7 +112,18 @@ def check_rules(rules, collectives, least, most):
                 check(rule["trees"] in (1, 16) and rule["leaders"] == 1 and rule["between_nodes"], rule)
 
 
-def check_results(results, collectives, searches, expected=SIZES):
+def check_rules_of_blocks(rules, collectives, least, most):
+    """The same of those that have no segments."""
+    for collective in collectives:
+        mine = [rule for rule in rules["rules"] if rule["collective"] == collective]
+        check(mine and mine[0]["bytes"][0] == least and mine[-1]["bytes"][1] == most, collective, mine)
+        for rule in mine:
+            check(rule["algorithm"] in ("native", "flat", "han") and "segment_bytes" not in rule, rule)
+            check(rule["algorithm"] == "native" or "between_nodes" in rule or collective == "barrier", rule)
+
+
+def check_results(results, collectives, searches, expected=SIZES, others=0):
+    """others: sizes of further collectives."""
     check(results["program"] == "hanpmpi_tune" and results["version"] and results["mpi"] and results["machine"], results)
     check(re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", results["date"]), results["date"])
     check(results["layout"] == {"nodes": 2, "ranks_per_node": [2, 2], "ranks": RANKS}, results["layout"])
@@ -127,7 +140,7 @@ def check_results(results, collectives, searches, expected=SIZES):
         for collective in collectives:
             sizes = [c["bytes"] for c in results["choices"] if (c["search"], c["collective"]) == (search["name"], collective)]
             check(sizes == expected, search, sizes)
-    check(len(results["host"]) == len(collectives) * len(expected), results["host"])
+    check(len(results["host"]) == len(collectives) * len(expected) + others, results["host"])
 
 
 def complete(tune):
@@ -142,6 +155,56 @@ def complete(tune):
     for words in ("bcast", "allreduce", "64 KiB", "host us", "task+heuristic"):
         check(words in out, words, out)
     check("reduce\n" not in out.replace("allreduce\n", ""), out)
+
+
+def explained(tune, rules, collectives, sizes):
+    """What a program runs with these rules: {(collective, size): words}, where the file decided."""
+    name = os.path.join(tune.folder.name, "followed.json")
+    with open(name, "w") as file:
+        json.dump(rules, file)
+    checked = subprocess.run([tune.args.info, "--check-rules", name], text=True, capture_output=True)
+    refused = [line for line in checked.stderr.splitlines() if not line.startswith("note: ")]
+    check(checked.returncode == 0 and not refused, "the library does not take the rules", checked.stdout, checked.stderr)
+    out, err = tune.finish(tune.start(["-c", ",".join(collectives), "-b", ",".join(map(str, sizes)), "-n", "10", "--pattern", "equal"],
+                                      program=tune.args.program.replace("hanpmpi_tune", "hanpmpi_bench"), HANPMPI_RULES=name,
+                                      HANPMPI_EXPLAIN="1", HANPMPI_GUARD="0", HANPMPI_SETUP_CALLS="0"))
+    rows = re.findall(r"^  (\w+) +(?:from )?(\d+) (B|KiB) +\d+  (.+?)  +file ", out + err, re.M)
+    return {(collective, int(number) * (1024 if unit == "KiB" else 1)): words for collective, number, unit, words in rows}
+
+
+def words_of(row):
+    """How the library calls what a rule or a configuration says."""
+    if row["algorithm"] == "native":
+        return "the host MPI"
+    between = row.get("between_nodes", "tree")
+    way = between if between != "tree" else dict(word.split(":") for word in row.get("shapes", "").split()).get("node")
+    return row["algorithm"] + (f", {way}" if way and row["collective"] != "barrier" else "")
+
+
+def blocks(tune):
+    """Collectives of blocks and the barrier: every configuration can be written as a rule, which a program follows."""
+    collectives = ["barrier", *BLOCKS]
+    out, _ = tune.run(["-c", ",".join(collectives), "-b", "64,4K", "--repeat", "1", "--steps", "0"])
+    rules, results = tune.documents()
+    check_rules_of_blocks(rules, BLOCKS, 1, 4096)
+    check_rules_of_blocks(rules, ["barrier"], 0, 0)
+    check_results(results, BLOCKS, ["task+heuristic"], [64, 4096], others=1)
+    check("task+heuristic" in out and "reduce_scatter_block" in out, out)
+    followed = explained(tune, rules, collectives, [64, 4096])
+    check(followed, "no rule was followed")
+    for (collective, size), words in followed.items():
+        rule = next(rule for rule in rules["rules"] if rule["collective"] == collective and rule["bytes"][0] <= size <= rule["bytes"][1])
+        check(words.startswith(words_of(rule)), collective, size, words, rule)
+    by_size = {}
+    for row in results["configurations"]:
+        mine = [key for key in by_size if key[0] == row["collective"]]
+        by_size[row["collective"], 8 << len(mine)] = row
+    made = [{"nodes": [2, 2], "bytes": [size, size] if collective != "barrier" else [0, 0],
+             **{key: value for key, value in row.items() if key not in ("id", "heuristic")}} for (collective, size), row in by_size.items()]
+    followed = explained(tune, {"version": 1, "rules": made}, BLOCKS, sorted({size for _, size in by_size}))
+    for (collective, size), row in by_size.items():
+        if collective != "barrier":
+            check(followed.get((collective, size), "").startswith(words_of(row)), collective, size, followed.get((collective, size)), row)
 
 
 def compare(tune):
@@ -234,7 +297,7 @@ def bad_options(tune):
         with tempfile.TemporaryDirectory() as folder: # jobs of Open MPI that end at the same time remove each other's files
             return words, tune.run(words, code=2, OMPI_MCA_orte_tmpdir_base=folder)[1]
     with concurrent.futures.ThreadPoolExecutor(3) as pool: # after an error a launcher waits longer than it works
-        for words, err in pool.map(refused, (["--bytes", "3"], ["--bytes", "8,4"], ["--segments", "5"], ["--search", "all"], ["--between", "star"],
+        for words, err in pool.map(refused, (["--bytes", "3"], ["--bytes", "8,4"], ["--block-bytes", "6"], ["--block-bytes", "512M"], ["--segments", "5"], ["--search", "all"], ["--between", "star"],
                                              ["--modules", "disk"], ["--trees", "17"], ["--repeat", "0"], ["stray"])):
             check("accepted" in err, words, err)
 
@@ -255,7 +318,7 @@ def man_page(tune):
         check(option in page, option, "is not in docs/hanpmpi_tune.1")
 
 
-CASES = {"complete": complete, "compare": compare, "installed": installed, "resume": resume, "dry_run": dry_run, "budget": budget,
+CASES = {"complete": complete, "blocks": blocks, "compare": compare, "installed": installed, "resume": resume, "dry_run": dry_run, "budget": budget,
          "signal": ended_by_signal, "bad_options": bad_options, "without_library": without_library, "man_page": man_page}
 
 

@@ -175,6 +175,46 @@ static void test_file(void **state)
     fixture_fini(&fixture);
 }
 
+/* A barrier has the size 0; blocks have no segments. */
+static void test_file_of_blocks(void **state)
+{
+    char name[] = "/tmp/hp_test_tune_rules.XXXXXX";
+    static tune_rules_t rules;
+    static double host_us[TUNE_COLLECTIVES][TUNE_SIZES_MAX];
+    fixture_t fixture;
+    tune_search_t search;
+    json_int_t from, to;
+    const char *shapes, *between;
+    int leaders;
+    (void)state;
+
+    fixture_init(&fixture, 4, WORDS("--bytes=4,1K", "--steps=0"), crossing_clock);
+    memset(&search, -1, sizeof search);
+    search.choices[TUNE_BARRIER][0] = (tune_choice_t){1, 5};
+    const int bruck = fixture_config(&fixture, TUNE_ALLGATHER, "han-bruck-l16-knomial4");
+    search.choices[TUNE_ALLGATHER][0] = search.choices[TUNE_ALLGATHER][1] = (tune_choice_t){bruck, 14};
+    tune_rules_make(&rules, &fixture.lab, &search, host_us);
+    assert_int_equal(rules.count, 2);
+    const int file = mkstemp(name);
+    assert_true(file >= 0);
+    assert_true(tune_rules_write(&rules, fixture.lists, &fixture.layout, name));
+    json_t *document = json_load_file(name, 0, NULL), *array = json_object_get(document, "rules");
+    assert_int_equal(json_unpack(json_array_get(array, 0), "{s:[I, I]}", "bytes", &from, &to), 0);
+    assert_true(from == 0 && to == 0);
+    json_t *rule = json_array_get(array, 1);
+    assert_int_equal(json_unpack(rule, "{s:[I, I], s:s, s:s, s:i}", "bytes", &from, &to, "shapes", &shapes,
+                                 "between_nodes", &between, "leaders", &leaders),
+                     0);
+    assert_true(from == 1 && to == 1024 && leaders == 16);
+    assert_string_equal(shapes, "core:knomial4");
+    assert_string_equal(between, "bruck");
+    assert_null(json_object_get(rule, "segment_bytes"));
+    assert_null(json_object_get(rule, "modules"));
+    json_decref(document);
+    assert_int_equal(remove(name), 0);
+    fixture_fini(&fixture);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -183,6 +223,7 @@ int main(void)
         cmocka_unit_test(test_one_segment_is_no_boundary),
         cmocka_unit_test(test_smoothing),
         cmocka_unit_test(test_file),
+        cmocka_unit_test(test_file_of_blocks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -29,7 +29,7 @@ static double best_us(const fixture_t *fixture, int size)
 {
     double best = 1e30;
     for (int i = 0; i < fixture->lists[TUNE_BCAST].count; i++) {
-        const tune_key_t key = {.bytes = fixture->options.bytes[size]};
+        const tune_key_t key = {.bytes = fixture->options.messages.bytes[size]};
         const double us = pipeline_clock(&key, &fixture->lists[TUNE_BCAST].configs[i]);
         best = us < best ? us : best;
     }
@@ -40,9 +40,9 @@ static double best_us(const fixture_t *fixture, int size)
 static void check_choices(const fixture_t *fixture, const tune_search_t *search, double share)
 {
     assert_true(search->complete);
-    for (int size = 0; size < fixture->options.size_count; size++) {
+    for (int size = 0; size < fixture->options.messages.count; size++) {
         const tune_choice_t *choice = &search->choices[TUNE_BCAST][size];
-        const tune_key_t key = {.bytes = fixture->options.bytes[size]};
+        const tune_key_t key = {.bytes = fixture->options.messages.bytes[size]};
         assert_true(choice->config >= 0);
         const double us = pipeline_clock(&key, &fixture->lists[TUNE_BCAST].configs[choice->config]);
         if (us > (1 + share) * best_us(fixture, size))
@@ -118,15 +118,15 @@ static void test_broken_off(void **state)
     fixture.most = 100;
     run(&fixture, TUNE_SEARCH_EXHAUSTIVE, &search);
     assert_false(search.complete);
-    for (int size = 0; size < fixture.options.size_count; size++)
+    for (int size = 0; size < fixture.options.messages.count; size++)
         done += search.choices[TUNE_BCAST][size].config >= 0;
-    assert_in_range(done, 2, fixture.options.size_count - 1);
+    assert_in_range(done, 2, fixture.options.messages.count - 1);
     assert_true(search.choices[TUNE_BCAST][0].config >= 0);
-    assert_true(search.choices[TUNE_BCAST][fixture.options.size_count - 1].config >= 0);
+    assert_true(search.choices[TUNE_BCAST][fixture.options.messages.count - 1].config >= 0);
     fixture.most = 0;
     run(&fixture, TUNE_SEARCH_TASK, &search);
     assert_false(search.complete);
-    for (int size = 0; size < fixture.options.size_count; size++) /* nobody knows what the MPI takes */
+    for (int size = 0; size < fixture.options.messages.count; size++) /* nobody knows what the MPI takes */
         assert_int_equal(search.choices[TUNE_BCAST][size].config, -1);
     fixture_fini(&fixture);
 }
@@ -159,6 +159,151 @@ static void test_passed_through(void **state)
         assert_int_equal(search.choices[TUNE_BCAST][1].config, 0);
         fixture_fini(&fixture);
     }
+}
+
+/* ---- blocks ---- */
+
+/* What has few rounds is fast for short blocks, rings for long ones, han best between, flat hopeless everywhere. */
+static double blocks_clock(const tune_key_t *key, const tune_config_t *config)
+{
+    const double bytes = (double)key->bytes;
+
+    if (config->algorithm == TUNE_NATIVE)
+        return 500 + bytes;
+    const double us = config->way == TUNE_WAY_ring ? 200 + bytes * 0.1 : 50 + bytes * 0.4;
+    return config->algorithm == TUNE_FLAT ? 100 + 5 * us : us + config->leaders;
+}
+
+static bool is_measured(const fixture_t *fixture, const char *id, size_t bytes)
+{
+    const tune_key_t key = {TUNE_KIND_TASK, TUNE_ALLGATHER, fixture_config(fixture, TUNE_ALLGATHER, id), -1,
+                            bytes};
+    return tune_book_find(&fixture->lab.book, &key) != NULL;
+}
+
+static void test_blocks(void **state)
+{
+    fixture_t fixture;
+    tune_search_t all, few;
+    (void)state;
+
+    fixture_init(&fixture, 4, WORDS("--collectives=allgather"), blocks_clock);
+    run(&fixture, TUNE_SEARCH_EXHAUSTIVE, &all);
+    run(&fixture, TUNE_SEARCH_TASK, &few);
+    assert_true(all.complete && few.complete);
+    assert_int_equal(all.cost.measurements,
+                     fixture.lists[TUNE_ALLGATHER].count * fixture.options.blocks.count);
+    assert_true(few.cost.measurements < 0.7 * all.cost.measurements);
+    for (int size = 0; size < fixture.options.blocks.count; size++)
+        assert_true(few.choices[TUNE_ALLGATHER][size].us == all.choices[TUNE_ALLGATHER][size].us);
+    /* Behind at 4 and 64 bytes, it is not measured between them; who is not there is, as is the MPI's own. */
+    assert_true(is_measured(&fixture, "flat-bruck", 4));
+    assert_false(is_measured(&fixture, "flat-bruck", 32));
+    assert_true(is_measured(&fixture, "native", 32));
+    assert_true(is_measured(&fixture, "han-bruck-l16", 32));
+    fixture_fini(&fixture);
+}
+
+/* What is far away tells nothing: sizes 64 times as long each have everything measured. */
+static void test_sparse_sizes(void **state)
+{
+    fixture_t fixture;
+    tune_search_t search;
+    (void)state;
+
+    fixture_init(&fixture, 4, WORDS("--collectives=allgather", "--bytes=4,256,16K,1M"), blocks_clock);
+    run(&fixture, TUNE_SEARCH_TASK, &search);
+    assert_int_equal(search.cost.measurements, 4 * fixture.lists[TUNE_ALLGATHER].count);
+    fixture_fini(&fixture);
+}
+
+/* All take as long as the MPI's own, but in a measurement by itself one of them seems faster. */
+static double lucky_clock(const tune_key_t *key, const tune_config_t *config)
+{
+    return key->kind != TUNE_KIND_PAIR && strcmp(config->id, "flat-ring") == 0 ? 90 : 100;
+}
+
+static void test_luck_is_no_choice(void **state)
+{
+    fixture_t fixture;
+    tune_search_t search;
+    (void)state;
+
+    fixture_init(&fixture, 4, WORDS("--collectives=allgather", "--bytes=64"), lucky_clock);
+    run(&fixture, TUNE_SEARCH_EXHAUSTIVE, &search);
+    assert_int_equal(search.choices[TUNE_ALLGATHER][0].config,
+                     fixture_config(&fixture, TUNE_ALLGATHER, "flat-ring"));
+    run(&fixture, TUNE_SEARCH_TASK, &search);
+    assert_int_equal(search.choices[TUNE_ALLGATHER][0].config, 0);
+    assert_true(search.choices[TUNE_ALLGATHER][0].us == 100);
+    fixture_fini(&fixture);
+}
+
+static int with_limit;
+
+/* The first measurement of a size, the MPI's own, has none. */
+static void measure_limited(void *context, tune_record_t *record)
+{
+    fixture_measure(context, record);
+    assert_true(record->key.config > 0 || record->enough_us == 0);
+    assert_true(record->enough_us <=
+                1.5 * (500 + (double)record->key.bytes)); /* no worse than the MPI's own */
+    with_limit += record->enough_us > 0;
+}
+
+/* A meter may stop early what is far behind the best so far; when everything is to be measured it may not. */
+static void test_limits(void **state)
+{
+    fixture_t fixture;
+    tune_search_t search;
+    (void)state;
+
+    fixture_init(&fixture, 4, WORDS("--collectives=allgather", "--bytes=64"), blocks_clock);
+    fixture.lab.measure = measure_limited;
+    with_limit = 0;
+    run(&fixture, TUNE_SEARCH_EXHAUSTIVE, &search);
+    assert_int_equal(with_limit, 0);
+    run(&fixture, TUNE_SEARCH_TASK, &search);
+    assert_int_equal(with_limit, fixture.lists[TUNE_ALLGATHER].count - 1);
+    assert_true(fixture.lab.enough_us == 0);
+    fixture_fini(&fixture);
+}
+
+static fixture_t *shared;
+static int shares[64], share_count;
+
+/* Nothing is left of a share but what it takes to measure 20 times. */
+static void share(void *context, int parts)
+{
+    shared = context;
+    shares[share_count++] = parts;
+    shared->most = shared->measured + 20;
+}
+
+static void test_shares(void **state)
+{
+    const int expected[] = {3, 2, 1,
+                            1, 1, 1}; /* allgather is not done in its share; the others are not, either */
+    fixture_t fixture;
+    tune_search_t search;
+    (void)state;
+
+    fixture_init(&fixture, 4, WORDS("--collectives=bcast,barrier,allgather"), blocks_clock);
+    fixture.lab.share = share;
+    share_count = 0;
+    run(&fixture, TUNE_SEARCH_TASK, &search);
+    assert_false(search.complete);
+    assert_int_equal(share_count, 6); /* barrier is complete in the first round */
+    assert_memory_equal(shares, expected, sizeof expected);
+    assert_true(search.choices[TUNE_BARRIER][0].config >= 0);
+    fixture.lab.share = NULL;
+    fixture.most = 1000000;
+    tune_search_t rest;
+    const int before = fixture.measured;
+    run(&fixture, TUNE_SEARCH_TASK, &rest); /* goes on: what is known is not measured again */
+    assert_true(rest.complete);
+    assert_true(fixture.measured - before < rest.cost.measurements);
+    fixture_fini(&fixture);
 }
 
 static void test_priority(void **state)
@@ -201,6 +346,11 @@ int main(void)
         cmocka_unit_test(test_measurements_are_shared),
         cmocka_unit_test(test_broken_off),
         cmocka_unit_test(test_passed_through),
+        cmocka_unit_test(test_blocks),
+        cmocka_unit_test(test_sparse_sizes),
+        cmocka_unit_test(test_luck_is_no_choice),
+        cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_shares),
         cmocka_unit_test(test_priority),
         cmocka_unit_test(test_plan),
     };

@@ -76,26 +76,153 @@ static void test_counts(void **state)
     fixture_fini(&fixture);
 }
 
+/* The value of a setting; NULL: it has none. */
+static const char *setting(const fixture_t *fixture, tune_collective_t collective, const char *id,
+                           const char *key)
+{
+    static tune_setting_t settings[TUNE_SETTINGS_MAX];
+    const int config = fixture_config(fixture, collective, id);
+    const int count = tune_config_settings(&fixture->lists[collective].configs[config], settings);
+
+    for (int i = 0; i < count; i++)
+        if (strcmp(settings[i].key, key) == 0)
+            return settings[i].text;
+    return NULL;
+}
+
 static void test_texts(void **state)
 {
+    const char *const id = "han-double_tree-single_copy-64K";
     fixture_t fixture;
     char text[TUNE_TEXT_BYTES];
     (void)state;
 
     fixture_init(&fixture, 8, WORDS("--steps=0"), no_clock);
-    const tune_list_t *list = &fixture.lists[TUNE_ALLREDUCE];
-    const tune_config_t *config =
-        &list->configs[fixture_config(&fixture, TUNE_ALLREDUCE, "han-double_tree-single_copy-64K")];
-    tune_config_shapes(config, text);
-    assert_string_equal(text, "node:binary package:linear numa:linear l3:linear core:linear");
-    tune_config_modules(config, text);
-    assert_string_equal(text,
+    assert_string_equal(setting(&fixture, TUNE_ALLREDUCE, id, "shapes"),
+                        "node:binary package:linear numa:linear l3:linear core:linear");
+    assert_string_equal(setting(&fixture, TUNE_ALLREDUCE, id, "modules"),
                         "node:p2p package:single_copy numa:single_copy l3:single_copy core:single_copy");
-    assert_string_equal(tune_config_between(config), "double_tree");
+    assert_string_equal(setting(&fixture, TUNE_ALLREDUCE, id, "between_nodes"), "double_tree");
+    assert_string_equal(setting(&fixture, TUNE_ALLREDUCE, id, "segment_bytes"), "65536");
+    assert_string_equal(setting(&fixture, TUNE_ALLREDUCE, id, "trees"), "1");
+    assert_null(setting(&fixture, TUNE_ALLREDUCE, "native", "leaders"));
     tune_bytes_text(96 * KIB, text);
     assert_string_equal(text, "96 KiB");
     tune_bytes_word(1 << 30, text);
     assert_string_equal(text, "1G");
+    fixture_fini(&fixture);
+}
+
+/* ---- blocks ---- */
+
+static bool has(const fixture_t *fixture, tune_collective_t collective, const char *id)
+{
+    return tune_space_find(&fixture->lists[collective], id) >= 0;
+}
+
+static void test_blocks_on_nodes(void **state)
+{
+    fixture_t fixture;
+    (void)state;
+
+    fixture_init(&fixture, 4, WORDS("--steps=0"), no_clock);
+    for (int collective = TUNE_ALLGATHER; collective < TUNE_COLLECTIVES; collective++) {
+        assert_true(has(&fixture, (tune_collective_t)collective, "native"));
+        assert_false(has(&fixture, (tune_collective_t)collective, "flags")); /* one node's */
+        assert_true(fixture.lists[collective].count >= 5);
+    }
+    assert_true(has(&fixture, TUNE_ALLGATHER, "flat-ring"));
+    assert_true(has(&fixture, TUNE_ALLGATHER, "han-ring"));
+    assert_true(has(&fixture, TUNE_ALLGATHER, "han-bruck-l16"));
+    assert_true(has(&fixture, TUNE_ALLGATHER, "han-bruck-l16-knomial4"));
+    assert_false(has(&fixture, TUNE_ALLGATHER, "han-bruck-knomial4")); /* where all lead */
+    assert_true(has(&fixture, TUNE_ALLGATHER, "flat-pat"));
+    assert_false(has(&fixture, TUNE_ALLGATHER, "han-pat")); /* among four it is another one */
+    assert_true(has(&fixture, TUNE_ALLTOALL, "han-pairwise-l16-knomial4"));
+    assert_false(has(&fixture, TUNE_ALLTOALL, "flat-ring"));
+    assert_true(has(&fixture, TUNE_REDUCE_SCATTER_BLOCK, "han-pairwise-l16-binomial"));
+    assert_true(has(&fixture, TUNE_REDUCE_SCATTER_BLOCK, "han-recursive_halving"));
+    assert_false(has(&fixture, TUNE_REDUCE_SCATTER, "han-recursive_halving")); /* no rank knows the sizes */
+    assert_true(has(&fixture, TUNE_GATHER, "han-linear-postal"));
+    assert_true(has(&fixture, TUNE_GATHER, "flat-postal"));
+    assert_false(has(&fixture, TUNE_GATHER, "han-linear-l16"));
+    assert_true(has(&fixture, TUNE_SCAN, "han-scan_chain"));
+    assert_false(has(&fixture, TUNE_SCAN, "han-scan_chain-l16"));
+    assert_int_equal(fixture.lists[TUNE_BARRIER].count, 2);
+    assert_true(has(&fixture, TUNE_BARRIER, "han-shm"));
+    fixture_fini(&fixture);
+
+    fixture_init(&fixture, 3, WORDS("--leaders=1"), no_clock); /* 12 ranks */
+    assert_false(has(&fixture, TUNE_ALLGATHER, "flat-recursive_doubling"));
+    assert_false(has(&fixture, TUNE_ALLGATHER, "han-recursive_doubling"));
+    assert_true(has(&fixture, TUNE_ALLGATHER, "flat-neighbour_exchange"));
+    assert_false(has(&fixture, TUNE_ALLGATHER, "han-neighbour_exchange"));
+    assert_true(has(&fixture, TUNE_ALLGATHER, "han-ring"));
+    assert_false(has(&fixture, TUNE_ALLGATHER, "han-ring-l16"));
+    fixture_fini(&fixture);
+
+    fixture_init(&fixture, 2, WORDS("--between=bruck,ring"), no_clock); /* two nodes: a ring, too */
+    assert_int_equal(fixture.lists[TUNE_ALLGATHER].count,
+                     6); /* native, flat twice, han-ring with three sorts of leaders */
+    assert_int_equal(fixture.lists[TUNE_ALLTOALL].count, 2);
+    fixture_fini(&fixture);
+}
+
+static void test_blocks_on_one_node(void **state)
+{
+    fixture_t fixture;
+    (void)state;
+
+    fixture_init(&fixture, 1, WORDS("--steps=0"), no_clock);
+    assert_true(has(&fixture, TUNE_ALLTOALL, "flags") && has(&fixture, TUNE_ALLTOALL, "single_copy"));
+    assert_true(has(&fixture, TUNE_ALLTOALL, "flat-pairwise"));
+    assert_false(has(&fixture, TUNE_ALLTOALL, "han-pairwise"));
+    assert_true(has(&fixture, TUNE_SCAN, "flags"));
+    assert_false(has(&fixture, TUNE_SCAN, "single_copy"));
+    assert_int_equal(fixture.lists[TUNE_BARRIER].count, 2);
+    assert_true(has(&fixture, TUNE_BARRIER, "flags"));
+    fixture_fini(&fixture);
+}
+
+static void test_settings_of_blocks(void **state)
+{
+    fixture_t fixture;
+    (void)state;
+
+    fixture_init(&fixture, 4, WORDS("--steps=0"), no_clock);
+    const char *const bruck = "han-bruck-l16-knomial4";
+    assert_string_equal(setting(&fixture, TUNE_ALLGATHER, bruck, "between_nodes"), "bruck");
+    assert_string_equal(setting(&fixture, TUNE_ALLGATHER, bruck, "shapes"), "core:knomial4");
+    assert_string_equal(setting(&fixture, TUNE_ALLGATHER, bruck, "leaders"), "16");
+    assert_null(setting(&fixture, TUNE_ALLGATHER, bruck, "segment_bytes"));
+    assert_null(setting(&fixture, TUNE_ALLGATHER, bruck, "modules"));
+    assert_null(setting(&fixture, TUNE_ALLGATHER, "flat-ring", "shapes"));
+    assert_null(setting(&fixture, TUNE_ALLGATHER, "flat-ring", "leaders"));
+    assert_string_equal(setting(&fixture, TUNE_GATHER, "flat-binomial", "shapes"), "node:binomial");
+    assert_string_equal(setting(&fixture, TUNE_GATHER, "flat-binomial", "between_nodes"), "tree");
+    assert_string_equal(setting(&fixture, TUNE_SCATTER, "han-linear-postal", "shapes"),
+                        "node:linear core:postal");
+    assert_null(setting(&fixture, TUNE_BARRIER, "han-shm", "between_nodes"));
+    assert_string_equal(setting(&fixture, TUNE_BARRIER, "han-shm", "modules"),
+                        "node:p2p package:shm numa:shm l3:shm core:shm");
+    fixture_fini(&fixture);
+}
+
+/* Blocks of 16 ranks: up to 16 MiB together, unless they are asked for. */
+static void test_sizes(void **state)
+{
+    fixture_t fixture;
+    (void)state;
+
+    fixture_init(&fixture, 4, WORDS("--bytes=4,1M,2M,16M"), no_clock);
+    assert_int_equal(tune_size_count(&fixture.options, TUNE_BCAST), 4);
+    assert_int_equal(tune_size_count(&fixture.options, TUNE_SCAN), 4); /* one block */
+    assert_int_equal(tune_size_count(&fixture.options, TUNE_ALLGATHER), 2);
+    assert_int_equal(tune_size(&fixture.options, TUNE_ALLGATHER, 1), MIB);
+    assert_int_equal(tune_size_count(&fixture.options, TUNE_BARRIER), 1);
+    assert_int_equal(tune_size(&fixture.options, TUNE_BARRIER, 0), 0);
+    const tune_layout_t large = {.ranks = 4096, .nodes = 1024, .least_ranks = 4, .most_ranks = 4};
+    assert_false(tune_options_fit(&fixture.options, &large, false)); /* 4 GiB */
     fixture_fini(&fixture);
 }
 
@@ -153,12 +280,51 @@ static void test_heuristics(void **state)
     fixture_fini(&fixture);
 }
 
+static bool keeps_of(const fixture_t *fixture, tune_collective_t collective, const char *id, size_t bytes)
+{
+    const int config = fixture_config(fixture, collective, id);
+    return tune_heuristics_keep(&fixture->lab.knowledge, collective,
+                                &fixture->lists[collective].configs[config], bytes);
+}
+
+static void test_heuristics_of_blocks(void **state)
+{
+    fixture_t fixture;
+    (void)state;
+
+    fixture_init(&fixture, 4, WORDS("--steps=0"), no_clock);
+    assert_true(keeps_of(&fixture, TUNE_ALLTOALL, "flat-bruck", 32 * KIB));
+    assert_false(keeps_of(&fixture, TUNE_ALLTOALL, "flat-bruck", 64 * KIB));
+    assert_true(keeps_of(&fixture, TUNE_ALLTOALL, "flat-pairwise", MIB));
+    assert_true(keeps_of(&fixture, TUNE_ALLGATHER, "flat-bruck", MIB));
+    assert_true(keeps_of(&fixture, TUNE_ALLGATHER, "han-bruck-l16-knomial4", 8 * KIB));
+    assert_false(keeps_of(&fixture, TUNE_ALLGATHER, "han-bruck-l16-knomial4", 16 * KIB));
+    assert_true(keeps_of(&fixture, TUNE_ALLGATHER, "han-bruck-l16", 16 * KIB));
+    assert_false(keeps_of(&fixture, TUNE_GATHER, "han-chain", 4));
+    assert_true(keeps_of(&fixture, TUNE_BARRIER, "han-shm", 0));
+    fixture_fini(&fixture);
+    fixture_init(&fixture, 1, WORDS("--steps=0"), no_clock); /* 4 ranks */
+    assert_true(keeps_of(&fixture, TUNE_ALLTOALL, "flags", 4 * KIB));
+    assert_false(keeps_of(&fixture, TUNE_ALLTOALL, "flags", 8 * KIB));
+    assert_true(keeps_of(&fixture, TUNE_ALLGATHER, "flags", 16 * KIB));
+    assert_false(keeps_of(&fixture, TUNE_ALLGATHER, "single_copy", KIB));
+    fixture_fini(&fixture);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_layouts),         cmocka_unit_test(test_ids_are_unique_and_found),
-        cmocka_unit_test(test_counts),          cmocka_unit_test(test_texts),
-        cmocka_unit_test(test_representatives), cmocka_unit_test(test_heuristics),
+        cmocka_unit_test(test_layouts),
+        cmocka_unit_test(test_ids_are_unique_and_found),
+        cmocka_unit_test(test_counts),
+        cmocka_unit_test(test_texts),
+        cmocka_unit_test(test_representatives),
+        cmocka_unit_test(test_heuristics),
+        cmocka_unit_test(test_blocks_on_nodes),
+        cmocka_unit_test(test_blocks_on_one_node),
+        cmocka_unit_test(test_settings_of_blocks),
+        cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_heuristics_of_blocks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

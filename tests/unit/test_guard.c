@@ -24,7 +24,7 @@ static job_t *job_start(uint8_t offered, double rule_us, double native_us, doubl
         random = check_random_start("guard");
     job = (job_t){.us = {rule_us, native_us, model_us}, .random = random};
     for (unsigned rank = 0; rank < RANKS; rank++)
-        hp_guard_init(&job.guard[rank], offered, HP_SLOT_RULE, false);
+        hp_guard_init(&job.guard[rank], offered, HP_SLOT_RULE, (hp_guard_calls_t){0});
     return &job;
 }
 
@@ -100,7 +100,10 @@ static unsigned settle(job_t *job)
 enum {
     TWO = 1 << HP_SLOT_RULE | 1 << HP_SLOT_NATIVE,
     THREE = TWO | 1 << HP_SLOT_MODEL,
-    SETTLED_AFTER = 17 /* calls; with those before a communicator is set up it stays below 20 */
+    SETTLED_AFTER = 17, /* calls; with those before a communicator is set up it stays below 20 */
+    MOCKUP = 1 << HP_SLOT_MOCKUP,
+    TRIED = 3, /* calls of a mock-up that is out */
+    KEPT = 5   /* of one that stays in */
 };
 
 static void one_slot_is_never_tried(void **state)
@@ -151,9 +154,173 @@ static void the_hopeless_is_not_tried_on(void **state)
     settle(job);
     assert_int_equal(job->calls[HP_SLOT_NATIVE], 3);
     assert_int_equal(job->guard[0].chosen, HP_SLOT_RULE);
-    job = job_start(TWO, 500, 10, 0); /* so short that the whole trial costs nothing */
+    job = job_start(TWO, 10, 22,
+                    0); /* the slowest rank takes 1.4 times as long as the fastest; only the slowest counts */
     settle(job);
-    assert_int_equal(job->calls[HP_SLOT_RULE], 9);
+    assert_int_equal(job->calls[HP_SLOT_NATIVE], 3);
+    job = job_start(TWO, 10, 18, 0); /* two times are too few to say so */
+    settle(job);
+    assert_int_equal(job->calls[HP_SLOT_NATIVE], 8);
+}
+
+static job_t *job_start_with(uint8_t offered, hp_guard_calls_t calls, double rule_us, double native_us,
+                             double model_us)
+{
+    job_t *job = job_start(offered, rule_us, native_us, model_us);
+    for (unsigned rank = 0; rank < RANKS; rank++)
+        hp_guard_init(&job->guard[rank], offered, HP_SLOT_RULE, calls);
+    return job;
+}
+
+/* Of long calls the host MPI is tried once where it is far behind, twice where it is behind, and the trial ends then. */
+static void long_calls_are_judged_each_round(void **state)
+{
+    (void)state;
+    static const struct {
+        uint8_t offered;
+        double us[HP_SLOTS];
+        unsigned winner, rule_calls, native_calls, model_calls;
+    } cases[] = {
+        {TWO, {1000, 5000}, HP_SLOT_RULE, 2, 1, 0},
+        {TWO, {1000, 1500}, HP_SLOT_RULE, 3, 2, 0},
+        {TWO, {1000, 1200}, HP_SLOT_RULE, 4, 3, 0},
+        {TWO, {1000, 1050}, HP_SLOT_RULE, 5, 4, 0},
+        {TWO, {5000, 1000}, HP_SLOT_NATIVE, 2, 1, 0},
+        {THREE, {1000, 5000, 1500}, HP_SLOT_RULE, 3, 1, 3},
+        {THREE, {1000, 5000, 900}, HP_SLOT_MODEL, 4, 1, 4},
+        {TWO, {1000, 1000}, HP_SLOT_NATIVE, 9, 8, 0}, /* no difference: to the end */
+    };
+    for (unsigned i = 0; i < ARRAY_LENGTH(cases); i++) {
+        job_t *job = job_start_with(cases[i].offered, (hp_guard_calls_t){.is_long = true}, cases[i].us[0],
+                                    cases[i].us[1], cases[i].us[2]);
+        settle(job);
+        assert_int_equal(job->guard[0].chosen, cases[i].winner);
+        assert_int_equal(job->calls[HP_SLOT_RULE], cases[i].rule_calls);
+        assert_int_equal(job->calls[HP_SLOT_NATIVE], cases[i].native_calls);
+        assert_int_equal(job->calls[HP_SLOT_MODEL], cases[i].model_calls);
+    }
+    job_t *job = job_start_with(TWO | MOCKUP, (hp_guard_calls_t){.is_long = true}, 1000, 1100, 0);
+    job->us[HP_SLOT_MOCKUP] = 1050; /* it gets its two timed calls */
+    settle(job);
+    assert_int_equal(job->calls[HP_SLOT_MOCKUP], 2);
+    assert_int_equal(job->guard[0].chosen, HP_SLOT_RULE);
+}
+
+/* Noise of half the time, long calls: what is 40% faster wins as often as with short ones. */
+static void noise_does_not_decide_early(void **state)
+{
+    (void)state;
+    unsigned wrong = 0;
+    for (unsigned i = 0; i < 500; i++) {
+        job_t *job = job_start_with(TWO, (hp_guard_calls_t){.is_long = true}, i % 2 ? 1400 : 1000,
+                                    i % 2 ? 1000 : 1400, 0);
+        job->noise = 50;
+        job->random = (check_random_t){i * 77 + 1};
+        settle(job);
+        wrong += job->guard[0].chosen != (i % 2 ? HP_SLOT_NATIVE : HP_SLOT_RULE);
+    }
+    assert_in_range(wrong, 0, 15);
+}
+
+/* What was slow for calls of nearly this size is out at the first sign, and stays in without one. */
+static void the_doubted_must_prove_itself(void **state)
+{
+    (void)state;
+    const uint8_t native = 1 << HP_SLOT_NATIVE;
+    job_t *job = job_start_with(TWO, (hp_guard_calls_t){.is_long = true, .doubted = native}, 1000, 1300, 0);
+    settle(job);
+    assert_int_equal(job->calls[HP_SLOT_NATIVE], 1);
+    job = job_start_with(TWO, (hp_guard_calls_t){.doubted = native}, 10, 13, 0);
+    settle(job);
+    assert_int_equal(job->calls[HP_SLOT_NATIVE], 3);
+    job = job_start_with(TWO, (hp_guard_calls_t){.doubted = native}, 10, 8, 0);
+    settle(job);
+    assert_int_equal(job->guard[0].chosen, HP_SLOT_NATIVE);
+}
+
+/* What was found elsewhere is used at once, checked soon, and tried again when it is wrong here. */
+static void what_was_found_is_rough(void **state)
+{
+    (void)state;
+    const double found[HP_SLOTS] = {20, 10, -1, -1};
+    job_t *job = job_start(TWO, 20, 11, 0);
+    for (unsigned rank = 0; rank < RANKS; rank++)
+        hp_guard_trust(&job->guard[rank], HP_SLOT_NATIVE, HP_SLOT_NATIVE, found);
+    assert_int_equal(hp_guard_verdict(&job->guard[0]), HP_SLOT_NATIVE);
+    assert_int_equal(run(job, 20), HP_SLOT_NATIVE);
+    assert_int_equal(job->agreements, 1);
+    assert_false(job->guard[0].is_rough);
+    run(job, 3000);
+    assert_int_equal(job->calls[HP_SLOT_RULE], 0);
+    job = job_start(TWO, 5, 40, 0); /* another network */
+    for (unsigned rank = 0; rank < RANKS; rank++)
+        hp_guard_trust(&job->guard[rank], HP_SLOT_NATIVE, HP_SLOT_NATIVE, found);
+    run(job, 40);
+    assert_int_equal(job->guard[0].reopened, 1);
+    assert_int_equal(call(job), HP_SLOT_RULE);
+}
+
+/* A mock-up is out after two timed rounds unless it is the fastest by then, and never needs many calls. */
+static void a_mockup_is_tried_shortly(void **state)
+{
+    (void)state;
+    static const struct {
+        uint8_t offered;
+        double us[HP_SLOTS];
+        unsigned winner, second, mockup_calls;
+    } cases[] = {
+        {TWO | MOCKUP, {10, 20, 0, 30}, HP_SLOT_RULE, HP_SLOT_RULE, TRIED},
+        {TWO | MOCKUP, {20, 10, 0, 30}, HP_SLOT_NATIVE, HP_SLOT_NATIVE, TRIED},
+        {TWO | MOCKUP, {20, 10, 0, 9.6}, HP_SLOT_NATIVE, HP_SLOT_NATIVE, TRIED},
+        {TWO | MOCKUP, {10, 10, 0, 10}, HP_SLOT_NATIVE, HP_SLOT_NATIVE, TRIED},
+        {TWO | MOCKUP, {20, 10, 0, 8}, HP_SLOT_MOCKUP, HP_SLOT_NATIVE, KEPT},
+        {TWO | MOCKUP, {9, 10, 0, 8}, HP_SLOT_MOCKUP, HP_SLOT_RULE, KEPT},
+        {THREE | MOCKUP, {10, 12, 8, 9}, HP_SLOT_MODEL, HP_SLOT_MODEL, TRIED},
+        {THREE | MOCKUP, {10, 12, 8, 7}, HP_SLOT_MOCKUP, HP_SLOT_MODEL, KEPT},
+        {1 << HP_SLOT_RULE | MOCKUP,
+         {10, 0, 0, 12},
+         HP_SLOT_RULE,
+         HP_SLOT_RULE,
+         TRIED}, /* the rules' is the host MPI */
+        {1 << HP_SLOT_RULE | MOCKUP, {10, 0, 0, 9.6}, HP_SLOT_RULE, HP_SLOT_RULE, TRIED},
+        {1 << HP_SLOT_RULE | MOCKUP, {10, 0, 0, 7}, HP_SLOT_MOCKUP, HP_SLOT_RULE, 8},
+        {TWO | MOCKUP,
+         {5000, 6000, 0, 10},
+         HP_SLOT_MOCKUP,
+         HP_SLOT_RULE,
+         TRIED}, /* the others have no hope */
+    };
+    for (unsigned i = 0; i < ARRAY_LENGTH(cases); i++) {
+        const bool is_three = (cases[i].offered & THREE) == THREE;
+        job_t *job = job_start(cases[i].offered, cases[i].us[0], cases[i].us[1], cases[i].us[2]);
+        job->us[HP_SLOT_MOCKUP] = cases[i].us[HP_SLOT_MOCKUP];
+        assert_in_range(settle(job), 1, SETTLED_AFTER + (is_three ? KEPT : TRIED));
+        assert_int_equal(job->calls[HP_SLOT_MOCKUP], cases[i].mockup_calls);
+        assert_in_range(job->agreements, 1, 2);
+        assert_int_equal(hp_guard_verdict(&job->guard[0]), cases[i].second);
+        for (unsigned k = 0; k < 100; k++)
+            assert_int_equal(call(job), cases[i].winner);
+    }
+}
+
+/* It was the fastest at first, but is not in the end: the best of the others stays. */
+static void a_mockup_that_becomes_slow(void **state)
+{
+    (void)state;
+    job_t *job = job_start(TWO | MOCKUP, 20, 10, 0);
+    job->us[HP_SLOT_MOCKUP] = 8;
+    while (job->guard[0].round < 2 + 2)
+        call(job);
+    assert_true(job->guard[0].open & MOCKUP);
+    job->us[HP_SLOT_MOCKUP] = 100;
+    settle(job);
+    assert_int_equal(job->guard[0].chosen, HP_SLOT_NATIVE);
+    job->us[HP_SLOT_NATIVE] = 40; /* a drift, after which it is tried again */
+    job->us[HP_SLOT_MOCKUP] = 8;
+    run(job, 300);
+    assert_int_equal(job->guard[0].reopened, 1);
+    assert_int_equal(call(job), HP_SLOT_MOCKUP);
+    assert_int_equal(hp_guard_verdict(&job->guard[0]), HP_SLOT_RULE);
 }
 
 /* Noise of half the time: what is 40% faster still wins, nearly always. */
@@ -181,7 +348,7 @@ static void late_ranks_do_not_hide_the_difference(void **state)
     for (unsigned i = 0; i < 200; i++) {
         job_t *job = job_start(TWO, i % 2 ? 15 : 10, i % 2 ? 10 : 15, 0);
         for (unsigned rank = 0; rank < RANKS; rank++)
-            hp_guard_init(&job->guard[rank], TWO, HP_SLOT_RULE, true);
+            hp_guard_init(&job->guard[rank], TWO, HP_SLOT_RULE, (hp_guard_calls_t){.synchronizes = true});
         job->synchronizes = true;
         job->late_us = 1000;
         job->random = (check_random_t){i * 99 + 1};
@@ -199,7 +366,7 @@ static void who_waits_counts_too(void **state)
     (void)state;
     hp_guard_t guard;
     unsigned count = 0;
-    hp_guard_init(&guard, TWO, HP_SLOT_RULE, true);
+    hp_guard_init(&guard, TWO, HP_SLOT_RULE, (hp_guard_calls_t){.synchronizes = true});
     while (guard.open) {
         bool timed;
         const unsigned slot = hp_guard_next(&guard, &timed);
@@ -291,6 +458,12 @@ int main(void)
         cmocka_unit_test(one_slot_is_never_tried),
         cmocka_unit_test(the_fastest_stays),
         cmocka_unit_test(the_hopeless_is_not_tried_on),
+        cmocka_unit_test(long_calls_are_judged_each_round),
+        cmocka_unit_test(noise_does_not_decide_early),
+        cmocka_unit_test(the_doubted_must_prove_itself),
+        cmocka_unit_test(what_was_found_is_rough),
+        cmocka_unit_test(a_mockup_is_tried_shortly),
+        cmocka_unit_test(a_mockup_that_becomes_slow),
         cmocka_unit_test(noise_does_not_decide),
         cmocka_unit_test(late_ranks_do_not_hide_the_difference),
         cmocka_unit_test(who_waits_counts_too),

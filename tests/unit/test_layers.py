@@ -40,7 +40,7 @@ KNOWS = {
     "topo_tree": ("base/", "topo_tree/"),
     "schedule": ("base/", "topo_tree/", "schedule/"),
     "event_engine": ("base/", "event_engine/"),
-    "hier": ("base/", "topo_tree/", "schedule/", "event_engine/", "hier/", "../../../../tuning/default_rules.def"),
+    "hier": ("base/", "topo_tree/", "schedule/", "event_engine/", "hier/", "../../../../tuning/default_rules.def", "../../../tuning/mockups.def"),
     "pmpi_wrappers/backend": ("base/", "topo_tree/", "schedule/", "event_engine/", "hier/", "pmpi_wrappers/backend/") + COMMON,
     "pmpi_wrappers/front": ("base/", "pmpi_wrappers/front/") + COMMON,
     "pmpi_wrappers/smpi": ("pmpi_wrappers/front/exports.h",) + COMMON,

@@ -34,21 +34,21 @@ static int tear_down(void **state)
     return system(command);
 }
 
-static hp_probes_cache_t cache_at(const char *directory)
+static hp_cache_t cache_at(const char *directory)
 {
-    hp_probes_cache_t cache;
+    hp_cache_t cache;
     char path[256];
     snprintf(path, sizeof path, "%s/%s", top, directory);
-    hp_probes_cache_init(&cache, path, "x86_64-test-1p-2c", "openmpi");
+    hp_cache_init(&cache, path, "x86_64-test-1p-2c", "openmpi");
     return cache;
 }
 
-static void path_of(const hp_probes_cache_t *cache, char *path, size_t bytes)
+static void path_of(const hp_cache_t *cache, char *path, size_t bytes)
 {
     snprintf(path, bytes, "%s/%s-%s.json", cache->directory, cache->machine, cache->mpi);
 }
 
-static void put(const hp_probes_cache_t *cache, const char *text, size_t bytes)
+static void put(const hp_cache_t *cache, const char *text, size_t bytes)
 {
     char path[PATH_MAX + 256];
     mkdir(cache->directory, 0777);
@@ -70,7 +70,7 @@ static void assert_close(const hp_probes_t *a, const hp_probes_t *b)
 static void written_and_read(void **state)
 {
     (void)state;
-    const hp_probes_cache_t cache = cache_at("a/b/c"); /* directories that are not there yet */
+    const hp_cache_t cache = cache_at("a/b/c"); /* directories that are not there yet */
     hp_probes_t found, other = some;
     char path[PATH_MAX + 256];
     struct stat status;
@@ -118,7 +118,7 @@ static void broken_files(void **state)
         "{\"format\": 1, \"library\": \"0.0.0\", \"machine\": \"x86_64-test-1p-2c\", \"mpi\": \"openmpi\", "
         "\"probes\": {\"flag_us\": 0.2}}",
     };
-    const hp_probes_cache_t cache = cache_at("broken");
+    const hp_cache_t cache = cache_at("broken");
     const hp_probes_t untouched = {.flag_us = 77};
     hp_probes_t found = untouched;
 
@@ -144,7 +144,7 @@ static void broken_files(void **state)
 static void truncated_anywhere(void **state)
 {
     (void)state;
-    const hp_probes_cache_t cache = cache_at("truncated");
+    const hp_cache_t cache = cache_at("truncated");
     char path[PATH_MAX + 256], text[4096];
     hp_probes_t found;
 
@@ -166,7 +166,7 @@ static void truncated_anywhere(void **state)
 static void what_is_no_file(void **state)
 {
     (void)state;
-    const hp_probes_cache_t cache = cache_at("strange");
+    const hp_cache_t cache = cache_at("strange");
     char path[PATH_MAX + 256];
     hp_probes_t found;
 
@@ -192,8 +192,8 @@ static void what_is_no_file(void **state)
     assert_true(hp_probes_cache_write(&cache, &some));
     assert_true(hp_probes_cache_read(&cache, &found));
 
-    hp_probes_cache_t below; /* a directory below a file */
-    hp_probes_cache_init(&below, path, cache.machine, cache.mpi);
+    hp_cache_t below; /* a directory below a file */
+    hp_cache_init(&below, path, cache.machine, cache.mpi);
     assert_false(hp_probes_cache_read(&below, &found));
     assert_false(hp_probes_cache_write(&below, &some));
 }
@@ -201,31 +201,31 @@ static void what_is_no_file(void **state)
 static void where_it_is(void **state)
 {
     (void)state;
-    hp_probes_cache_t cache;
+    hp_cache_t cache;
     hp_probes_t found;
 
     setenv("XDG_CACHE_HOME", "/x", 1);
     setenv("HOME", "/h", 1);
-    hp_probes_cache_init(&cache, "", "a", "b");
+    hp_cache_init(&cache, "", "a", "b");
     assert_string_equal(cache.directory, "/x/hanpmpi");
     setenv("XDG_CACHE_HOME", "not/absolute", 1);
-    hp_probes_cache_init(&cache, "", "a", "b");
+    hp_cache_init(&cache, "", "a", "b");
     assert_string_equal(cache.directory, "/h/.cache/hanpmpi");
     unsetenv("XDG_CACHE_HOME");
-    hp_probes_cache_init(&cache, "/d", "a/../b", "Open MPI v4.1.4, package: x");
+    hp_cache_init(&cache, "/d", "a/../b", "Open MPI v4.1.4, package: x");
     assert_string_equal(cache.directory, "/d");
     assert_string_equal(cache.machine, "a-..-b");
     assert_string_equal(cache.mpi, "open-mpi-v4.1.4-package-x");
-    hp_probes_cache_init(&cache, "off", "a", "b");
+    hp_cache_init(&cache, "off", "a", "b");
     assert_string_equal(cache.directory, "");
     assert_false(hp_probes_cache_write(&cache, &some));
     assert_false(hp_probes_cache_read(&cache, &found));
     unsetenv("HOME");
-    hp_probes_cache_init(&cache, "", "a", "b");
+    hp_cache_init(&cache, "", "a", "b");
     assert_string_equal(cache.directory, "");
 }
 
-static void note(void *context, const hp_probes_cache_t *cache, const hp_probes_t *probes)
+static void note(void *context, const hp_cache_t *cache, const hp_probes_t *probes)
 {
     char *names = context;
     assert_true(probes->flag_us > 0);
@@ -235,17 +235,17 @@ static void note(void *context, const hp_probes_cache_t *cache, const hp_probes_
 static void every_mpi_of_a_machine(void **state)
 {
     (void)state;
-    const hp_probes_cache_t first = cache_at("each");
-    hp_probes_cache_t cache = first;
+    const hp_cache_t first = cache_at("each");
+    hp_cache_t cache = first;
     char names[256] = "";
 
     assert_int_equal(hp_probes_cache_each(&cache, note, names), -1);
     assert_true(hp_probes_cache_write(&cache, &some));
-    hp_probes_cache_init(&cache, first.directory, "x86_64-test-1p-2c", "mpich-4.0.2");
+    hp_cache_init(&cache, first.directory, "x86_64-test-1p-2c", "mpich-4.0.2");
     assert_true(hp_probes_cache_write(&cache, &some));
-    hp_probes_cache_init(&cache, first.directory, "x86_64-other", "mpich");
+    hp_cache_init(&cache, first.directory, "x86_64-other", "mpich");
     assert_true(hp_probes_cache_write(&cache, &some));
-    hp_probes_cache_init(&cache, first.directory, "x86_64-test-1p-2c", "broken");
+    hp_cache_init(&cache, first.directory, "x86_64-test-1p-2c", "broken");
     put(&cache, "{", 1);
     assert_int_equal(hp_probes_cache_each(&cache, note, names), 2);
     assert_string_equal(names, "mpich-4.0.2 openmpi ");
@@ -261,7 +261,8 @@ static void learning(void **state)
     assert_true(hp_probes_learn(&known, &little));
     assert_true(hp_probes_learn(&known, &some));
     assert_true(known.flag_us == some.flag_us);
-    assert_false(hp_probes_learn(&known, &little)); /* newer, but nothing new */
+    assert_true(hp_probes_learn(&known, &little)); /* another value */
+    assert_false(hp_probes_learn(&known, &little));
     assert_true(known.flag_us == 1 && known.cores == 64);
     assert_true(hp_probes_are_sane(&known));
     assert_false(hp_probes_are_sane(&bad));

@@ -402,6 +402,12 @@ static void a_word_between_nodes(void **state)
     assert_one_problem(&out, line);
     assert_non_null(strstr(line, "recursive_doubling"));
     free(out.rules);
+    /* Blocks go through it among the ranks of one node, too. */
+    parse(&out, "{\"version\": 1, \"rules\": [{\"collective\": \"allgather\", \"nodes\": 1, \"algorithm\": "
+                "\"flat\", \"between_nodes\": \"ring\"}]}");
+    assert_int_equal(out.heard.problems, 0);
+    assert_int_equal(out.count, 1);
+    free(out.rules);
 }
 
 /* What is wrong with the file's head leaves its rules alone. */

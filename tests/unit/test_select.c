@@ -4,6 +4,8 @@
 #include "hier/planning/select.h"
 #include "places.h"
 
+#include <limits.h>
+
 typedef struct {
     hp_collective_t collective;
     uint64_t nodes_from, nodes_to, bytes_from, bytes_to;
@@ -143,7 +145,7 @@ static hp_outcome_t outcome_of(const hp_knobs_t *knobs, uint32_t nodes, hp_colle
     hp_outcome_t outcome = chosen(comm, collective, bytes, algorithm, setting);
     /* What is said before the communicator is set up does not contradict what is said then. */
     if (outcome == HP_OUTCOME_TAKEN)
-        assert_int_equal(hp_select_possible(knobs, collective, bytes, nodes == 1), HP_OUTCOME_TAKEN);
+        assert_int_equal(hp_candidates_possible(knobs, collective, bytes, nodes == 1), HP_OUTCOME_TAKEN);
     hp_select_forget(comm);
     hp_comm_destroy(comm);
     return outcome;
@@ -157,11 +159,11 @@ static void calls_that_no_rule_covers(void **state)
     hp_setting_t setting;
     assert_int_equal(outcome_of(&knobs, 4, HP_BCAST, 8, &algorithm, &setting), HP_OUTCOME_RULE);
     /* On how many nodes is not known there; on two a rule covers it. */
-    assert_int_equal(hp_select_possible(&knobs, HP_BARRIER, 0, false), HP_OUTCOME_TAKEN);
-    assert_int_equal(hp_select_possible(&knobs, HP_BARRIER, 8, false), HP_OUTCOME_RULE);
-    assert_int_equal(hp_select_possible(&knobs, HP_BARRIER, 8, true), HP_OUTCOME_ONE_NODE);
-    assert_int_equal(hp_select_possible(&knobs, HP_BCAST, 8, false), HP_OUTCOME_TAKEN);
-    assert_int_equal(hp_select_possible(&knobs, HP_BCAST, 1 << 20, true), HP_OUTCOME_TAKEN);
+    assert_int_equal(hp_candidates_possible(&knobs, HP_BARRIER, 0, false), HP_OUTCOME_TAKEN);
+    assert_int_equal(hp_candidates_possible(&knobs, HP_BARRIER, 8, false), HP_OUTCOME_RULE);
+    assert_int_equal(hp_candidates_possible(&knobs, HP_BARRIER, 8, true), HP_OUTCOME_ONE_NODE);
+    assert_int_equal(hp_candidates_possible(&knobs, HP_BCAST, 8, false), HP_OUTCOME_TAKEN);
+    assert_int_equal(hp_candidates_possible(&knobs, HP_BCAST, 1 << 20, true), HP_OUTCOME_TAKEN);
 }
 
 /* Over the MPI's own messages nothing is to be gained inside a node: unless an algorithm is asked for. */
@@ -252,12 +254,118 @@ static void untimed_calls_follow_the_guard(void **state)
     assert_int_equal(hp_select(comm, HP_BCAST, BYTES, &choice), HP_OUTCOME_TAKEN);
     assert_string_equal(choice.algorithm->name, untimed.algorithm->name);
     bin->guard.open = 0;
-    bin->guard.chosen = HP_SLOT_NATIVE;
+    bin->guard.chosen = bin->guard.second = HP_SLOT_NATIVE;
     assert_int_equal(hp_select_untimed(comm, HP_BCAST, BYTES, &untimed),
                      bin->candidates.slot[HP_SLOT_NATIVE].reason);
     assert_int_equal(untimed.slot, HP_SLOT_NATIVE);
     assert_null(untimed.algorithm);
     assert_int_equal(bin->calls[HP_SLOT_NATIVE], 1);
+    hp_select_forget(comm);
+    hp_comm_destroy(comm);
+}
+
+static hp_candidates_t candidates_of(const hp_knobs_t *knobs, hp_collective_t collective, uint64_t bytes)
+{
+    const hp_situation_t situation = {
+        .knobs = knobs, .job_knobs = knobs, .layout = {.nodes = 4, .least_ranks = 1, .most_ranks = 4}};
+    hp_candidates_t candidates;
+    hp_candidates_find(&situation, collective, bytes, &candidates);
+    return candidates;
+}
+
+/* The guard tries a mock-up where there is one, whose counts fit; a rule of the user's file is not doubted by one. */
+static void mockups_are_offered(void **state)
+{
+    (void)state;
+    enum { MOST = INT_MAX / 16 }; /* 4 nodes of 4 ranks at most */
+    const hp_knobs_t knobs = default_knobs(), off = knobs_with(HP_KNOB_ID_mockups, "off"),
+                     no_guard = knobs_with(HP_KNOB_ID_guard, "0");
+    const hp_rule_t rule = {.collective = HP_GATHER,
+                            .nodes = {1, UINT64_MAX},
+                            .bytes = {0, UINT64_MAX},
+                            .ranks = {0, UINT64_MAX},
+                            .algorithm = HP_ALGORITHM_NATIVE,
+                            .line = 3};
+    hp_candidates_t gather = candidates_of(&knobs, HP_GATHER, MOST);
+    assert_true(gather.offered & 1u << HP_SLOT_MOCKUP);
+    assert_string_equal(gather.slot[HP_SLOT_MOCKUP].mockup, "gatherv");
+    assert_int_equal(gather.slot[HP_SLOT_MOCKUP].reason, HP_OUTCOME_MOCKUP);
+    assert_int_equal(gather.bytes.to, MOST);
+    gather = candidates_of(&knobs, HP_GATHER, MOST + 1);
+    assert_false(gather.offered & 1u << HP_SLOT_MOCKUP);
+    assert_int_equal(gather.bytes.from, MOST + 1);
+    assert_false(candidates_of(&knobs, HP_ALLGATHER, 1024).offered & 1u << HP_SLOT_MOCKUP);
+    assert_false(candidates_of(&off, HP_GATHER, 1024).offered & 1u << HP_SLOT_MOCKUP);
+    assert_int_equal(candidates_of(&no_guard, HP_GATHER, 1024).offered, 1u << HP_SLOT_RULE);
+    assert_int_equal(hp_candidates_set_rules(&rule, 1), HP_OK);
+    assert_int_equal(candidates_of(&knobs, HP_GATHER, 1024).offered, 1u << HP_SLOT_RULE);
+    assert_int_equal(hp_candidates_set_rules(NULL, 0), HP_OK);
+}
+
+/* What the model would do is the same for all sizes that share a question for the guard. It is not offered where it expects no more of it
+ * than of the rules'. */
+static void the_model_answers_for_a_bin(void **state)
+{
+    (void)state;
+    static const uint64_t bytes[] = {8, 9, 15, 512, 1000, 1023, 16384, 32767};
+    static const uint64_t shortest[] = {8, 8, 8, 512, 512, 512, 16384, 16384};
+    const hp_probes_t probes = {.flag_us = 0.2,
+                                .inside_us = 0.4,
+                                .inside_rate = 8000,
+                                .between_us = 2.6,
+                                .between_rate = 12500,
+                                .between_cpu_us = 0.3,
+                                .copy_rate = 12000,
+                                .node_copy_rate = 80000,
+                                .reduce_rate = 8000,
+                                .overlap = 0.8,
+                                .cores = 64};
+    const hp_knobs_t knobs = default_knobs();
+    const hp_situation_t situation = {
+        .knobs = &knobs, .job_knobs = &knobs, .layout = {16, 16, 16, true, true, 65536}, .probes = &probes};
+    unsigned offered = 0;
+
+    for (size_t i = 0; i < sizeof bytes / sizeof *bytes; i++)
+        for (unsigned c = HP_PIPELINED_COUNT; c < HP_COLLECTIVE_COUNT; c++) {
+            hp_candidates_t found, of_shortest;
+            hp_candidates_find(&situation, (hp_collective_t)c, bytes[i], &found);
+            hp_candidates_find(&situation, (hp_collective_t)c, shortest[i], &of_shortest);
+            if (of_shortest.bytes.to < bytes[i]) /* there another rule holds */
+                continue;
+            const hp_candidate_t *model = &found.slot[HP_SLOT_MODEL], *rule = &found.slot[HP_SLOT_RULE];
+            assert_int_equal(found.offered, of_shortest.offered);
+            if (!(found.offered & 1u << HP_SLOT_MODEL))
+                continue;
+            assert_true(hp_candidate_id(model) == hp_candidate_id(&of_shortest.slot[HP_SLOT_MODEL]));
+            assert_true(model->expected_us > 0 && hp_candidate_id(model) != hp_candidate_id(rule));
+            assert_true(bytes[i] != shortest[i] || rule->expected_us < 0 ||
+                        model->expected_us < rule->expected_us);
+            offered++;
+        }
+    assert_true(offered > 10);
+}
+
+/* By force they run all calls that they can, but for those of an algorithm that is named, and those that nobody waits in. */
+static void mockups_by_force(void **state)
+{
+    (void)state;
+    hp_knobs_t knobs = knobs_with(HP_KNOB_ID_mockups, "force");
+    char error[256];
+    hp_choice_t choice;
+
+    assert_int_equal(hp_candidates_possible(&knobs, HP_ALLREDUCE, 1, true), HP_OUTCOME_TAKEN);
+    hp_comm_t *comm = comm_of(4, &knobs);
+    assert_int_equal(hp_select(comm, HP_ALLREDUCE, 1 << 20, &choice), HP_OUTCOME_MOCKUP);
+    assert_false(choice.is_timed);
+    assert_string_equal(choice.bin->candidates.slot[HP_SLOT_RULE].mockup, "reduce + bcast");
+    assert_int_equal(hp_select_untimed(comm, HP_ALLREDUCE, 1 << 20, &choice), HP_OUTCOME_HINT);
+    assert_int_equal(hp_select(comm, HP_ALLREDUCE, 1 << 30, &choice), HP_OUTCOME_TAKEN);
+    assert_int_equal(hp_select(comm, HP_BCAST, 1 << 20, &choice), HP_OUTCOME_TAKEN);
+    hp_select_forget(comm);
+    hp_comm_destroy(comm);
+    assert_true(hp_knob_parse(&knobs, HP_KNOB_ID_allreduce, "han", error, sizeof error));
+    comm = comm_of(4, &knobs);
+    assert_int_equal(hp_select(comm, HP_ALLREDUCE, 1 << 20, &choice), HP_OUTCOME_TAKEN);
     hp_select_forget(comm);
     hp_comm_destroy(comm);
 }
@@ -273,6 +381,9 @@ int main(void)
         cmocka_unit_test(asked_for_by_name),
         cmocka_unit_test(knobs_rule_over_rules),
         cmocka_unit_test(untimed_calls_follow_the_guard),
+        cmocka_unit_test(mockups_are_offered),
+        cmocka_unit_test(the_model_answers_for_a_bin),
+        cmocka_unit_test(mockups_by_force),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,7 +6,7 @@
 
 enum { ALIGNMENT = 4096 };
 
-static size_t stride_of(const bench_case_t *what)
+size_t bench_place_bytes(const bench_case_t *what)
 {
     const size_t count = what->bytes / what->type->bytes;
     const bench_collective_t *collective = what->collective;
@@ -19,7 +19,7 @@ static size_t stride_of(const bench_case_t *what)
 /* At least two places, so that the two sides never share one when cold. */
 static uint64_t places_of(const bench_case_t *what)
 {
-    const uint64_t fit = what->region_bytes / stride_of(what);
+    const uint64_t fit = what->region_bytes / bench_place_bytes(what);
     return !what->cold ? 1 : fit > 2 ? fit : 2;
 }
 
@@ -30,7 +30,7 @@ static bool has_send_buffer(const bench_case_t *what)
 
 size_t bench_buffer_bytes(const bench_case_t *what)
 {
-    return (has_send_buffer(what) ? 2 : 1) * places_of(what) * stride_of(what);
+    return (has_send_buffer(what) ? 2 : 1) * places_of(what) * bench_place_bytes(what);
 }
 
 /* Call number `number` of the case: which place, values and root it has. */
@@ -67,7 +67,7 @@ void bench_runner_init(bench_runner_t *runner, const bench_job_t *job, const ben
     *runner = (bench_runner_t){.job = job,
                                .what = what,
                                .count = what->bytes / what->type->bytes,
-                               .stride = stride_of(what),
+                               .stride = bench_place_bytes(what),
                                .places = places_of(what),
                                .calls_of_repetition = (uint64_t)calls_of_repetition};
     const bench_blocks_t *blocks = &what->collective->blocks;
@@ -117,11 +117,14 @@ static void validate(bench_runner_t *runner, const bench_call_t *call, bench_sid
 
     if (wrong && !runner->wrong)
         fprintf(stderr,
-                "hanpmpi_bench: wrong result: %s of %zu bytes of %s on rank %d, root %d, call %llu, %s: "
+                "hanpmpi_bench: wrong result: %s of %zu bytes of %s on rank %d, root %d, call %llu, %s%s: "
                 "element %zu %s\n",
                 runner->what->collective->name, runner->what->bytes, runner->what->type->name, call->rank,
                 call->root, (unsigned long long)runner->calls,
-                side == BENCH_LIBRARY ? "the library's side" : "the host MPI's side", element, wrong);
+                side == BENCH_LIBRARY ? "the library's side"
+                : runner->mockup      ? "the mock-up "
+                                      : "the host MPI's side",
+                runner->mockup ? runner->mockup : "", element, wrong);
     runner->wrong |= wrong != NULL;
 }
 

@@ -19,8 +19,8 @@ typedef struct {
     const bench_op_t *op;    /* reductions */
     size_t bytes;            /* of data, a block's if there are blocks: a multiple of the type's */
     bench_pattern_t pattern; /* of blocks whose sizes may differ */
-    int ranks;               /* with blocks */
-    int root;                /* BENCH_ROTATE: another one each repetition */
+    int ranks;
+    int root; /* BENCH_ROTATE: another one each repetition */
     bool cold;
     size_t region_bytes; /* cold: each buffer of each rank moves through so much */
     bench_arrival_t arrival;
@@ -51,6 +51,7 @@ typedef struct {
     char *send, *recv;            /* `places` places each */
     uint64_t calls;               /* made until now, on both sides */
     uint64_t calls_of_repetition; /* they have the same root */
+    const char *mockup;           /* what stands for the collective, in messages; NULL: itself */
     int wrong;                    /* this rank got a wrong result */
 } bench_runner_t;
 
@@ -88,7 +89,8 @@ static inline bench_pattern_t bench_case_pattern(const bench_case_t *what)
     return what->collective->blocks.sizes_differ ? what->pattern : BENCH_EQUAL;
 }
 
-/* Memory of one rank's buffers. */
+/* Of one place of a buffer, a multiple of a page; and of all buffers of a rank. */
+size_t bench_place_bytes(const bench_case_t *what);
 size_t bench_buffer_bytes(const bench_case_t *what);
 
 #endif

@@ -19,7 +19,7 @@ typedef struct {
     MPI_Comm comm;
     const bench_blocks_t *blocks; /* NULL: one message */
     const bench_layout_t *layout; /* of blocks */
-    int ranks;                    /* with blocks */
+    int ranks;
 } bench_call_t;
 
 typedef struct {

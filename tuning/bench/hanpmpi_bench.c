@@ -4,7 +4,7 @@
  * The parts: options (what is asked for) · job (ranks, nodes, the communicators of both sides) · values (data
  * and what must come out of it) · collectives (the table of what can be measured) · blocks (those with a block a rank) · arrival (patterns) ·
  * calls (a case's calls, one by one) · times (of all ranks) · repeat (how often) · measure (one case, both sides in
- * turns) · compute, nonblocking, nonblocking_overlap (the same with a computation meanwhile) · limits (what the machine can do) · output (table, CSV, JSON). measure and what is below it know nothing of
+ * turns) · mockups, guidelines (the host MPI against mock-ups) · compute, nonblocking, nonblocking_overlap (the same with a computation meanwhile) · limits (what the machine can do) · output (table, CSV, JSON). measure and what is below it know nothing of
  * options and output, so that other programs can use them. */
 #include <stdlib.h>
 #include <string.h>
@@ -78,7 +78,8 @@ static bool fits_memory(const bench_t *bench)
     for (int i = 0; i < options->collective_count; i++) {
         const bench_case_t what =
             make_case(bench, options->collectives[i], largest, options->cold, BENCH_ARRIVAL_NONE, 0);
-        const size_t bytes = bench_buffer_bytes(&what) + 2 * largest;
+        const size_t bytes = bench_buffer_bytes(&what) + 2 * largest +
+                             (options->guidelines ? bench_mockup_memory_bytes(&what) : 0);
         needed = bytes > needed ? bytes : needed;
     }
     needed *= (size_t)bench->job.node_ranks;
@@ -100,14 +101,29 @@ static void show_progress(bench_t *bench, const bench_case_t *what)
     if (bench->job.rank == 0 && isatty(STDERR_FILENO))
         fprintf(stderr, "\r\033[K[%d/%d] %s %zu bytes, %s, %s%s\r", bench->row, bench->rows,
                 what->collective->name, what->bytes, what->cold ? "cold" : "warm",
-                bench->options.overlap ? "overlap" : "arrival ",
-                bench->options.overlap ? "" : bench_arrival_name(what->arrival));
+                bench->options.overlap      ? "overlap"
+                : bench->options.guidelines ? "guidelines"
+                                            : "arrival ",
+                bench->options.overlap || bench->options.guidelines ? "" : bench_arrival_name(what->arrival));
 }
 
 static void hide_progress(const bench_t *bench)
 {
     if (bench->job.rank == 0 && isatty(STDERR_FILENO))
         fputs("\033[K", stderr);
+}
+
+static void measure_guidelines(bench_t *bench, const bench_case_t *what)
+{
+    bench_guidelines_t result;
+
+    show_progress(bench, what);
+    bench_guidelines_measure(&bench->job, what, &result);
+    hide_progress(bench);
+    if (bench->job.rank == 0)
+        bench_output_row(&bench->output,
+                         &(bench_row_t){.what = what, .result = &result.collective, .guidelines = &result});
+    bench_guidelines_fini(&result);
 }
 
 static void measure_row(bench_t *bench, const bench_case_t *what, int size_index)
@@ -140,7 +156,10 @@ static void measure_sizes(bench_t *bench, const bench_collective_t *collective, 
     for (int i = 0; i < (collective->no_data ? 1 : bench->options.size_count); i++) {
         const size_t bytes = collective->no_data ? 0 : bench->options.bytes[i];
         const bench_case_t what = make_case(bench, collective, bytes, cold, arrival, skew);
-        measure_row(bench, &what, i);
+        if (bench->options.guidelines)
+            measure_guidelines(bench, &what);
+        else
+            measure_row(bench, &what, i);
     }
 }
 

@@ -7,7 +7,7 @@
 
 #include "hanpmpi/hanpmpi.h"
 #include "command_line.h"
-#include "measure.h"
+#include "mockups.h"
 #include "numbers.h"
 #include "options_text.h"
 
@@ -17,7 +17,7 @@ typedef struct {
     const char *op;
     double factor;
     int size;
-    bool done, force;
+    bool done, force, named_collectives;
     const char *overlap_only; /* an option that was given and needs --overlap */
 } reader_t;
 
@@ -27,6 +27,7 @@ static error_t read_collectives(reader_t *reader, const char *argument, struct a
     char *list = strdupa(argument), *rest; /* strtok_r writes into it, and the command line is reported */
 
     options->collective_count = 0;
+    reader->named_collectives = true;
     for (char *word = strtok_r(list, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
         const bench_collective_t *collective = bench_collective_find(word);
         if (!collective || options->collective_count == BENCH_COLLECTIVES_MAX)
@@ -207,6 +208,39 @@ static error_t check_blocks(const reader_t *reader, struct argp_state *state)
     return 0;
 }
 
+/* Defaults of --guidelines, and what it can be given with. Mock-ups send a message and a share more at most. */
+static error_t finish_guidelines(reader_t *reader, struct argp_state *state)
+{
+    bench_options_t *options = reader->options;
+
+    if (options->overlap || options->cold || options->arrival_count != 1 ||
+        options->arrivals[0] != BENCH_ARRIVAL_NONE)
+        return BAD(state,
+                   "--guidelines: accepted with it are --buffers warm and --arrival none, no --overlap");
+    if (!reader->named_collectives)
+        options->collective_count = 0;
+    for (int i = 0; !reader->named_collectives && bench_collective(i); i++)
+        if (bench_mockup(bench_collective(i)->name, 0))
+            options->collectives[options->collective_count++] = bench_collective(i);
+    for (int i = 0; i < options->collective_count; i++)
+        if (!bench_mockup(options->collectives[i]->name, 0))
+            return BAD(state, "--collective %s: has no mock-up for --guidelines",
+                       options->collectives[i]->name);
+    return 0;
+}
+
+static error_t check_guideline_sizes(const reader_t *reader, struct argp_state *state)
+{
+    const bench_options_t *options = reader->options;
+    const bench_type_t *type = options->type;
+
+    for (int s = 0; s < options->size_count && options->guidelines; s++)
+        if (options->bytes[s] / type->bytes + (size_t)reader->size > INT_MAX / type->extent)
+            return BAD(state, "--bytes %zu: accepted with --guidelines is less than 2 GiB",
+                       options->bytes[s]);
+    return 0;
+}
+
 /* What options mean together. */
 static error_t finish(reader_t *reader, struct argp_state *state)
 {
@@ -216,6 +250,12 @@ static error_t finish(reader_t *reader, struct argp_state *state)
 
     if (!options->collective_count || !options->arrival_count || !options->skew_count)
         return BAD(state, "--collective, --arrival and --skew need at least one name or number");
+    if (!reader->bytes)
+        reader->bytes = options->guidelines ? "8:1M" : "8:4M";
+    if (reader->factor == 0)
+        reader->factor = options->guidelines ? 8 : 2;
+    if (options->guidelines && (error = finish_guidelines(reader, state)))
+        return error;
     for (int i = 0; i < options->collective_count; i++)
         reduces |= options->collectives[i]->reduces;
     options->op = reader->op ? bench_op_find(reader->op) : bench_op_default(options->type);
@@ -250,6 +290,8 @@ static error_t finish(reader_t *reader, struct argp_state *state)
         error = read_sizes(reader, state);
     if (!error)
         error = check_blocks(reader, state);
+    if (!error)
+        error = check_guideline_sizes(reader, state);
     if (!error && !options->size_count)
         return BAD(state,
                    "--bytes %s: accepted are sizes and ranges that hold a multiple of the %zu bytes of %s",
@@ -351,6 +393,9 @@ static error_t read_option(int key, char *argument, struct argp_state *state)
         return bench_read_real(argument, 0.01, 100, &options->plan.compute_factor)
                    ? 0
                    : BAD(state, "--compute %s: accepted are 0.01 to 100", argument);
+    case KEY_GUIDELINES:
+        options->guidelines = true;
+        return 0;
     case KEY_RAW:
         options->raw = true;
         return 0;
@@ -374,7 +419,7 @@ bench_options_result_t bench_options_read(bench_options_t *options, int argc, ch
                               .parser = read_option,
                               .doc = bench_options_doc,
                               .help_filter = complete_description};
-    reader_t reader = {.options = options, .bytes = "8:4M", .factor = 2, .size = size};
+    reader_t reader = {.options = options, .size = size};
 
     *options = (bench_options_t){.repeat = 0,
                                  .warmup = 5,

@@ -34,6 +34,7 @@ typedef struct {
     bool raw;
     bool overlap; /* non-blocking collectives with a computation */
     bench_nonblocking_plan_t plan;
+    bool guidelines;        /* the host MPI against mock-ups */
     const char *json, *csv; /* file names; "-": standard output; NULL: none */
 } bench_options_t;
 

@@ -54,31 +54,37 @@ const struct argp_option bench_option_descriptions[] = {
      "calls of MPI_Test during the computation, evenly spread; each number is measured (default 0,20)", 2},
     {"compute", KEY_COMPUTE, "F", 0,
      "length of the computation, as a multiple of the collective's own time (default 1)", 2},
-    {0, 0, 0, 0, "The library's side:", 3},
+    {0, 0, 0, 0, "The MPI against itself:", 3},
+    {"guidelines", KEY_GUIDELINES, 0, 0,
+     "measure the host MPI's collectives against mock-ups, which are made of its other collectives and must "
+     "not "
+     "be faster. Defaults: all collectives that have mock-ups, --bytes 8:1M, --factor 8",
+     3},
+    {0, 0, 0, 0, "The library's side:", 4},
     {"hint", 'H', "KEY=VALUE", 0,
-     "info key for the library's communicator (hanpmpi.h); may be given several times", 3},
-    {"force", KEY_FORCE, 0, 0, "take every call that can be taken, whatever the rules say", 3},
+     "info key for the library's communicator (hanpmpi.h); may be given several times", 4},
+    {"force", KEY_FORCE, 0, 0, "take every call that can be taken, whatever the rules say", 4},
     {"sync", KEY_SYNC, "WHOSE", 0,
      "whose barrier separates repetitions, of both sides: host, or library (with more ranks than cores and "
      "an MPI that "
      "spins, the host MPI's barrier is most of what is measured). Default host",
-     3},
-    {0, 0, 0, 0, "How long:", 4},
+     4},
+    {0, 0, 0, 0, "How long:", 5},
     {"seconds", 's', "S", 0,
      "time for the repetitions of one row (default 1); at least 10 repetitions are made, and rounds to warm "
      "up come "
      "before",
-     4},
-    {"repeat", 'n', "N", 0, "exactly N repetitions instead", 4},
+     5},
+    {"repeat", 'n', "N", 0, "exactly N repetitions instead", 5},
     {"warmup", KEY_WARMUP, "N", 0,
-     "repetitions of one round to warm up (default 5); rounds follow until times are stable", 4},
-    {0, 0, 0, 0, "Output:", 5},
+     "repetitions of one round to warm up (default 5); rounds follow until times are stable", 5},
+    {0, 0, 0, 0, "Output:", 6},
     {"json", KEY_JSON, "FILE", 0,
-     "everything, with machine, versions, settings and all quartiles; - is standard output", 5},
-    {"raw", KEY_RAW, 0, 0, "the time of every repetition, in the JSON file", 5},
-    {"csv", KEY_CSV, "FILE", 0, "the rows of the table; - is standard output", 5},
-    {"help", BENCH_KEY_HELP, 0, 0, "this", 5},
-    {"version", BENCH_KEY_VERSION, 0, 0, "version of hanpmpi_bench", 5},
+     "everything, with machine, versions, settings and all quartiles; - is standard output", 6},
+    {"raw", KEY_RAW, 0, 0, "the time of every repetition, in the JSON file", 6},
+    {"csv", KEY_CSV, "FILE", 0, "the rows of the table; - is standard output", 6},
+    {"help", BENCH_KEY_HELP, 0, 0, "this", 6},
+    {"version", BENCH_KEY_VERSION, 0, 0, "version of hanpmpi_bench", 6},
     {0},
 };
 
@@ -103,7 +109,8 @@ const char bench_options_doc[] =
     "  q1, q3        quartiles of that ratio over the repetitions\n"
     "  taken         share of the library side's calls that it ran; when it is not\n"
     "                100%, why it passed calls through: the ratio then shows the\n"
-    "                host against itself\n"
+    "                host against itself; mockup: against other collectives of its\n"
+    "                own\n"
     "  busbw         bus bandwidth as NCCL-tests define it, MB/s (10^6 bytes): bytes\n"
     "                by t_max, times 2(p-1)/p for allreduce, times p-1 for blocks\n"
     "  bound         microseconds that no algorithm can beat, measured in the same\n"
@@ -127,6 +134,12 @@ const char bench_options_doc[] =
     "                from 0 to 100; the same unless compute is shorter than pure\n"
     "  ratio         of the host's time by the library's: blocking, pure, both\n"
     "  taken         share of the library side's non-blocking calls that it ran\n\n"
+    "Columns with --guidelines. Medians of the slowest rank's times, microseconds.\n"
+    "  collective    MPI's own\n"
+    "  mock-up       what it can be made of, and the time of that\n"
+    "  ratio         of the collective's time by the mock-up's: above 1 the mock-up is\n"
+    "                faster; q1, q3: quartiles over the repetitions\n"
+    "  guideline     broken: ratio is above 1.05 and q1 above 1; else kept\n\n"
     "Every result is validated, every element; a wrong one ends the run with exit\n"
     "code 1. Bad options: exit code 2."
     /* clang-format on */

@@ -20,6 +20,7 @@ enum {
     KEY_PERSISTENT,
     KEY_TESTS,
     KEY_COMPUTE,
+    KEY_GUIDELINES,
     KEY_RAW,
     KEY_JSON,
     KEY_CSV

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "output_guidelines.h"
 #include "output_json.h"
 #include "output_overlap.h"
 
@@ -31,7 +32,9 @@ static void print_head(const bench_output_t *output)
     MPI_Get_library_version(version, &length);
     fprintf(table, "# hanpmpi_bench %s\n", HANPMPI_VERSION);
     fprintf(table, "# host MPI: %.*s\n", (int)strcspn(version, "\n"), version);
-    if (!job->library_version)
+    if (output->options->guidelines)
+        fprintf(table, "# guidelines: the host MPI's collectives against mock-ups made of its other ones\n");
+    else if (!job->library_version)
         fprintf(
             table,
             "# library: not loaded: the host MPI alone is measured (LD_PRELOAD=libhanpmpi.so mpirun ...)\n");
@@ -42,7 +45,9 @@ static void print_head(const bench_output_t *output)
                 job->library_version);
     else
         fprintf(table, "# library: %s, backend %s\n", job->library_version, job->library_backend);
-    for (int i = 0; i < output->options->hint_count && job->side_count == BENCH_SIDES; i++)
+    for (int i = 0;
+         i < output->options->hint_count && job->side_count == BENCH_SIDES && !output->options->guidelines;
+         i++)
         fprintf(table, "# hint: %s\n", output->options->hints[i]);
     fprintf(table, "# ranks: %d on %d node%s, at most %d on one\n", job->size, job->node_count,
             job->node_count > 1 ? "s" : "", job->node_ranks_max);
@@ -174,6 +179,8 @@ bool bench_output_begin(bench_output_t *output)
         print_head(output);
     if (output->csv && options->overlap)
         bench_overlap_csv_head(output);
+    else if (output->csv && options->guidelines)
+        bench_guidelines_csv_head(output);
     else if (output->csv)
         csv_head(output);
     return true;
@@ -181,6 +188,10 @@ bool bench_output_begin(bench_output_t *output)
 
 void bench_output_row(bench_output_t *output, const bench_row_t *row)
 {
+    if (row->guidelines) {
+        bench_guidelines_row(output, row);
+        return;
+    }
     if (output->table)
         (row->nonblocking ? bench_overlap_table : print_row)(output, row);
     if (output->csv)
@@ -202,6 +213,8 @@ bool bench_output_end(bench_output_t *output)
 {
     bool written = true;
 
+    if (output->table && output->options->guidelines)
+        bench_guidelines_summary(output);
     if (output->json) {
         json_t *document = bench_json_document(output);
         written = json_dumpf(document, output->json, JSON_INDENT(1) | JSON_REAL_PRECISION(9)) == 0;

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "output_guidelines.h"
 #include "output_overlap.h"
 
 extern char **environ;
@@ -36,13 +37,7 @@ json_t *bench_json_row(const bench_output_t *output, const bench_row_t *row)
 
     if (what->cold)
         json_object_set_new(object, "cold_region_bytes", json_integer((json_int_t)what->region_bytes));
-    if (what->collective->reduces)
-        json_object_set_new(object, "op", json_string(what->op->name));
-    if (what->collective->has_root)
-        json_object_set_new(object, "root",
-                            what->root == BENCH_ROTATE ? json_string("rotate") : json_integer(what->root));
-    if (what->collective->blocks.sizes_differ)
-        json_object_set_new(object, "pattern", json_string(bench_pattern_name(what->pattern)));
+    bench_json_case(what, object);
     if (what->arrival != BENCH_ARRIVAL_NONE)
         json_object_set_new(object, "skew", json_real(what->skew));
     if (output->job->side_count == BENCH_SIDES) {
@@ -123,6 +118,9 @@ json_t *bench_json_document(const bench_output_t *output)
                         job->library_version ? json_pack("{s:s, s:s}", "version", job->library_version,
                                                          "backend", job->library_backend)
                                              : json_null());
-    json_object_set(document, "rows", output->rows);
+    if (output->options->guidelines)
+        bench_guidelines_json(output, document);
+    else
+        json_object_set(document, "rows", output->rows);
     return document;
 }

@@ -101,6 +101,17 @@ json_t *bench_json_quantiles(const bench_quantiles_t *q)
                      "q3", q->q3, "max", q->max, "median_95", q->low95, q->high95);
 }
 
+void bench_json_case(const bench_case_t *what, json_t *object)
+{
+    if (what->collective->reduces)
+        json_object_set_new(object, "op", json_string(what->op->name));
+    if (what->collective->has_root)
+        json_object_set_new(object, "root",
+                            what->root == BENCH_ROTATE ? json_string("rotate") : json_integer(what->root));
+    if (what->collective->blocks.sizes_differ)
+        json_object_set_new(object, "pattern", json_string(bench_pattern_name(what->pattern)));
+}
+
 json_t *bench_json_times(const double *times_us, int count)
 {
     json_t *list = json_array();

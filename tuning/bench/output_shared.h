@@ -8,6 +8,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
+#include "guidelines.h"
 #include "limits.h"
 #include "machine.h"
 #include "measure.h"
@@ -19,9 +20,18 @@ typedef struct {
     const bench_case_t *what;
     const bench_result_t *result;                  /* of blocking calls */
     const bench_nonblocking_result_t *nonblocking; /* --overlap, else NULL */
+    const bench_guidelines_t *guidelines;          /* --guidelines, else NULL; without bound */
     bench_bound_t bound;
     double copy_bytes_per_second;
 } bench_row_t;
+
+/* Of all rows of --guidelines. */
+typedef struct {
+    int compared, broken;
+    double worst; /* ratio; of which: */
+    const bench_mockup_t *mockup;
+    size_t bytes;
+} bench_guideline_tally_t;
 
 typedef struct {
     const bench_job_t *job;
@@ -33,6 +43,7 @@ typedef struct {
     FILE *json;        /* opened at once, so that a wrong name is found before the measurement */
     json_t *rows;
     char section[256]; /* the heading above the table's last row */
+    bench_guideline_tally_t guidelines;
 } bench_output_t;
 
 /* MB/s (10^6). */
@@ -50,6 +61,8 @@ void bench_csv_case(FILE *csv, const bench_row_t *row);
 void bench_csv_quantiles_head(FILE *csv, bench_side_t side, const char *name);
 void bench_csv_quantiles(FILE *csv, const bench_quantiles_t *q);
 
+/* Adds the members that only some collectives have: op, root, pattern. */
+void bench_json_case(const bench_case_t *what, json_t *object);
 json_t *bench_json_quantiles(const bench_quantiles_t *q);
 json_t *bench_json_times(const double *times_us, int count);
 

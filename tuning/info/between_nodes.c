@@ -1,8 +1,10 @@
 /* between_nodes: writes the header between_nodes.h: a row for each way to join the nodes that has schedules
- * (hier/call/inter_node.h), for programs that know MPI and not the library: hanpmpi_tune and the tests. Run when the
- * library is built. */
+ * (hier/call/inter_node.h), and a row for each of them that a collective of blocks has, for programs that know MPI and not
+ * the library: hanpmpi_tune and the tests. Run when the library is built. */
+#include <ctype.h>
 #include <stdio.h>
 #include "hier/call/inter_node.h"
+#include "hier/collectives/block_generator.h"
 
 enum { NODES_MAX = 16 };
 
@@ -39,22 +41,29 @@ static hp_collective_t collective_of(hp_inter_node_t inter_node)
     return hp_inter_node_serves(inter_node, HP_ALLREDUCE) ? HP_ALLREDUCE : HP_BCAST;
 }
 
+/* Of one problem, with the parameters of each. */
+static bool have_same_messages(const hp_generator_t *one, const hp_problem_t *a, const hp_generator_t *other,
+                               const hp_problem_t *b)
+{
+    hp_schedule_t *mine = hp_schedules_make(one, a);
+    hp_schedule_t *theirs = hp_schedules_make(other, b);
+    bool same = mine && theirs;
+
+    for (uint32_t me = 0; same && me < a->count; me++)
+        same = same_messages(&mine[me], &theirs[me], me);
+    hp_schedules_free(mine, a->count);
+    hp_schedules_free(theirs, b->count);
+    return same;
+}
+
 /* Among so many nodes. */
 static bool are_same(hp_inter_node_t one, hp_inter_node_t other, uint32_t nodes)
 {
     hp_problem_t a, b;
 
-    if (!hp_inter_node_problem(one, collective_of(one), nodes, false, &a) ||
-        !hp_inter_node_problem(other, collective_of(one), nodes, false, &b))
-        return false;
-    hp_schedule_t *mine = hp_schedules_make(hp_inter_node_generator(one), &a);
-    hp_schedule_t *theirs = hp_schedules_make(hp_inter_node_generator(other), &b);
-    bool same = mine && theirs;
-    for (uint32_t me = 0; same && me < nodes; me++)
-        same = same_messages(&mine[me], &theirs[me], me);
-    hp_schedules_free(mine, nodes);
-    hp_schedules_free(theirs, nodes);
-    return same;
+    return hp_inter_node_problem(one, collective_of(one), nodes, false, &a) &&
+           hp_inter_node_problem(other, collective_of(one), nodes, false, &b) &&
+           have_same_messages(hp_inter_node_generator(one), &a, hp_inter_node_generator(other), &b);
 }
 
 /* The least number of nodes on which it differs from those before it, and from trees, which are all one chain on two. */
@@ -89,7 +98,7 @@ static int does(hp_inter_node_t inter_node, hp_collective_t collective)
     return hp_inter_node_serves(inter_node, collective) + cut;
 }
 
-int main(void)
+static void write_ways(void)
 {
     printf("/* Made by tuning/info/between_nodes.c: the ways to join the nodes, beside trees of a shape:\n"
            " * X(name, bcast, reduce, allreduce, tree, nodes): which collectives it does (0: not, 1: whole "
@@ -105,6 +114,106 @@ int main(void)
         printf(" \\\n    X(%s, %d, %d, %d, %d, %u)", hp_inter_node_name(way), does(way, HP_BCAST),
                does(way, HP_REDUCE), does(way, HP_ALLREDUCE), hp_inter_node_is_tree(way), least_nodes(word));
     }
+}
+
+/* ---- collectives of blocks ---- */
+
+/* Among so many positions, nodes not told apart. */
+static bool serves_flat(hp_inter_node_t way, hp_collective_t collective, uint32_t count,
+                        hp_problem_t *problem)
+{
+    *problem = (hp_problem_t){.pattern = hp_collective_pattern(collective), .count = count};
+    return hp_block_serves(hp_inter_node_generator(way), collective, problem);
+}
+
+/* Among nodes of two positions each, whose leaders are so many. */
+static bool serves_nodes(hp_inter_node_t way, hp_collective_t collective, uint32_t leaders)
+{
+    static const uint32_t starts[] = {0, 2, 4, 6, 8};
+    hp_problem_t problem = {.pattern = hp_collective_pattern(collective),
+                            .count = 8,
+                            .node_first = starts,
+                            .node_count = 4,
+                            .leaders = leaders};
+    return hp_block_serves(hp_inter_node_generator(way), collective, &problem);
+}
+
+/* Does a tree of a shape, where blocks go along trees, have the same messages? */
+static bool is_tree_of_shape(hp_inter_node_t way, hp_collective_t collective, const hp_problem_t *problem)
+{
+    bool same = false;
+
+    for (unsigned shape = 0; shape < HP_SHAPE_COUNT && !same; shape++) {
+        const hp_generator_t *tree = hp_inter_node_tree((hp_shape_t)shape);
+        hp_problem_t theirs = {.pattern = problem->pattern, .count = problem->count};
+        same = hp_pattern_is(problem->pattern, HP_PATTERN_ROOTED) &&
+               hp_block_serves(tree, collective, &theirs) &&
+               have_same_messages(hp_inter_node_generator(way), problem, tree, &theirs);
+    }
+    return same;
+}
+
+/* The least number of positions on which its messages are no other way's before it. */
+static uint32_t least_positions(unsigned word, hp_collective_t collective)
+{
+    const hp_inter_node_t self = hp_inter_node(word);
+    hp_problem_t mine, theirs;
+
+    for (uint32_t count = 2; count <= NODES_MAX; count++) {
+        bool same = !serves_flat(self, collective, count, &mine) || is_tree_of_shape(self, collective, &mine);
+        for (unsigned other = hp_inter_node_word(HP_INTER_NODE_tree) + 1; other < word && !same; other++)
+            same = serves_flat(hp_inter_node(other), collective, count, &theirs) &&
+                   have_same_messages(hp_inter_node_generator(self), &mine,
+                                      hp_inter_node_generator(hp_inter_node(other)), &theirs);
+        if (!same)
+            return count;
+    }
+    return NODES_MAX;
+}
+
+static void write_way_of(unsigned word, hp_collective_t collective)
+{
+    const hp_inter_node_t way = hp_inter_node(word);
+    const hp_generator_t *generator = hp_inter_node_generator(way);
+    const unsigned bit = 1u << hp_collective_pattern(collective);
+    hp_problem_t problem;
+
+    if (!serves_flat(way, collective, 4, &problem))
+        return;
+    printf(" \\\n    X(");
+    for (const char *c = hp_collective_name(collective); *c; c++)
+        putchar(toupper((unsigned char)*c));
+    printf(", %s, %u, %d, %u, %d, %d)", hp_inter_node_name(way),
+           generator->power_of_two & bit ? 0u
+           : generator->even & bit       ? 2u
+                                         : 1u,
+           (generator->direct & bit) != 0, least_positions(word, collective),
+           serves_nodes(way, collective, 1), serves_nodes(way, collective, HP_LEADERS_ALL));
+}
+
+static void write_ways_of_blocks(void)
+{
+    printf("\n/* Of collectives of blocks whose sizes all ranks know: X(COLLECTIVE, way, counts, direct, "
+           "positions, leader,\n"
+           " * leaders): the number of positions has to be a multiple of counts (0: a power of two), whether "
+           "no block is\n"
+           " * carried by another rank, the least number of positions on which it is no other way of the "
+           "collective, and\n"
+           " * whether it joins nodes of one leader, and of leaders alone. */\n"
+           "#define BLOCK_WAYS_TABLE(X)");
+    for (unsigned c = 0; c < HP_COLLECTIVE_COUNT; c++)
+        if (hp_collective_is((hp_collective_t)c, HP_OF_BLOCKS) &&
+            !hp_collective_is((hp_collective_t)c, HP_OWN_SIZES))
+            for (unsigned word = hp_inter_node_word(HP_INTER_NODE_tree) + 1;
+                 hp_inter_node(word) != HP_INTER_NODE_NONE; word++)
+                write_way_of(word, (hp_collective_t)c);
     printf("\n");
+}
+
+int main(void)
+{
+    write_ways();
+    printf("\n");
+    write_ways_of_blocks();
     return fflush(stdout) == 0 && !ferror(stdout) ? 0 : 1;
 }

@@ -87,7 +87,7 @@ static void answer(const asked_t *asked, const hp_probes_t *probes)
     hp_explain_ahead(stdout, &situation, asked->question->collective, asked->question->bytes);
 }
 
-static void answer_for_mpi(void *context, const hp_probes_cache_t *cache, const hp_probes_t *probes)
+static void answer_for_mpi(void *context, const hp_cache_t *cache, const hp_probes_t *probes)
 {
     printf("%s, by its probes:\n", cache->mpi);
     answer(context, probes);
@@ -97,7 +97,7 @@ int info_explain(const char *text)
 {
     question_t question = {.collective = HP_COLLECTIVE_COUNT, .layout = {.nodes = 1}, .bytes = 8};
     char *copy = strdup(text), *rest = NULL, machine[HP_FINGERPRINT_BYTES];
-    hp_probes_cache_t cache;
+    hp_cache_t cache;
     hp_knobs_t knobs;
 
     if (!copy)
@@ -120,10 +120,10 @@ int info_explain(const char *text)
     question.layout.slot_bytes = (size_t)knobs.slot_bytes;
     info_use_rules(&knobs);
     const asked_t asked = {&question, &knobs};
-    hp_probes_cache_init(&cache, knobs.cache, hp_machine_fingerprint(machine, sizeof machine), "");
+    hp_cache_init(&cache, knobs.cache, hp_machine_fingerprint(machine, sizeof machine), "");
     if (!knobs.model || !cache.directory[0] ||
         hp_probes_cache_each(&cache, answer_for_mpi, (void *)&asked) <= 0)
         answer(&asked, NULL);
-    hp_select_set_rules(NULL, 0);
+    hp_candidates_set_rules(NULL, 0);
     return 0;
 }

@@ -13,6 +13,7 @@
 #include "schedule.h"
 #include "tables.h"
 #include "topology.h"
+#include "wisdom.h"
 
 enum {
     OPTION_KNOBS = 256,
@@ -25,6 +26,8 @@ enum {
     OPTION_MACHINE,
     OPTION_MACHINE_NAME,
     OPTION_PROBES,
+    OPTION_WISDOM,
+    OPTION_FORGET,
     OPTION_SCHEDULE,
     OPTION_SCHEDULES,
     OPTION_VERIFY,
@@ -51,6 +54,8 @@ typedef enum {
     ASKS_TOPOLOGY,
     ASKS_MACHINE_NAME,
     ASKS_PROBES,
+    ASKS_WISDOM,
+    ASKS_FORGET,
     ASKS_SCHEDULE,
     ASKS_SCHEDULES,
     ASKS_KNOBS_MAN,
@@ -84,6 +89,9 @@ static const struct argp_option argp_options[] = {
     {"machine-name", OPTION_MACHINE_NAME, NULL, 0,
      "the name of this kind of machine, for the pattern of a rule", 1},
     {"probes", OPTION_PROBES, NULL, 0, "what earlier runs have measured of this machine, for each MPI", 1},
+    {"wisdom", OPTION_WISDOM, NULL, 0,
+     "what earlier runs have found to be fastest on this machine, for each MPI and layout", 1},
+    {"forget", OPTION_FORGET, NULL, 0, "removes that", 1},
     {"schedule", OPTION_SCHEDULE, "TEXT", 0,
      "rounds, messages and steps of an algorithm, e.g. \"allgather ring ranks=12\", or of a file.json", 1},
     {"schedules", OPTION_SCHEDULES, NULL, 0,
@@ -108,7 +116,7 @@ static const struct argp_option argp_options[] = {
     {"verify", OPTION_VERIFY, NULL, 0,
      "with --schedule: prove that it is right; exit status 1 when it is not", 2},
     {"json", OPTION_JSON, "FILE", OPTION_ARG_OPTIONAL,
-     "print it as JSON: knobs, algorithms, backends, machine name, probes, topology, schedules; with "
+     "print it as JSON: knobs, algorithms, backends, machine name, probes, wisdom, topology, schedules; with "
      "--schedule: "
      "write it as a file for HANPMPI_SCHEDULES (standard output if no file is named)",
      3},
@@ -158,10 +166,12 @@ static void check_options(struct argp_state *state)
 {
     const bool schedule = options.asks == ASKS_SCHEDULE;
 
-    if (options.json && (options.asks == ASKS_EXPLAIN || options.asks == ASKS_CHECK))
-        argp_error(state,
-                   "--json: accepted with --knobs, --algorithms, --backends, --machine-name, --probes, "
-                   "--topology, --schedule, --schedules and --rules-json");
+    if (options.json &&
+        (options.asks == ASKS_EXPLAIN || options.asks == ASKS_CHECK || options.asks == ASKS_FORGET))
+        argp_error(
+            state,
+            "--json: accepted with --knobs, --algorithms, --backends, --machine-name, --probes, --wisdom, "
+            "--topology, --schedule, --schedules and --rules-json");
     if (options.json_file && !schedule)
         argp_error(state, "--json %s: a file is accepted with --schedule", options.json_file);
     if ((options.schedule.verify || options.schedule.cost) && !schedule)
@@ -212,6 +222,12 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         break;
     case OPTION_PROBES:
         options.asks = ASKS_PROBES;
+        break;
+    case OPTION_WISDOM:
+        options.asks = ASKS_WISDOM;
+        break;
+    case OPTION_FORGET:
+        options.asks = ASKS_FORGET;
         break;
     case OPTION_SCHEDULE:
         options.asks = ASKS_SCHEDULE;
@@ -284,6 +300,10 @@ static int answer(void)
         return options.json ? info_json_machine_name() : (info_print_machine_name(), 0);
     case ASKS_PROBES:
         return options.json ? info_json_probes() : (info_print_probes(), 0);
+    case ASKS_WISDOM:
+        return options.json ? info_json_wisdom() : info_print_wisdom();
+    case ASKS_FORGET:
+        return info_forget_wisdom();
     case ASKS_SCHEDULE:
         return info_print_schedule(&options.schedule);
     case ASKS_SCHEDULES:

@@ -116,7 +116,7 @@ int info_json_machine_name(void)
     return info_print_json(json_pack("{s:s}", "machine", hp_machine_fingerprint(name, sizeof name)));
 }
 
-static void append_probes(void *rows, const hp_probes_cache_t *cache, const hp_probes_t *probes)
+static void append_probes(void *rows, const hp_cache_t *cache, const hp_probes_t *probes)
 {
     json_t *values = json_object();
 
@@ -129,7 +129,7 @@ static void append_probes(void *rows, const hp_probes_cache_t *cache, const hp_p
 
 int info_json_probes(void)
 {
-    hp_probes_cache_t cache;
+    hp_cache_t cache;
     json_t *rows = json_array();
 
     info_find_cache(&cache);

@@ -42,7 +42,7 @@ void info_use_rules(const hp_knobs_t *knobs)
     size_t count = 0;
 
     if (knobs->rules[0] && hp_rules_read(&source, &rules, &count) == HP_OK)
-        hp_select_set_rules(rules, count);
+        hp_candidates_set_rules(rules, count);
     free(rules);
 }
 

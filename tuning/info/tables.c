@@ -214,7 +214,7 @@ void info_print_machine_name(void)
     puts(hp_machine_fingerprint(name, sizeof name));
 }
 
-static void print_one_mpi(void *context, const hp_probes_cache_t *cache, const hp_probes_t *probes)
+static void print_one_mpi(void *context, const hp_cache_t *cache, const hp_probes_t *probes)
 {
     (void)context;
     printf("%s on %s\n", cache->mpi, cache->machine);
@@ -227,19 +227,19 @@ static void print_one_mpi(void *context, const hp_probes_cache_t *cache, const h
 #undef X
 }
 
-void info_find_cache(hp_probes_cache_t *out)
+void info_find_cache(hp_cache_t *out)
 {
     hp_knobs_t knobs;
     char name[HP_FINGERPRINT_BYTES];
 
     hp_knobs_read(&knobs, NULL, info_print_problem, NULL);
     hp_log_set_level((int)knobs.verbose);
-    hp_probes_cache_init(out, knobs.cache, hp_machine_fingerprint(name, sizeof name), "");
+    hp_cache_init(out, knobs.cache, hp_machine_fingerprint(name, sizeof name), "");
 }
 
 void info_print_probes(void)
 {
-    hp_probes_cache_t cache;
+    hp_cache_t cache;
 
     info_find_cache(&cache);
     if (!cache.directory[0])

@@ -38,6 +38,6 @@ void info_backends_each(const char *folder, info_word_fn_t each, void *context);
 void info_print_machine_name(void);
 void info_print_probes(void);
 /* The cache that HANPMPI_CACHE means, for any MPI. */
-void info_find_cache(hp_probes_cache_t *out);
+void info_find_cache(hp_cache_t *out);
 
 #endif

@@ -103,7 +103,8 @@ static void print_node_memory(const hp_comm_t *comm)
            hp_word_size(hp_node_member_bytes(&shape), a_rank, sizeof a_rank), shape.members,
            hp_word_size(hp_node_slot_bytes(&shape), slots, sizeof slots), shape.levels, HP_FAN_COUNT,
            shape.slots, hp_word_size(shape.slot_bytes, slot, sizeof slot));
-    printf("slots that each rank lends to its communicators: %s (%u rings of %s); while there are any, the communicators' own get pages "
+    printf("slots that each rank lends to its communicators: %s (%u rings of %s); while there are any, the "
+           "communicators' own get pages "
            "for small messages only\n\n",
            hp_word_size(hp_node_pool_bytes(&shape), pool, sizeof pool), shape.pool_rings,
            hp_word_size(hp_node_pool_ring_bytes(&shape), ring, sizeof ring));
@@ -120,7 +121,8 @@ static json_t *node_memory_json(const hp_comm_t *comm)
                      (json_int_t)shape.levels, "slots", (json_int_t)shape.slots, "slot_bytes",
                      (json_int_t)shape.slot_bytes, "bytes_per_rank", (json_int_t)hp_node_member_bytes(&shape),
                      "slots_bytes_per_rank", (json_int_t)hp_node_slot_bytes(&shape), "pool_rings",
-                     (json_int_t)shape.pool_rings, "pool_bytes_per_rank", (json_int_t)hp_node_pool_bytes(&shape));
+                     (json_int_t)shape.pool_rings, "pool_bytes_per_rank",
+                     (json_int_t)hp_node_pool_bytes(&shape));
 }
 
 static int print_text(const found_t *found)
@@ -226,7 +228,7 @@ int info_print_topology(const info_topology_t *asked)
     if (table && hp_comm_create(0, ranks, table, &knobs, NULL, &found.comm) == HP_OK) {
         info_use_rules(&knobs);
         code = print(&found);
-        hp_select_set_rules(NULL, 0);
+        hp_candidates_set_rules(NULL, 0);
         hp_select_forget(found.comm);
         hp_comm_destroy(found.comm);
     } else {

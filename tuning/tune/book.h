@@ -38,6 +38,7 @@ typedef struct {
     double *us; /* the slowest rank's median; of `other` behind it */
     int count;  /* of us; 0: the library does not run this configuration at this size */
     double seconds;
+    double enough_us; /* for the meter: a few calls are enough when all of them take longer; 0: never */
 } tune_record_t;
 
 typedef struct {

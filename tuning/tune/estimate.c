@@ -61,9 +61,30 @@ static double between_us(const tune_rates_t *rates, const tune_config_t *config,
     return (hops + segments - 1) * (rates->between_us + sends * segment / rates->link_bytes_per_us);
 }
 
+/* Messages one after the other: of few rounds, or one for each peer; what leaves the fullest node; what is copied on it. */
+static double blocks_us(const tune_rates_t *rates, tune_collective_t collective, const tune_config_t *config,
+                        double bytes)
+{
+    const double ranks = rates->layout.ranks, here = rates->layout.most_ranks, others = ranks - here;
+    const bool rooted = collective == TUNE_GATHER || collective == TUNE_SCATTER;
+    const bool alone = tune_collective_family(collective) == TUNE_OF_ONE_BLOCK;
+    const double leaving = bytes * (alone ? 1 : rooted ? others : here * others);
+    const double copied = 2 * bytes * (alone ? here : rooted ? ranks : here * ranks);
+    const bool all_peers = config->way < TUNE_WAYS && tune_way_is_direct(config->way, collective);
+    const double messages = all_peers && !rooted ? ranks - 1 : rounds(rates->layout.ranks);
+    const double between =
+        rates->layout.nodes > 1 ? messages * rates->between_us + leaving / rates->link_bytes_per_us : 0;
+
+    return between + messages * rates->inside_us + copied / rates->copy_bytes_per_us;
+}
+
 double tune_estimate_us(const tune_rates_t *rates, tune_collective_t collective, const tune_config_t *config,
                         size_t bytes)
 {
+    const tune_family_t family = tune_collective_family(collective);
+
+    if (family == TUNE_OF_BLOCKS || family == TUNE_OF_ONE_BLOCK)
+        return blocks_us(rates, collective, config, (double)bytes);
     const double inside =
         2 * rates->inside_us + 2.0 * rates->layout.most_ranks * (double)bytes / rates->copy_bytes_per_us;
     const double us = between_us(rates, config, (double)bytes) + inside;

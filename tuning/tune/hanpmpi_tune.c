@@ -38,7 +38,7 @@ typedef struct {
     tune_progress_t progress;
     tune_journal_t journal;
     tune_estimator_t plan;
-    double started, seconds; /* seconds 0: no limit */
+    double ends, pauses; /* the clock's seconds: all of it, and a collective's share; 0: no limit */
 } watcher_t;
 
 static double clock_seconds(void)
@@ -65,7 +65,14 @@ static void catch_signals(void)
 static bool may_go_on(void *context)
 {
     const watcher_t *watcher = context;
-    return !interrupted && (watcher->seconds <= 0 || clock_seconds() - watcher->started < watcher->seconds);
+    return !interrupted && (watcher->ends <= 0 || clock_seconds() < watcher->pauses);
+}
+
+static void share(void *context, int parts)
+{
+    watcher_t *watcher = context;
+    const double now = clock_seconds();
+    watcher->pauses = watcher->ends <= 0 ? 0 : now + (watcher->ends - now) / parts;
 }
 
 static void measured(void *context, const tune_record_t *record, bool is_new)
@@ -91,17 +98,6 @@ static void find_layout(tune_t *tune)
     free(node_of);
     /* Rank 0's, for the environment may differ. */
     BENCH_MPI(MPI_Bcast(&tune->layout, sizeof tune->layout, MPI_BYTE, 0, tune->job.sync));
-}
-
-/* One node: its ranks may all lead in turn; several: one each. */
-static void choose_leaders(tune_t *tune)
-{
-    tune_choices_t *choices = &tune->options.choices;
-    if (choices->leader_count)
-        return;
-    choices->leaders[choices->leader_count++] = 1;
-    if (tune->layout.nodes == 1)
-        choices->leaders[choices->leader_count++] = 16;
 }
 
 /* What nothing is known of keeps the default. */
@@ -168,7 +164,7 @@ static void print_space(const tune_t *tune, tune_collective_t collective)
     printf("%s, %d configurations:", tune_collective_name(collective), list->count);
     for (int i = 0; i < list->count; i++) {
         const tune_config_t *config = &list->configs[i];
-        if (i > 0 && tune_space_same_base(config, config - 1)) {
+        if (i > 0 && tune_has_segments(config) && tune_space_same_base(config, config - 1)) {
             tune_bytes_word(config->segment_bytes, segment);
             printf(" %s", segment);
         } else {
@@ -178,19 +174,27 @@ static void print_space(const tune_t *tune, tune_collective_t collective)
     putchar('\n');
 }
 
-static void print_plan(const tune_t *tune, const tune_estimator_t *plan, const tune_results_t *results)
+static void print_sizes(const char *of, const tune_sizes_t *sizes)
 {
-    const tune_options_t *options = &tune->options;
-    char duration[32], size[32];
+    char size[32];
 
-    printf("%d nodes, %d to %d ranks each\n", tune->layout.nodes, tune->layout.least_ranks,
-           tune->layout.most_ranks);
-    printf("%d sizes:", options->size_count);
-    for (int i = 0; i < options->size_count; i++) {
-        tune_bytes_word(options->bytes[i], size);
+    printf("%d sizes%s:", sizes->count, of);
+    for (int i = 0; i < sizes->count; i++) {
+        tune_bytes_word(sizes->bytes[i], size);
         printf(" %s", size);
     }
     putchar('\n');
+}
+
+static void print_plan(const tune_t *tune, const tune_estimator_t *plan, const tune_results_t *results)
+{
+    const tune_options_t *options = &tune->options;
+    char duration[32];
+
+    printf("%d nodes, %d to %d ranks each\n", tune->layout.nodes, tune->layout.least_ranks,
+           tune->layout.most_ranks);
+    print_sizes("", &options->messages);
+    print_sizes(" of a block", &options->blocks);
     for (int collective = 0; collective < TUNE_COLLECTIVES; collective++)
         if (options->collectives[collective])
             print_space(tune, (tune_collective_t)collective);
@@ -257,15 +261,17 @@ static void tell_why_it_ended(const tune_t *tune)
 static int tune_and_write(tune_t *tune, tune_runner_t *runner, tune_results_t *results)
 {
     char line[MPI_MAX_LIBRARY_VERSION_STRING + 256];
-    watcher_t watcher = {.started = clock_seconds(), .seconds = tune->options.seconds};
+    watcher_t watcher = {.ends = tune->options.seconds > 0 ? clock_seconds() + tune->options.seconds : 0};
     tune_lab_t lab;
 
+    share(&watcher, 1);
     make_plan(tune, &watcher.plan, results);
     tune_results_fini(results);
     tune_lab_init(&lab, &tune->options, tune->lists, &tune->knowledge);
     lab.measure = tune_runner_measure;
     lab.meter = runner;
     lab.may_go_on = may_go_on;
+    lab.share = share;
     lab.measured = measured;
     lab.watcher = &watcher;
     first_line(tune, line, sizeof line);
@@ -335,10 +341,10 @@ int main(int argc, char **argv)
         bench_job_init(&tune.job, NULL, 0, false);
         bench_machine_read(&tune.machine);
         find_layout(&tune);
-        choose_leaders(&tune);
-        if (tune.job.side_count == BENCH_SIDES)
+        const bool fits = tune_options_fit(&tune.options, &tune.layout, rank == 0);
+        if (fits && tune.job.side_count == BENCH_SIDES)
             code = run(&tune);
-        else if (rank == 0)
+        else if (fits && rank == 0)
             fputs("hanpmpi_tune: the library is not there: run it with LD_PRELOAD=libhanpmpi.so (on every "
                   "host), "
                   "without HANPMPI_ENABLE=0\n",

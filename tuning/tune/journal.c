@@ -14,15 +14,6 @@ static int find_kind(const char *name)
     return kind;
 }
 
-static int find_collective(const char *name)
-{
-    int collective = 0;
-    while (collective < TUNE_COLLECTIVES &&
-           strcmp(tune_collective_name((tune_collective_t)collective), name) != 0)
-        collective++;
-    return collective;
-}
-
 /* false: it is not one of this run's. */
 static bool read_key(json_t *line, const tune_list_t *lists, tune_record_t *record)
 {
@@ -33,11 +24,12 @@ static bool read_key(json_t *line, const tune_list_t *lists, tune_record_t *reco
                     "configuration", &config, "other", &other, "bytes", &bytes, "seconds",
                     &record->seconds) != 0)
         return false;
-    const int which = find_collective(collective), what = find_kind(kind);
+    const tune_collective_t which = tune_collective_find(collective);
+    const int what = find_kind(kind);
     if (which == TUNE_COLLECTIVES || what == TUNE_KINDS)
         return false;
     record->key = (tune_key_t){.kind = (tune_kind_t)what,
-                               .collective = (tune_collective_t)which,
+                               .collective = which,
                                .config = tune_space_find(&lists[which], config),
                                .other = other ? tune_space_find(&lists[which], other) : -1,
                                .bytes = (size_t)bytes};

@@ -14,9 +14,15 @@ void tune_lab_fini(tune_lab_t *lab)
     tune_book_fini(&lab->book);
 }
 
+void tune_lab_share(tune_lab_t *lab, int parts)
+{
+    if (lab->share)
+        lab->share(lab->watcher, parts);
+}
+
 static const tune_record_t *measure(tune_lab_t *lab, const tune_key_t *key)
 {
-    tune_record_t record = {.key = *key};
+    tune_record_t record = {.key = *key, .enough_us = lab->enough_us};
 
     if (lab->may_go_on && !lab->may_go_on(lab->watcher))
         return NULL;

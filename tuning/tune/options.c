@@ -9,10 +9,13 @@
 
 /* Short up to this, long from that on. */
 enum { SHORT_BYTES = 64 << 10, LONG_BYTES = 1 << 20 };
+/* Blocks of all ranks together: as long as the longest message of the default, and what counts of MPI can say. */
+enum { BLOCKS_USUAL_BYTES = 16 << 20, BLOCKS_MOST_BYTES = 1 << 30 };
 
 enum {
     KEY_RESULTS = BENCH_KEY_OWN,
     KEY_FACTOR,
+    KEY_BLOCKS,
     KEY_SEARCH,
     KEY_COMPARE,
     KEY_SEGMENTS,
@@ -27,14 +30,21 @@ enum {
 };
 
 /* All of them. */
-#define WORD(name, ...) #name " "
-#define WAYS            TUNE_SHAPE_TABLE(WORD) BETWEEN_NODES_TABLE(WORD)
+#define WORD(name, ...)                #name " "
+#define WAYS                           TUNE_SHAPE_TABLE(WORD) BETWEEN_NODES_TABLE(WORD)
+#define COLLECTIVE_WORD(id, name, ...) #name " "
+#define COLLECTIVES                    TUNE_COLLECTIVE_TABLE(COLLECTIVE_WORD)
 
 static const struct argp_option descriptions[] = {
     {0, 0, 0, 0, "What is tuned:", 1},
-    {"collective", 'c', "LIST", 0, "of bcast, reduce, allreduce (default: all)", 1},
+    {"collectives", 'c', "LIST", 0, "of " COLLECTIVES "(default: all)", 1},
     {"bytes", 'b', "LIST|MIN:MAX", 0,
      "message sizes, multiples of 4; suffixes K, M, G. A range goes up by --factor (default 4:16M)", 1},
+    {"block-bytes", KEY_BLOCKS, "LIST|MIN:MAX", 0,
+     "sizes of a block, of collectives that move one for each rank (default: those of --bytes with which the "
+     "blocks "
+     "of all ranks are up to 16M)",
+     1},
     {"factor", KEY_FACTOR, "F", 0, "from one size of a range to the next (default 2)", 1},
     {0, 0, 0, 0, "What is tried:", 2},
     {"segments", KEY_SEGMENTS, "LIST", 0, "segment sizes (default 4K,16K,64K,256K,1M)", 2},
@@ -45,7 +55,10 @@ static const struct argp_option descriptions[] = {
      2},
     {"trees", KEY_TREES, "LIST", 0, "roots that take turns in an allreduce, 1 to 16 (default 1,16)", 2},
     {"leaders", KEY_LEADERS, "LIST", 0,
-     "ranks of a node that take turns to lead it, 1 to 16 (default: 1; on one node 1,16)", 2},
+     "ranks of a node that take turns to lead it, 1 to 16 (default: 1; on one node 1,16); of blocks one "
+     "leads, or all "
+     "do (default: both)",
+     2},
     {0, 0, 0, 0, "How:", 3},
     {"search", KEY_SEARCH, "NAME", 0, "exhaustive, heuristic, task, task+heuristic (default task+heuristic)",
      3},
@@ -86,7 +99,7 @@ static const char doc[] = "Finds the best configuration of the library for each 
 
 typedef struct {
     tune_options_t *options;
-    const char *bytes; /* text of --bytes */
+    const char *bytes, *blocks; /* texts of --bytes and --block-bytes; NULL: not given */
     const char *rules, *results;
     double factor;
     bool done;
@@ -109,12 +122,10 @@ static error_t read_list(struct argp_state *state, const char *option, const cha
 
 static bool take_collective(tune_options_t *options, const char *word)
 {
-    int i = 0;
-    while (i < TUNE_COLLECTIVES && strcmp(word, tune_collective_name((tune_collective_t)i)) != 0)
-        i++;
-    if (i < TUNE_COLLECTIVES)
-        options->collectives[i] = true;
-    return i < TUNE_COLLECTIVES;
+    const tune_collective_t collective = tune_collective_find(word);
+    if (collective < TUNE_COLLECTIVES)
+        options->collectives[collective] = true;
+    return collective < TUNE_COLLECTIVES;
 }
 
 static bool take_way(tune_options_t *options, const char *word)
@@ -166,16 +177,25 @@ static bool take_leaders(tune_options_t *options, const char *word)
     return take_turns(options->choices.leaders, &options->choices.leader_count, word);
 }
 
-static bool take_size(tune_options_t *options, const char *word)
+static bool take_size(tune_sizes_t *sizes, const char *word)
 {
-    size_t *place = &options->bytes[options->size_count];
-    return options->size_count < TUNE_SIZES_MAX && bench_read_size(word, place) && *place >= 4 &&
-           *place <= (size_t)1 << 30 && *place % 4 == 0 &&
-           (options->size_count++ == 0 || *place > *(place - 1));
+    size_t *place = &sizes->bytes[sizes->count];
+    return sizes->count < TUNE_SIZES_MAX && bench_read_size(word, place) && *place >= 4 &&
+           *place <= (size_t)1 << 30 && *place % 4 == 0 && (sizes->count++ == 0 || *place > *(place - 1));
+}
+
+static bool take_message(tune_options_t *options, const char *word)
+{
+    return take_size(&options->messages, word);
+}
+
+static bool take_block(tune_options_t *options, const char *word)
+{
+    return take_size(&options->blocks, word);
 }
 
 /* Multiples of 4 from MIN to MAX. */
-static bool take_range(tune_options_t *options, const char *text, double factor)
+static bool take_range(tune_sizes_t *sizes, const char *text, double factor)
 {
     char low[32], word[32];
     size_t first, last;
@@ -187,8 +207,7 @@ static bool take_range(tune_options_t *options, const char *text, double factor)
     for (double now = (double)first; now <= (double)last; now *= factor) {
         const size_t bytes = (size_t)(now / 4 + 0.5) * 4;
         snprintf(word, sizeof word, "%zu", bytes);
-        if ((!options->size_count || bytes > options->bytes[options->size_count - 1]) &&
-            !take_size(options, word))
+        if ((!sizes->count || bytes > sizes->bytes[sizes->count - 1]) && !take_size(sizes, word))
             return false;
     }
     return true;
@@ -214,7 +233,7 @@ static void fill_in(tune_options_t *options, struct argp_state *state)
     tune_choices_t *choices = &options->choices;
 
     if (!any(options->collectives, TUNE_COLLECTIVES))
-        read_list(state, "", "bcast,reduce,allreduce", take_collective, "");
+        memset(options->collectives, true, sizeof options->collectives);
     if (!choices->segment_count)
         read_list(state, "", "4K,16K,64K,256K,1M", take_segment, "");
     if (!choices->tree_count)
@@ -247,20 +266,30 @@ static bool name_files(tune_options_t *options, const reader_t *reader)
     return options->rules && options->results && options->journal;
 }
 
+static error_t read_sizes(struct argp_state *state, const char *option, const char *text, double factor,
+                          tune_sizes_t *sizes, take_fn_t take)
+{
+    if (strchr(text, ':'))
+        return take_range(sizes, text, factor)
+                   ? 0
+                   : BAD(state, "%s %s: accepted is MIN:MAX with 4 <= MIN <= MAX <= 1G, at most %d sizes",
+                         option, text, TUNE_SIZES_MAX);
+    if (read_list(state, option, text, take, "ascending multiples of 4 from 4 to 1G, with K, M or G"))
+        return EINVAL;
+    return sizes->count ? 0 : BAD(state, "%s %s: accepted is at least one size", option, text);
+}
+
 static error_t finish(reader_t *reader, struct argp_state *state)
 {
     tune_options_t *options = reader->options;
+    error_t error =
+        read_sizes(state, "--bytes", reader->bytes, reader->factor, &options->messages, take_message);
 
-    if (strchr(reader->bytes, ':')) {
-        if (!take_range(options, reader->bytes, reader->factor))
-            return BAD(state, "--bytes %s: accepted is MIN:MAX with 4 <= MIN <= MAX <= 1G, at most %d sizes",
-                       reader->bytes, TUNE_SIZES_MAX);
-    } else if (read_list(state, "--bytes", reader->bytes, take_size,
-                         "ascending multiples of 4 from 4 to 1G, with K, M or G")) {
-        return EINVAL;
-    }
-    if (!options->size_count)
-        return BAD(state, "--bytes %s: accepted is at least one size", reader->bytes);
+    if (!error && reader->blocks)
+        error =
+            read_sizes(state, "--block-bytes", reader->blocks, reader->factor, &options->blocks, take_block);
+    if (error)
+        return error;
     fill_in(options, state);
     return name_files(options, reader) ? 0 : ENOMEM;
 }
@@ -296,7 +325,7 @@ static error_t read_space(int key, char *argument, struct argp_state *state)
 {
     switch (key) {
     case 'c':
-        return read_list(state, "--collective", argument, take_collective, "bcast, reduce, allreduce");
+        return read_list(state, "--collectives", argument, take_collective, COLLECTIVES);
     case KEY_SEGMENTS:
         return read_list(state, "--segments", argument, take_segment,
                          "at most 16 ascending multiples of 4 from 64 to 1G, with K, M or G");
@@ -321,6 +350,9 @@ static error_t read_option(int key, char *argument, struct argp_state *state)
     switch (key) {
     case 'b':
         reader->bytes = argument;
+        return 0;
+    case KEY_BLOCKS:
+        reader->blocks = argument;
         return 0;
     case KEY_FACTOR:
         return bench_read_real(argument, 1.1, 1e9, &reader->factor)
@@ -368,6 +400,66 @@ tune_options_result_t tune_options_read(tune_options_t *options, int argc, char 
     *options = (tune_options_t){.repeat = 3, .finalists = 3, .crossing_steps = 2};
     const error_t error = bench_parse(&argp, argc, argv, speak, &reader);
     return reader.done ? TUNE_OPTIONS_DONE : error ? TUNE_OPTIONS_BAD : TUNE_OPTIONS_RUN;
+}
+
+/* One node: its ranks may all lead in turn; several: one each. Of blocks one leads, or all do. */
+static void fit_leaders(tune_choices_t *choices, const tune_layout_t *layout)
+{
+    choices->one_leads = choices->all_lead = !choices->leader_count;
+    for (int i = 0; i < choices->leader_count; i++)
+        *(choices->leaders[i] > 1 ? &choices->all_lead : &choices->one_leads) = true;
+    if (choices->leader_count)
+        return;
+    choices->leaders[choices->leader_count++] = 1;
+    if (layout->nodes == 1)
+        choices->leaders[choices->leader_count++] = 16;
+}
+
+/* Those of the messages, as far as all ranks' blocks are not too long: at least one. */
+static void fit_blocks(tune_options_t *options, size_t ranks)
+{
+    tune_sizes_t *blocks = &options->blocks;
+
+    *blocks = options->messages;
+    while (blocks->count > 1 && blocks->bytes[blocks->count - 1] > BLOCKS_USUAL_BYTES / ranks)
+        blocks->count--;
+}
+
+bool tune_options_fit(tune_options_t *options, const tune_layout_t *layout, bool speak)
+{
+    const size_t ranks = (size_t)layout->ranks;
+    bool moves_blocks = false;
+
+    fit_leaders(&options->choices, layout);
+    if (!options->blocks.count)
+        fit_blocks(options, ranks);
+    for (int c = 0; c < TUNE_COLLECTIVES; c++)
+        moves_blocks |=
+            options->collectives[c] && tune_collective_family((tune_collective_t)c) == TUNE_OF_BLOCKS;
+    const size_t longest = options->blocks.bytes[options->blocks.count - 1];
+    const bool fits = !moves_blocks || longest <= BLOCKS_MOST_BYTES / ranks;
+    if (!fits && speak)
+        fprintf(stderr,
+                "hanpmpi_tune: blocks of %zu bytes are too long for %zu ranks: accepted are, for all ranks "
+                "together, up to 1G; give --block-bytes\n",
+                longest, ranks);
+    return fits;
+}
+
+const tune_sizes_t *tune_sizes(const tune_options_t *options, unsigned collective)
+{
+    static const tune_sizes_t nothing = {.count = 1};
+
+    switch (tune_collective_family((tune_collective_t)collective)) {
+    case TUNE_OF_NOTHING:
+        return &nothing;
+    case TUNE_OF_BLOCKS:
+        return &options->blocks;
+    case TUNE_OF_SEGMENTS:
+    case TUNE_OF_ONE_BLOCK:
+        break;
+    }
+    return &options->messages;
 }
 
 void tune_options_fini(tune_options_t *options)

@@ -23,9 +23,13 @@ typedef enum {
 enum { TUNE_SIZES_MAX = 128 };
 
 typedef struct {
-    bool collectives[TUNE_COLLECTIVES];
     size_t bytes[TUNE_SIZES_MAX]; /* ascending */
-    int size_count;
+    int count;
+} tune_sizes_t;
+
+typedef struct {
+    bool collectives[TUNE_COLLECTIVES];
+    tune_sizes_t messages, blocks; /* blocks: none were named, until tune_options_fit */
     tune_choices_t choices;
     bool searches[TUNE_SEARCHES];
     tune_search_id_t rules_from; /* the search whose choices become the rules */
@@ -40,7 +44,23 @@ typedef enum { TUNE_OPTIONS_RUN, TUNE_OPTIONS_DONE, TUNE_OPTIONS_BAD } tune_opti
 
 /* speak: on one rank, which prints help and errors. _DONE: help or version was asked for, and given. */
 tune_options_result_t tune_options_read(tune_options_t *options, int argc, char **argv, bool speak);
+/* What follows from the layout where nothing was asked for: the leaders, and how long blocks are. speak: as above. false: the
+ * blocks that were asked for are too long for so many ranks. */
+bool tune_options_fit(tune_options_t *options, const tune_layout_t *layout, bool speak);
 void tune_options_fini(tune_options_t *options);
+
+/* The sizes at which the collective is measured: of a message, or of a block; of what has no data the size 0 alone. */
+const tune_sizes_t *tune_sizes(const tune_options_t *options, unsigned collective);
+
+static inline int tune_size_count(const tune_options_t *options, unsigned collective)
+{
+    return tune_sizes(options, collective)->count;
+}
+
+static inline size_t tune_size(const tune_options_t *options, unsigned collective, int i)
+{
+    return tune_sizes(options, collective)->bytes[i];
+}
 
 /* How often a message is timed: more often when it is short, in every search alike. */
 int tune_repetitions(const tune_options_t *options, tune_kind_t kind, size_t bytes);

@@ -31,28 +31,21 @@ static json_t *limits_json(const tune_rates_t *limits)
 /* Do the heuristics keep it at any size? */
 static bool is_kept(const tune_lab_t *lab, int collective, const tune_config_t *config)
 {
-    for (int size = 0; size < lab->options->size_count; size++)
-        if (tune_heuristics_keep(&lab->knowledge, (tune_collective_t)collective, config,
-                                 lab->options->bytes[size]))
+    const tune_sizes_t *sizes = tune_sizes(lab->options, (tune_collective_t)collective);
+
+    for (int size = 0; size < sizes->count; size++)
+        if (tune_heuristics_keep(&lab->knowledge, (tune_collective_t)collective, config, sizes->bytes[size]))
             return true;
     return false;
 }
 
 static json_t *configuration_json(const tune_lab_t *lab, int collective, const tune_config_t *config)
 {
-    char shapes[TUNE_TEXT_BYTES], modules[TUNE_TEXT_BYTES];
     json_t *object =
         json_pack("{s:s, s:s, s:s, s:b}", "id", config->id, "collective",
                   tune_collective_name((tune_collective_t)collective), "algorithm",
                   tune_config_algorithm(config), "heuristic", (int)is_kept(lab, collective, config));
-    if (config->algorithm != TUNE_HAN)
-        return object;
-    tune_config_shapes(config, shapes);
-    tune_config_modules(config, modules);
-    json_object_update_new(object, json_pack("{s:I, s:s, s:s, s:s, s:i, s:i}", "segment_bytes",
-                                             (json_int_t)config->segment_bytes, "shapes", shapes, "modules",
-                                             modules, "between_nodes", tune_config_between(config), "trees",
-                                             config->trees, "leaders", config->leaders));
+    tune_rules_add_settings(object, config);
     return object;
 }
 
@@ -133,9 +126,9 @@ static json_t *predicted(const tune_report_t *report)
 
     for (int collective = 0; collective < TUNE_COLLECTIVES; collective++)
         for (int config = 0; config < lab->lists[collective].count; config++)
-            for (int size = 0; size < lab->options->size_count; size++) {
-                const size_t bytes = lab->options->bytes[size];
-                if (lab->lists[collective].configs[config].algorithm != TUNE_HAN ||
+            for (int size = 0; size < lab->options->messages.count; size++) {
+                const size_t bytes = lab->options->messages.bytes[size];
+                if (!tune_has_segments(&lab->lists[collective].configs[config]) ||
                     !tune_is_itself(&lab->lists[collective], config, bytes))
                     continue;
                 add_prediction(array, lab, collective, config, bytes, "events",
@@ -172,7 +165,7 @@ static void add_choice(json_t *array, const tune_report_t *report, int id, int c
         return;
     json_t *object = json_pack("{s:s, s:s, s:I, s:s, s:f}", "search", tune_search_name((tune_search_id_t)id),
                                "collective", tune_collective_name((tune_collective_t)collective), "bytes",
-                               (json_int_t)lab->options->bytes[size], "configuration",
+                               (json_int_t)tune_size(lab->options, collective, size), "configuration",
                                id_of(lab, collective, choice->config), "us", best_us > 0 ? us : choice->us);
     if (best_us > 0)
         json_object_set_new(object, "best_us", json_real(best_us));
@@ -184,7 +177,8 @@ static json_t *choices(const tune_report_t *report)
     json_t *array = json_array();
     for (int id = 0; id < TUNE_SEARCHES; id++)
         for (int collective = 0; collective < TUNE_COLLECTIVES; collective++)
-            for (int size = 0; size < report->lab->options->size_count && report->lab->options->searches[id];
+            for (int size = 0; size < tune_size_count(report->lab->options, collective) &&
+                               report->lab->options->searches[id];
                  size++)
                 add_choice(array, report, id, collective, size);
     return array;
@@ -194,12 +188,13 @@ static json_t *host(const tune_report_t *report)
 {
     json_t *array = json_array();
     for (int collective = 0; collective < TUNE_COLLECTIVES; collective++)
-        for (int size = 0; size < report->lab->options->size_count; size++)
+        for (int size = 0; size < tune_size_count(report->lab->options, collective); size++)
             if (report->results->host_us[collective][size] > 0)
-                json_array_append_new(array, json_pack("{s:s, s:I, s:f}", "collective",
-                                                       tune_collective_name((tune_collective_t)collective),
-                                                       "bytes", (json_int_t)report->lab->options->bytes[size],
-                                                       "us", report->results->host_us[collective][size]));
+                json_array_append_new(array,
+                                      json_pack("{s:s, s:I, s:f}", "collective",
+                                                tune_collective_name((tune_collective_t)collective), "bytes",
+                                                (json_int_t)tune_size(report->lab->options, collective, size),
+                                                "us", report->results->host_us[collective][size]));
     return array;
 }
 

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "crossing.h"
@@ -17,7 +18,7 @@ void tune_rules_smooth(const tune_options_t *options, tune_search_t *search, tun
 {
     for (int collective = 0; collective < TUNE_COLLECTIVES; collective++) {
         tune_choice_t *choices = search->choices[collective];
-        for (int size = 1; size < options->size_count; size++) {
+        for (int size = 1; size < tune_sizes(options, (tune_collective_t)collective)->count; size++) {
             if (choices[size].config < 0 || choices[size - 1].config < 0)
                 continue;
             const double us = known(context, (tune_collective_t)collective, choices[size - 1].config, size);
@@ -66,13 +67,14 @@ static size_t begin_range(tune_lab_t *lab, tune_rule_t *last, bool neighbors, tu
 static void make_for(tune_rules_t *rules, tune_lab_t *lab, const tune_search_t *search,
                      tune_collective_t collective, const double host_us[TUNE_SIZES_MAX])
 {
+    const tune_sizes_t *sizes = tune_sizes(lab->options, collective);
     tune_rule_t *last = NULL;
     int last_size = 0;
 
-    for (int size = 0; size < lab->options->size_count; size++) {
-        const size_t bytes = lab->options->bytes[size];
+    for (int size = 0; size < sizes->count; size++) {
+        const size_t bytes = sizes->bytes[size];
         const tune_choice_t *choice = &search->choices[collective][size];
-        size_t from = bytes <= TINY_BYTES ? 1 : bytes;
+        size_t from = bytes > 0 && bytes <= TINY_BYTES ? 1 : bytes;
         if (choice->config < 0)
             continue;
         if (last && upper_serves(&lab->lists[collective], last->config, choice->config, last->to)) {
@@ -95,23 +97,26 @@ void tune_rules_make(tune_rules_t *rules, tune_lab_t *lab, const tune_search_t *
         make_for(rules, lab, search, (tune_collective_t)collective, host_us[collective]);
 }
 
+void tune_rules_add_settings(json_t *object, const tune_config_t *config)
+{
+    tune_setting_t settings[TUNE_SETTINGS_MAX];
+    const int count = tune_config_settings(config, settings);
+
+    for (int i = 0; i < count; i++)
+        json_object_set_new(object, settings[i].key,
+                            settings[i].is_number ? json_integer(atoll(settings[i].text))
+                                                  : json_string(settings[i].text));
+}
+
 static json_t *rule_json(const tune_rule_t *rule, const tune_config_t *config, const tune_layout_t *layout)
 {
-    char shapes[TUNE_TEXT_BYTES], modules[TUNE_TEXT_BYTES], comment[80];
+    char comment[80];
     json_t *object = json_pack(
         "{s:s, s:[i, i], s:[i, i], s:[I, I], s:s}", "collective", tune_collective_name(rule->collective),
         "nodes", layout->nodes, layout->nodes, "ranks_per_node", layout->least_ranks, layout->most_ranks,
         "bytes", (json_int_t)rule->from, (json_int_t)rule->to, "algorithm", tune_config_algorithm(config));
 
-    if (config->algorithm == TUNE_HAN) {
-        tune_config_shapes(config, shapes);
-        tune_config_modules(config, modules);
-        json_object_update_new(object,
-                               json_pack("{s:I, s:s, s:s, s:s, s:i, s:i}", "segment_bytes",
-                                         (json_int_t)config->segment_bytes, "shapes", shapes, "modules",
-                                         modules, "between_nodes", tune_config_between(config), "trees",
-                                         config->trees, "leaders", config->leaders));
-    }
+    tune_rules_add_settings(object, config);
     const int used = snprintf(comment, sizeof comment, "%.0f us", rule->us);
     if (rule->host_us > 0)
         snprintf(comment + used, sizeof comment - (size_t)used, ", host %.0f us", rule->host_us);

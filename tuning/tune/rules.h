@@ -7,6 +7,8 @@
 #ifndef HP_TUNE_RULES_H
 #define HP_TUNE_RULES_H
 
+#include <jansson.h>
+
 #include "search.h"
 
 #define TUNE_KEEP 1.02
@@ -32,6 +34,9 @@ void tune_rules_smooth(const tune_options_t *options, tune_search_t *search, tun
 /* host_us: by collective and size. Asks the lab for crossing points while there is time. */
 void tune_rules_make(tune_rules_t *rules, tune_lab_t *lab, const tune_search_t *search,
                      double host_us[TUNE_COLLECTIVES][TUNE_SIZES_MAX]);
+
+/* The settings of the configuration, as members of a rule. */
+void tune_rules_add_settings(json_t *object, const tune_config_t *config);
 
 /* false: it cannot be written, and why was said. */
 bool tune_rules_write(const tune_rules_t *rules, const tune_list_t *lists, const tune_layout_t *layout,

@@ -17,6 +17,7 @@ enum { LOCKSTEP_SEGMENTS = 8, LOCKSTEP_SEGMENTS_MAX = 32, LOCKSTEP_RUNS = 3, LOC
 typedef struct {
     int stop;
     tune_key_t key;
+    double enough_us;
 } order_t;
 
 bool tune_runner_has_lockstep(void)
@@ -28,39 +29,26 @@ bool tune_runner_has_lockstep(void)
 
 static void set(MPI_Info info, const char *key, const char *value)
 {
-    BENCH_MPI(MPI_Info_set(info, key, value));
+    char hint[64];
+    snprintf(hint, sizeof hint, "hanpmpi_%s", key);
+    BENCH_MPI(MPI_Info_set(info, hint, value));
 }
 
-static void set_number(MPI_Info info, const char *key, size_t value)
-{
-    char text[32];
-    snprintf(text, sizeof text, "%zu", value);
-    set(info, key, text);
-}
-
-/* Every key each time: what is not said stays as it was. */
+/* Every key that the algorithm looks at each time: what is not said stays as it was. */
 static void hint(tune_runner_t *runner, int side, int collective, int index)
 {
     const tune_config_t *config = &runner->lists[collective].configs[index];
-    char text[TUNE_TEXT_BYTES];
+    tune_setting_t settings[TUNE_SETTINGS_MAX];
+    const int count = tune_config_settings(config, settings);
     MPI_Info info;
 
     if (runner->sides[side].collective == collective && runner->sides[side].config == index)
         return;
     BENCH_MPI(MPI_Info_create(&info));
-    set(info, HANPMPI_HINT_GUARD, "0");
-    set(info, bench_collective_find(tune_collective_name((tune_collective_t)collective))->hint,
-        tune_config_algorithm(config));
-    if (config->algorithm == TUNE_HAN) {
-        set_number(info, HANPMPI_HINT_SEGMENT_BYTES, config->segment_bytes);
-        tune_config_shapes(config, text);
-        set(info, HANPMPI_HINT_SHAPES, text);
-        tune_config_modules(config, text);
-        set(info, HANPMPI_HINT_MODULES, text);
-        set(info, HANPMPI_HINT_BETWEEN_NODES, tune_config_between(config));
-        set_number(info, HANPMPI_HINT_TREES, (size_t)config->trees);
-        set_number(info, HANPMPI_HINT_LEADERS, (size_t)config->leaders);
-    }
+    BENCH_MPI(MPI_Info_set(info, HANPMPI_HINT_GUARD, "0"));
+    set(info, tune_collective_name((tune_collective_t)collective), tune_config_algorithm(config));
+    for (int i = 0; i < count; i++)
+        set(info, settings[i].key, settings[i].text);
     BENCH_MPI(MPI_Comm_set_info(runner->sides[side].comm, info));
     BENCH_MPI(MPI_Info_free(&info));
     runner->sides[side].collective = collective;
@@ -69,10 +57,16 @@ static void hint(tune_runner_t *runner, int side, int collective, int index)
 
 /* ---- one call ---- */
 
+/* What a vector is reduced from are all ranks' contributions. */
+static bench_contributors_t contributors_of(const bench_collective_t *collective)
+{
+    return collective->reduces && !collective->has_blocks ? BENCH_ALL_RANKS : collective->blocks.contributors;
+}
+
 static bench_call_t make_call(tune_runner_t *runner, const bench_collective_t *collective, int side,
                               size_t bytes)
 {
-    const bench_values_t *values = collective->reduces ? &runner->reduced : &runner->broadcast;
+    const bench_values_t *values = &runner->values[contributors_of(collective)];
     return (bench_call_t){.send = runner->send,
                           .recv = runner->recv,
                           .count = bytes / values->type->bytes,
@@ -81,7 +75,10 @@ static bench_call_t make_call(tune_runner_t *runner, const bench_collective_t *c
                           .shift = bench_shift(runner->calls++, 0),
                           .root = 0,
                           .rank = runner->job->rank,
-                          .comm = runner->sides[side].comm};
+                          .comm = runner->sides[side].comm,
+                          .blocks = collective->has_blocks ? &collective->blocks : NULL,
+                          .layout = &runner->layout,
+                          .ranks = runner->job->size};
 }
 
 static void run_call(const bench_collective_t *collective, const bench_call_t *call)
@@ -198,6 +195,32 @@ static int is_noisy(const tune_runner_t *runner, const times_t *times)
     return noisy;
 }
 
+/* Rank 0's answer: was even the fastest call slower than what is worth going on for? */
+static int is_far_behind(const tune_runner_t *runner, const times_t *times)
+{
+    int behind = 0;
+
+    if (runner->job->rank == 0)
+        behind = bench_quantiles(times->slowest[0], times->count).min > runner->enough_us;
+    BENCH_MPI(MPI_Bcast(&behind, 1, MPI_INT, 0, runner->job->sync));
+    return behind;
+}
+
+/* The first batch; false: its first few calls told enough. */
+static bool first_batch(tune_runner_t *runner, const tune_key_t *key, const bench_collective_t *collective,
+                        times_t *times, int repetitions)
+{
+    enum { FEW = 10 };
+
+    if (runner->enough_us > 0 && repetitions > FEW) {
+        repeat(runner, key, collective, times, FEW);
+        if (is_far_behind(runner, times))
+            return false;
+    }
+    repeat(runner, key, collective, times, repetitions - times->count);
+    return true;
+}
+
 static void measure_batches(tune_runner_t *runner, const tune_key_t *key,
                             const bench_collective_t *collective, tune_record_t *record)
 {
@@ -208,9 +231,9 @@ static void measure_batches(tune_runner_t *runner, const tune_key_t *key,
         times.mine[side] = bench_allocate((size_t)(BATCHES_MAX * repetitions) * sizeof(double));
         times.slowest[side] = bench_allocate((size_t)(BATCHES_MAX * repetitions) * sizeof(double));
     }
-    do
+    const bool more = first_batch(runner, key, collective, &times, repetitions);
+    while (more && times.count < BATCHES_MAX * repetitions && is_noisy(runner, &times))
         repeat(runner, key, collective, &times, repetitions);
-    while (times.count < BATCHES_MAX * repetitions && is_noisy(runner, &times));
     for (int side = 0; side < times.sides; side++) {
         if (record)
             record->us[record->count++] = bench_quantiles(times.slowest[side], times.count).median;
@@ -222,12 +245,18 @@ static void measure_batches(tune_runner_t *runner, const tune_key_t *key,
 static void time_calls(tune_runner_t *runner, const tune_key_t *key, tune_record_t *record)
 {
     const bench_collective_t *collective = bench_collective_find(tune_collective_name(key->collective));
-    int passed = prepare(runner, key, collective, 0);
+    const bench_type_t *type = runner->values[BENCH_NOT_REDUCED].type;
 
+    if (collective->has_blocks)
+        bench_layout_init(&runner->layout, &collective->blocks, BENCH_EQUAL, (int)(key->bytes / type->bytes),
+                          type, runner->job->rank, runner->job->size);
+    int passed = prepare(runner, key, collective, 0);
     if (key->kind == TUNE_KIND_PAIR)
         passed |= prepare(runner, key, collective, 1);
     if (!passed_through(runner, passed))
         measure_batches(runner, key, collective, record);
+    bench_layout_fini(&runner->layout);
+    runner->layout = (bench_layout_t){0};
 }
 
 /* ---- lock-step ---- */
@@ -288,8 +317,11 @@ static void time_tasks(tune_runner_t *runner, const tune_key_t *key, tune_record
 /* ---- orders ---- */
 
 /* record: rank 0's. */
-static void obey(tune_runner_t *runner, const tune_key_t *key, tune_record_t *record)
+static void obey(tune_runner_t *runner, const order_t *order, tune_record_t *record)
 {
+    const tune_key_t *key = &order->key;
+
+    runner->enough_us = order->enough_us;
     if (key->kind != TUNE_KIND_LOCKSTEP)
         time_calls(runner, key, record);
     else if (hanpmpi_find_run_tasks())
@@ -304,13 +336,13 @@ static void give(const tune_runner_t *runner, order_t *order)
 void tune_runner_measure(void *context, tune_record_t *record)
 {
     tune_runner_t *runner = context;
-    order_t order = {.stop = 0, .key = record->key};
+    order_t order = {.stop = 0, .key = record->key, .enough_us = record->enough_us};
     const double start = MPI_Wtime();
 
     record->count = 0;
     record->us = bench_allocate((size_t)runner->job->size * TUNE_TASKS_MAX * sizeof *record->us);
     give(runner, &order);
-    obey(runner, &order.key, record);
+    obey(runner, &order, record);
     record->seconds = MPI_Wtime() - start;
 }
 
@@ -325,18 +357,38 @@ void tune_runner_follow(tune_runner_t *runner)
     order_t order;
 
     for (give(runner, &order); !order.stop; give(runner, &order))
-        obey(runner, &order.key, NULL);
+        obey(runner, &order, NULL);
 }
 
 /* ---- life ---- */
 
-static size_t largest_message(const tune_options_t *options)
+static size_t larger(size_t a, size_t b)
 {
-    const size_t largest = options->bytes[options->size_count - 1];
+    return a > b ? a : b;
+}
+
+/* What the longest call needs, or a pipeline in lock-step. */
+static size_t largest_buffer(const tune_options_t *options, int ranks)
+{
+    size_t largest = options->messages.bytes[options->messages.count - 1];
+
+    for (int c = 0; c < TUNE_COLLECTIVES; c++)
+        if (options->collectives[c] && tune_collective_family((tune_collective_t)c) == TUNE_OF_BLOCKS)
+            largest = larger(largest, options->blocks.bytes[options->blocks.count - 1] * (size_t)ranks);
     const size_t segment = options->choices.segments[options->choices.segment_count - 1];
-    const size_t tasks =
-        segment * LOCKSTEP_SEGMENTS > LOCKSTEP_BYTES_MAX ? segment * LOCKSTEP_SEGMENTS : LOCKSTEP_BYTES_MAX;
-    return largest > tasks ? largest : tasks;
+    return larger(largest, larger(segment * LOCKSTEP_SEGMENTS, LOCKSTEP_BYTES_MAX));
+}
+
+static void init_values(tune_runner_t *runner)
+{
+    const bench_type_t *type = bench_type_find("MPI_FLOAT");
+
+    for (int who = BENCH_NOT_REDUCED; who <= BENCH_BELOW_RANK; who++) {
+        const bench_blocks_t blocks = {.contributors = (bench_contributors_t)who};
+        bench_values_init(&runner->values[who], type,
+                          who == BENCH_NOT_REDUCED ? NULL : bench_op_default(type), runner->job->rank,
+                          bench_contributors(&blocks, runner->job->rank, runner->job->size));
+    }
 }
 
 /* The library sets a communicator up in one of its first calls. */
@@ -349,12 +401,9 @@ static void set_up(tune_runner_t *runner, int side)
 void tune_runner_init(tune_runner_t *runner, const bench_job_t *job, const tune_options_t *options,
                       const tune_list_t *lists)
 {
-    const bench_type_t *type = bench_type_find("MPI_FLOAT");
-
     *runner = (tune_runner_t){.job = job, .options = options, .lists = lists};
-    bench_values_init(&runner->broadcast, type, NULL, job->rank, job->size);
-    bench_values_init(&runner->reduced, type, bench_op_default(type), job->rank, job->size);
-    runner->buffer_bytes = largest_message(options);
+    init_values(runner);
+    runner->buffer_bytes = largest_buffer(options, job->size);
     runner->send = bench_allocate(runner->buffer_bytes);
     runner->recv = bench_allocate(runner->buffer_bytes);
     memset(runner->send, 0, runner->buffer_bytes);
@@ -377,8 +426,8 @@ void tune_runner_fini(tune_runner_t *runner)
         BENCH_MPI(MPI_Comm_free(&runner->sides[side].comm));
     for (int collective = 0; collective < TUNE_COLLECTIVES; collective++)
         free(runner->validated[collective]);
-    bench_values_fini(&runner->broadcast);
-    bench_values_fini(&runner->reduced);
+    for (int who = BENCH_NOT_REDUCED; who <= BENCH_BELOW_RANK; who++)
+        bench_values_fini(&runner->values[who]);
     free(runner->send);
     free(runner->recv);
 }

@@ -4,7 +4,7 @@
  * Two duplicates of MPI_COMM_WORLD get the hints of configurations, again and again. Every call is started
  * by the same barrier of the host MPI and timed on every rank; a call's time is the slowest rank's, a
  * measurement the median of its calls; where half of them took much longer than the fastest there are up to
- * three times as many. What comes first, a call that warms up and is validated, is left out; long messages
+ * three times as many; where a few calls tell that it is far behind it is not called more often. What comes first, a call that warms up and is validated, is left out; long messages
  * have it only when their configuration was not validated yet.
  *
  * Threads: one. Ownership: tune_runner_fini gives everything back. */
@@ -25,7 +25,9 @@ typedef struct {
         MPI_Comm comm;
         int collective, config; /* whose hints it has; -1: none */
     } sides[TUNE_SIDES];
-    bench_values_t broadcast, reduced;
+    bench_values_t values[BENCH_BELOW_RANK + 1]; /* by who contributes */
+    bench_layout_t layout;                       /* of the blocks of the measurement in hand */
+    double enough_us;                            /* likewise, see tune_record_t */
     char *send, *recv;
     size_t buffer_bytes;
     bool *validated[TUNE_COLLECTIVES]; /* by configuration */

@@ -6,6 +6,9 @@
 
 enum { LONG_BYTES = 1 << 20 };
 
+/* So much slower than the best is far behind. */
+static const double LOST = 1.5;
+
 static const struct {
     const char *name;
     bool tasks, heuristic;
@@ -68,38 +71,109 @@ static void consider(tune_choice_t *best, int config, double us)
         *best = (tune_choice_t){config, us};
 }
 
-/* ---- exhaustive, heuristic ---- */
+/* ---- one size after the other ---- */
+
+/* The nearest size on the left (step -1) or right of `size` for which there is a choice, if it is close: what is known further away
+ * tells nothing. -1: there is none. */
+static int neighbor(const tune_lab_t *lab, const tune_search_t *search, tune_collective_t collective,
+                    int size, int step)
+{
+    enum { CLOSE = 16 }; /* times as long */
+    const tune_sizes_t *sizes = tune_sizes(lab->options, collective);
+    int i = size + step;
+
+    while (i >= 0 && i < sizes->count && search->choices[collective][i].config < 0)
+        i += step;
+    if (i < 0 || i >= sizes->count)
+        return -1;
+    const size_t shorter = sizes->bytes[step < 0 ? i : size], longer = sizes->bytes[step < 0 ? size : i];
+    return longer <= CLOSE * shorter ? i : -1;
+}
+
+/* Was it behind by half there, or left out because it was hopeless there, too? */
+static bool has_lost(const tune_lab_t *lab, tune_search_id_t id, const tune_search_t *search,
+                     tune_collective_t collective, int config, int size)
+{
+    const size_t bytes = tune_size(lab->options, collective, size);
+    const tune_key_t key = {TUNE_KIND_TASK, collective, config, -1, bytes};
+    const tune_record_t *record = tune_book_find(&lab->book, &key);
+
+    if (!record)
+        return is_candidate(lab, id, collective, config, bytes);
+    return !record->count || record->us[0] > LOST * search->choices[collective][size].us;
+}
+
+/* Behind at the sizes on both sides: it is not measured between them. The MPI's own always is. */
+static bool is_hopeless(const tune_lab_t *lab, tune_search_id_t id, const tune_search_t *search,
+                        tune_collective_t collective, int config, int size)
+{
+    const int left = neighbor(lab, search, collective, size, -1);
+    const int right = neighbor(lab, search, collective, size, 1);
+
+    return kinds[id].tasks && config > 0 && left >= 0 && right >= 0 &&
+           has_lost(lab, id, search, collective, config, left) &&
+           has_lost(lab, id, search, collective, config, right);
+}
+
+/* The best of many noisy figures is too good: where the MPI's own comes near, both are measured in turns, and the MPI's own stays
+ * unless the other one is faster then, too. false: no time is left. */
+static bool confirm(tune_lab_t *lab, tune_search_t *search, tune_collective_t collective, size_t bytes,
+                    tune_choice_t *best)
+{
+    const double near = 1.25, faster = 1.02;
+    const tune_key_t native = {TUNE_KIND_TASK, collective, 0, -1, bytes};
+    const tune_key_t pair = {TUNE_KIND_PAIR, collective, 0, best->config, bytes};
+    const tune_record_t *record = tune_book_find(&lab->book, &native);
+
+    if (best->config <= 0 || !record || !record->count || record->us[0] > near * best->us)
+        return true;
+    record = tune_lab_get(lab, &pair, &search->cost);
+    if (!record)
+        return false;
+    if (record->count == 2)
+        *best = record->us[0] > faster * record->us[1] ? (tune_choice_t){best->config, record->us[1]}
+                                                       : (tune_choice_t){0, record->us[0]};
+    return true;
+}
 
 /* false: no time is left; then nothing is chosen. */
 static bool measure_size(tune_lab_t *lab, tune_search_id_t id, tune_search_t *search,
                          tune_collective_t collective, int size)
 {
-    const size_t bytes = lab->options->bytes[size];
+    const tune_kind_t kind = kinds[id].tasks ? TUNE_KIND_TASK : TUNE_KIND_DIRECT;
+    const size_t bytes = tune_size(lab->options, collective, size);
     tune_choice_t best = {-1, 0};
 
     for (int config = 0; config < lab->lists[collective].count; config++) {
-        if (!is_candidate(lab, id, collective, config, bytes))
+        if (!is_candidate(lab, id, collective, config, bytes) ||
+            is_hopeless(lab, id, search, collective, config, size))
             continue;
-        const tune_record_t *record = get(lab, search, TUNE_KIND_DIRECT, collective, config, bytes);
+        lab->enough_us = kinds[id].tasks && best.config >= 0 ? LOST * best.us : 0;
+        const tune_record_t *record = get(lab, search, kind, collective, config, bytes);
+        lab->enough_us = 0;
         if (!record)
             return false;
         if (record->count)
             consider(&best, config, record->us[0]);
     }
+    if (kinds[id].tasks && !confirm(lab, search, collective, bytes, &best))
+        return false;
     search->choices[collective][size] = best;
     return true;
 }
 
-static bool measure_all(tune_lab_t *lab, tune_search_id_t id, tune_search_t *search)
+/* Every collective from `first` to `last` that is wanted. */
+static bool measure_sizes(tune_lab_t *lab, tune_search_id_t id, tune_search_t *search, int first, int last)
 {
-    int order[TUNE_SIZES_MAX];
-
-    tune_priority(lab->options->size_count, order);
-    for (int i = 0; i < lab->options->size_count; i++)
-        for (int collective = 0; collective < TUNE_COLLECTIVES; collective++)
-            if (lab->options->collectives[collective] &&
+    for (int i = 0; i < TUNE_SIZES_MAX; i++)
+        for (int collective = first; collective <= last; collective++) {
+            const int count = tune_size_count(lab->options, collective);
+            int order[TUNE_SIZES_MAX];
+            tune_priority(count, order);
+            if (i < count && lab->options->collectives[collective] &&
                 !measure_size(lab, id, search, (tune_collective_t)collective, order[i]))
                 return false;
+        }
     return true;
 }
 
@@ -166,9 +240,11 @@ static point_t add_point(tune_lab_t *lab, tune_search_t *search, tune_collective
 /* The largest size at which the search considers the configuration; 0: none. */
 static size_t most_bytes(const tune_lab_t *lab, tune_search_id_t id, tune_collective_t collective, int config)
 {
-    for (int i = lab->options->size_count - 1; i >= 0; i--)
-        if (is_candidate(lab, id, collective, config, lab->options->bytes[i]))
-            return lab->options->bytes[i];
+    const tune_sizes_t *sizes = &lab->options->messages;
+
+    for (int i = sizes->count - 1; i >= 0; i--)
+        if (is_candidate(lab, id, collective, config, sizes->bytes[i]))
+            return sizes->bytes[i];
     return 0;
 }
 
@@ -184,7 +260,7 @@ static bool measure_curve(tune_lab_t *lab, tune_search_id_t id, tune_search_t *s
     if (most == 0)
         return true;
     if (within->count == 0)
-        point = add_point(lab, search, collective, config, lab->options->bytes[0], within);
+        point = add_point(lab, search, collective, config, lab->options->messages.bytes[0], within);
     if (point == POINT_TAKEN)
         point = add_point(lab, search, collective, config, segment < most ? segment : most, within);
     while (point == POINT_TAKEN && most > segment) {
@@ -198,14 +274,13 @@ static bool measure_curve(tune_lab_t *lab, tune_search_id_t id, tune_search_t *s
     return point != POINT_NO_TIME;
 }
 
-static bool measure_curves(tune_lab_t *lab, tune_search_id_t id, tune_search_t *search, tune_curves_t *curves)
+static bool measure_curves(tune_lab_t *lab, tune_search_id_t id, tune_search_t *search, tune_curves_t *curves,
+                           tune_collective_t collective)
 {
-    for (int collective = 0; collective < TUNE_COLLECTIVES; collective++)
-        for (int i = 0; i < lab->lists[collective].count; i++)
-            if (lab->options->collectives[collective] &&
-                lab->lists[collective].configs[i].algorithm == TUNE_HAN &&
-                !measure_curve(lab, id, search, curves, (tune_collective_t)collective, i))
-                return false;
+    for (int i = 0; i < lab->lists[collective].count; i++)
+        if (tune_has_segments(&lab->lists[collective].configs[i]) &&
+            !measure_curve(lab, id, search, curves, collective, i))
+            return false;
     return true;
 }
 
@@ -229,7 +304,7 @@ static int best_predicted(const final_t *final, size_t bytes, const tune_choice_
     tune_choice_t best = {-1, 0};
 
     for (int config = 0; config < lab->lists[final->collective].count; config++) {
-        bool is_taken = lab->lists[final->collective].configs[config].algorithm != TUNE_HAN;
+        bool is_taken = !tune_has_segments(&lab->lists[final->collective].configs[config]);
         for (int i = 0; i < count; i++)
             is_taken |= taken[i].config == config;
         if (is_taken || !is_candidate(lab, final->id, final->collective, config, bytes))
@@ -262,12 +337,12 @@ static void run_off_whole(final_t *final, size_t bytes, tune_choice_t *best)
 {
     const tune_list_t *list = &final->lab->lists[final->collective];
 
-    for (int config = 0; config < list->count && list->configs[config].algorithm != TUNE_HAN; config++) {
+    for (int config = 0; config < list->count && !tune_has_segments(&list->configs[config]); config++) {
         int *lost = &final->lost[list->configs[config].algorithm == TUNE_FLAGS];
         if (*lost >= 2)
             continue;
         const double us = run_off(final, bytes, config, best);
-        *lost = us > 1.5 * best->us ? *lost + 1 : 0;
+        *lost = us > LOST * best->us ? *lost + 1 : 0;
     }
 }
 
@@ -277,7 +352,7 @@ static void run_off_whole(final_t *final, size_t bytes, tune_choice_t *best)
 static void choose(final_t *final, int size)
 {
     const int finalists = final->lab->options->finalists, wanted = finalists > 1 ? finalists : 1;
-    const size_t bytes = final->lab->options->bytes[size];
+    const size_t bytes = final->lab->options->messages.bytes[size];
     tune_choice_t taken[wanted], best = {-1, 0};
     int count = 0;
 
@@ -298,33 +373,70 @@ static void choose(final_t *final, int size)
         final->search->choices[final->collective][size] = best;
 }
 
-static bool choose_all(tune_lab_t *lab, tune_search_id_t id, tune_search_t *search,
-                       const tune_curves_t *curves)
+/* Without time for all curves, those that are there decide. */
+static bool search_segments(tune_lab_t *lab, tune_search_id_t id, tune_search_t *search,
+                            tune_curves_t *curves, tune_collective_t collective)
 {
-    bool complete = true;
+    const bool complete = measure_curves(lab, id, search, curves, collective);
+    final_t final = {lab, id, search, curves, collective, {0, 0}, false};
 
-    for (int collective = 0; collective < TUNE_COLLECTIVES; collective++) {
-        final_t final = {lab, id, search, curves, (tune_collective_t)collective, {0, 0}, false};
-        for (int size = 0; size < lab->options->size_count && lab->options->collectives[collective]; size++)
-            choose(&final, size);
-        complete &= !final.no_time;
+    for (int size = 0; size < lab->options->messages.count; size++)
+        choose(&final, size);
+    return complete && !final.no_time;
+}
+
+/* ---- all ---- */
+
+static bool search_by_tasks(tune_lab_t *lab, tune_search_id_t id, tune_search_t *search,
+                            tune_curves_t *curves, tune_collective_t collective)
+{
+    return tune_collective_family(collective) == TUNE_OF_SEGMENTS
+               ? search_segments(lab, id, search, curves, collective)
+               : measure_sizes(lab, id, search, (int)collective, (int)collective);
+}
+
+static void forget_choices(tune_search_t *search, int collective)
+{
+    for (int size = 0; size < TUNE_SIZES_MAX; size++)
+        search->choices[collective][size].config = -1;
+}
+
+/* What time there is, is shared out: each collective may use one part of what is left. What the cheap ones have left over the
+ * others get in a second round, in which nothing is measured again. */
+static bool search_in_shares(tune_lab_t *lab, tune_search_id_t id, tune_search_t *search,
+                             tune_curves_t *curves)
+{
+    bool complete[TUNE_COLLECTIVES], all = true;
+    int left = 0;
+
+    for (int c = 0; c < TUNE_COLLECTIVES; c++) {
+        complete[c] = !lab->options->collectives[c];
+        left += !complete[c];
     }
-    return complete;
+    for (int round = 0; round < 2; round++)
+        for (int c = 0; c < TUNE_COLLECTIVES; c++) {
+            const tune_cost_t before = search->cost;
+            if (complete[c])
+                continue;
+            tune_lab_share(lab, round == 0 ? left-- : 1);
+            forget_choices(search, c);
+            complete[c] = search_by_tasks(lab, id, search, curves, (tune_collective_t)c);
+            if (!complete[c] && round == 0)
+                search->cost = before; /* the second round pays */
+        }
+    tune_lab_share(lab, 1);
+    for (int c = 0; c < TUNE_COLLECTIVES; c++)
+        all &= complete[c];
+    return all;
 }
 
 void tune_search_run(tune_lab_t *lab, tune_search_id_t id, tune_search_t *search, tune_curves_t *curves)
 {
     memset(search, 0, sizeof *search);
     for (int collective = 0; collective < TUNE_COLLECTIVES; collective++)
-        for (int size = 0; size < TUNE_SIZES_MAX; size++)
-            search->choices[collective][size].config = -1;
-    if (!kinds[id].tasks) {
-        search->complete = measure_all(lab, id, search);
-        return;
-    }
-    /* Without time for all curves, those that are there decide. */
-    search->complete = measure_curves(lab, id, search, curves);
-    search->complete &= choose_all(lab, id, search, curves);
+        forget_choices(search, collective);
+    search->complete = kinds[id].tasks ? search_in_shares(lab, id, search, curves)
+                                       : measure_sizes(lab, id, search, 0, TUNE_COLLECTIVES - 1);
 }
 
 /* ---- lock-step ---- */
@@ -344,8 +456,8 @@ void tune_lockstep_measure(tune_lab_t *lab, tune_cost_t *cost)
             const tune_config_t *config = &lab->lists[collective].configs[i];
             const tune_key_t key = {TUNE_KIND_LOCKSTEP, (tune_collective_t)collective, i, -1,
                                     config->segment_bytes};
-            if (lab->options->collectives[collective] && config->algorithm == TUNE_HAN &&
-                config->segment_bytes <= lab->options->bytes[lab->options->size_count - 1] &&
+            if (lab->options->collectives[collective] && tune_has_segments(config) &&
+                config->segment_bytes <= lab->options->messages.bytes[lab->options->messages.count - 1] &&
                 !tune_lab_get(lab, &key, cost))
                 return;
         }

@@ -2,12 +2,15 @@
  *
  *   exhaustive      every configuration at every size
  *   heuristic       the same without what heuristics.h leaves out
- *   task            curves of every configuration from short messages (model.h), used for all sizes; the few
- *                   that come out best are measured, the MPI's own until it has lost for good
+ *   task            vectors: curves of every configuration from short messages (model.h), used for all sizes; the few
+ *                   that come out best are measured, the MPI's own until it has lost for good. Blocks: every
+ *                   configuration at some sizes; between two sizes at which it is far behind it is not measured, and what
+ *                   is far behind after a few calls is not called more often
  *   task+heuristic  the same, for what the heuristics keep
  *
  * Sizes come in an order in which each next one halves a gap, so that a search that is broken off has sizes
- * from everywhere, each of them complete. Threads: one, rank 0's. Ownership: tune_search_fini frees. */
+ * from everywhere, each of them complete. Where there is a limit of time, the task searches share it out among the
+ * collectives. Threads: one, rank 0's. Ownership: tune_search_fini frees. */
 #ifndef HP_TUNE_SEARCH_H
 #define HP_TUNE_SEARCH_H
 

@@ -1,5 +1,6 @@
 #include "space.h"
 
+#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +10,7 @@
 
 static const struct {
     const char *name, *between, *shape; /* shape: also where it cannot be had */
-    int does[TUNE_COLLECTIVES];         /* 0: not, 1: whole segments, 2: in parts */
+    int does[TUNE_ALLREDUCE + 1];       /* 0: not, 1: whole segments, 2: in parts */
     bool is_tree;
     int least_nodes;
 } ways[] = {
@@ -22,14 +23,49 @@ static const struct {
 #undef X
 };
 
+/* What a collective of blocks can go through, beside the trees of gather and scatter. */
+static const struct {
+    tune_collective_t collective;
+    tune_way_t way;
+    int multiple; /* of which the number of positions has to be one; 0: a power of two */
+    bool is_direct;
+    int least; /* positions */
+    bool one_leads, all_lead;
+} block_ways[] = {
+#define X(collective, way, multiple, direct, positions, leader, leaders)                                     \
+    {TUNE_##collective, TUNE_WAY_##way, multiple, direct, positions, leader, leaders},
+    BLOCK_WAYS_TABLE(X)
+#undef X
+};
+
+enum { BLOCK_WAYS = sizeof block_ways / sizeof *block_ways };
+
+static const struct {
+    const char *name;
+    tune_family_t family;
+    bool is_rooted;
+} collectives[] = {
+#define X(id, name, family, rooted) {#name, TUNE_OF_##family, rooted},
+    TUNE_COLLECTIVE_TABLE(X)
+#undef X
+};
+
 const char *tune_collective_name(tune_collective_t collective)
 {
-    static const char *const names[] = {
-#define X(id, name) #name,
-        TUNE_COLLECTIVE_TABLE(X)
-#undef X
-    };
-    return names[collective];
+    return collectives[collective].name;
+}
+
+tune_collective_t tune_collective_find(const char *name)
+{
+    int i = 0;
+    while (i < TUNE_COLLECTIVES && strcmp(name, collectives[i].name) != 0)
+        i++;
+    return (tune_collective_t)i;
+}
+
+tune_family_t tune_collective_family(tune_collective_t collective)
+{
+    return collectives[collective].family;
 }
 
 const char *tune_way_name(unsigned way)
@@ -39,12 +75,20 @@ const char *tune_way_name(unsigned way)
 
 bool tune_way_splits(tune_way_t way, tune_collective_t collective)
 {
-    return ways[way].does[collective] > 1;
+    return collective <= TUNE_ALLREDUCE && ways[way].does[collective] > 1;
 }
 
 bool tune_way_is_tree(tune_way_t way)
 {
     return ways[way].is_tree;
+}
+
+bool tune_way_is_direct(tune_way_t way, tune_collective_t collective)
+{
+    for (int i = 0; i < BLOCK_WAYS; i++)
+        if (block_ways[i].collective == collective && block_ways[i].way == way)
+            return block_ways[i].is_direct;
+    return way == TUNE_WAY_linear;
 }
 
 const char *tune_inside_name(unsigned inside)
@@ -59,24 +103,73 @@ const char *tune_inside_name(unsigned inside)
 
 const char *tune_config_algorithm(const tune_config_t *config)
 {
-    return config->algorithm == TUNE_NATIVE ? "native" : config->algorithm == TUNE_FLAGS ? "flags" : "han";
+    static const char *const names[] = {[TUNE_NATIVE] = "native",
+                                        [TUNE_FLAGS] = "flags",
+                                        [TUNE_COPIES] = "single_copy",
+                                        [TUNE_FLAT] = "flat",
+                                        [TUNE_HAN] = "han"};
+    return names[config->algorithm];
 }
 
-const char *tune_config_between(const tune_config_t *config)
+__attribute__((format(printf, 4, 5))) static void add_setting(tune_setting_t *settings, int *count,
+                                                              const char *key, const char *format, ...)
 {
-    return ways[config->way].between;
+    tune_setting_t *setting = &settings[(*count)++];
+    va_list values;
+
+    setting->key = key;
+    setting->is_number = strcmp(format, "%zu") == 0;
+    va_start(values, format);
+    vsnprintf(setting->text, sizeof setting->text, format, values);
+    va_end(values);
 }
 
-void tune_config_shapes(const tune_config_t *config, char text[TUNE_TEXT_BYTES])
+static bool has_modules(const tune_config_t *config)
 {
-    const int used = snprintf(text, TUNE_TEXT_BYTES, "node:%s ", ways[config->way].shape);
-    snprintf(text + used, TUNE_TEXT_BYTES - (size_t)used, INSIDE_LEVELS, "linear");
+    return config->inside != TUNE_INSIDE_MESSAGES;
 }
 
-void tune_config_modules(const tune_config_t *config, char text[TUNE_TEXT_BYTES])
+static bool is_along_tree(const tune_config_t *config)
 {
-    const int used = snprintf(text, TUNE_TEXT_BYTES, "node:p2p ");
-    snprintf(text + used, TUNE_TEXT_BYTES - (size_t)used, INSIDE_LEVELS, tune_inside_name(config->inside));
+    return config->way < TUNE_WAYS && strcmp(ways[config->way].between, "tree") == 0;
+}
+
+static void write_shapes(const tune_config_t *config, char text[TUNE_TEXT_BYTES])
+{
+    int used = 0;
+
+    text[0] = '\0';
+    if (is_along_tree(config) || (has_modules(config) && config->way < TUNE_WAYS))
+        used = snprintf(text, TUNE_TEXT_BYTES, "node:%s ", ways[config->way].shape);
+    if (has_modules(config))
+        snprintf(text + used, TUNE_TEXT_BYTES - (size_t)used, INSIDE_LEVELS, config->core_shape);
+    else if (config->algorithm == TUNE_HAN)
+        snprintf(text + used, TUNE_TEXT_BYTES - (size_t)used, "core:%s", config->core_shape);
+    else if (used > 0)
+        text[used - 1] = '\0';
+}
+
+int tune_config_settings(const tune_config_t *config, tune_setting_t settings[TUNE_SETTINGS_MAX])
+{
+    char shapes[TUNE_TEXT_BYTES];
+    int count = 0;
+
+    if (config->algorithm != TUNE_FLAT && config->algorithm != TUNE_HAN)
+        return 0;
+    if (tune_has_segments(config))
+        add_setting(settings, &count, "segment_bytes", "%zu", config->segment_bytes);
+    write_shapes(config, shapes);
+    if (shapes[0])
+        add_setting(settings, &count, "shapes", "%s", shapes);
+    if (has_modules(config))
+        add_setting(settings, &count, "modules", "node:p2p " INSIDE_LEVELS, tune_inside_name(config->inside));
+    if (config->way < TUNE_WAYS)
+        add_setting(settings, &count, "between_nodes", "%s", ways[config->way].between);
+    if (tune_has_segments(config))
+        add_setting(settings, &count, "trees", "%zu", (size_t)config->trees);
+    if (config->algorithm == TUNE_HAN)
+        add_setting(settings, &count, "leaders", "%zu", (size_t)config->leaders);
+    return count;
 }
 
 /* The largest of the units in which bytes is a whole number. */
@@ -101,7 +194,7 @@ void tune_bytes_word(size_t bytes, char text[32])
 }
 
 /* "han-chain-t16-shm-l4-32K": what is one is left out; one node has no way between nodes. */
-static void name(tune_config_t *config, bool several_nodes)
+static void name_segments(tune_config_t *config, bool several_nodes)
 {
     char segment[32], way[32] = "", trees[16] = "", leaders[16] = "";
 
@@ -114,6 +207,18 @@ static void name(tune_config_t *config, bool several_nodes)
         snprintf(leaders, sizeof leaders, "l%d-", config->leaders);
     snprintf(config->id, sizeof config->id, "han-%s%s%s-%s%s", way, trees, tune_inside_name(config->inside),
              leaders, segment);
+}
+
+/* "han-bruck-l16-knomial4", "flat-pairwise": what is one, and direct messages inside, are left out. */
+static void name_blocks(tune_config_t *config)
+{
+    char leaders[16] = "";
+
+    if (config->leaders > 1)
+        snprintf(leaders, sizeof leaders, "-l%d", config->leaders);
+    const bool direct = strcmp(config->core_shape, "linear") == 0;
+    snprintf(config->id, sizeof config->id, "%s-%s%s%s%s", tune_config_algorithm(config),
+             ways[config->way].name, leaders, direct ? "" : "-", direct ? "" : config->core_shape);
 }
 
 static void add(tune_list_t *list, const tune_config_t *config)
@@ -132,7 +237,7 @@ static void add_segments(tune_list_t *list, tune_config_t config, const tune_cho
 {
     for (int i = 0; i < choices->segment_count; i++) {
         config.segment_bytes = choices->segments[i];
-        name(&config, several_nodes);
+        name_segments(&config, several_nodes);
         add(list, &config);
     }
 }
@@ -172,22 +277,161 @@ static void add_han(tune_list_t *list, tune_collective_t collective, const tune_
             /* Nor is there an inside where each rank is alone. */
             if (layout->most_ranks == 1 ? inside == TUNE_INSIDE_P2P : choices->insides[inside])
                 add_turns(list,
-                          (tune_config_t){
-                              .algorithm = TUNE_HAN, .way = (tune_way_t)way, .inside = (tune_inside_t)inside},
+                          (tune_config_t){.algorithm = TUNE_HAN,
+                                          .way = (tune_way_t)way,
+                                          .core_shape = "linear",
+                                          .inside = (tune_inside_t)inside},
                           collective, choices, layout);
     }
+}
+
+/* ---- barrier ---- */
+
+/* Flags inside, a dissemination between the nodes. */
+static void add_barriers(tune_list_t *list, const tune_layout_t *layout)
+{
+    tune_config_t config = {.algorithm = TUNE_HAN,
+                            .way = TUNE_WAYS,
+                            .core_shape = "linear",
+                            .inside = layout->most_ranks == 1 ? TUNE_INSIDE_P2P : TUNE_INSIDE_SHM,
+                            .trees = 1,
+                            .leaders = 1};
+
+    snprintf(config.id, sizeof config.id, "han-%s", tune_inside_name(config.inside));
+    if (layout->nodes > 1)
+        add(list, &config);
+}
+
+/* ---- blocks ---- */
+
+/* The few rounds that an algorithm inside the nodes takes in place of direct messages: all ranks but one have to
+ * be there, and two are one message anyway. Scans have none. */
+static const char *few_rounds(tune_collective_t collective, bool all_lead)
+{
+    if (collectives[collective].is_rooted)
+        return all_lead ? NULL : "postal";
+    if (!all_lead || collectives[collective].family != TUNE_OF_BLOCKS)
+        return NULL;
+    return collective == TUNE_REDUCE_SCATTER || collective == TUNE_REDUCE_SCATTER_BLOCK ? "binomial"
+                                                                                        : "knomial4";
+}
+
+static void add_leaders(tune_list_t *list, tune_collective_t collective, tune_way_t way, bool all_lead,
+                        const tune_layout_t *layout)
+{
+    enum { ALL_LEAD = 16 };
+    tune_config_t config = {.algorithm = TUNE_HAN,
+                            .way = way,
+                            .core_shape = "linear",
+                            .inside = TUNE_INSIDE_MESSAGES,
+                            .trees = 1,
+                            .leaders = all_lead ? ALL_LEAD : 1};
+
+    name_blocks(&config);
+    add(list, &config);
+    config.core_shape = few_rounds(collective, all_lead);
+    if (config.core_shape && layout->most_ranks > 2) {
+        name_blocks(&config);
+        add(list, &config);
+    }
+}
+
+/* Among the nodes, where there are several and it is not the same as among the ranks. All ranks lead where nodes are of one
+ * size. */
+static void add_among_nodes(tune_list_t *list, tune_collective_t collective, tune_way_t way, bool one_leads,
+                            bool all_lead, const tune_layout_t *layout)
+{
+    if (layout->nodes == 1 || layout->most_ranks == 1)
+        return;
+    if (one_leads)
+        add_leaders(list, collective, way, false, layout);
+    if (all_lead && layout->least_ranks == layout->most_ranks)
+        add_leaders(list, collective, way, true, layout);
+}
+
+static void add_among_ranks(tune_list_t *list, tune_way_t way)
+{
+    tune_config_t config = {.algorithm = TUNE_FLAT,
+                            .way = way,
+                            .core_shape = "linear",
+                            .inside = TUNE_INSIDE_MESSAGES,
+                            .trees = 1,
+                            .leaders = 1};
+    name_blocks(&config);
+    add(list, &config);
+}
+
+/* Is it no other one among so many positions, and does it know so many? */
+static bool fits(int multiple, int least, int count)
+{
+    return count >= least && (multiple ? count % multiple == 0 : (count & (count - 1)) == 0);
+}
+
+static void add_block_way(tune_list_t *list, int row, const tune_choices_t *choices,
+                          const tune_layout_t *layout)
+{
+    const tune_collective_t collective = block_ways[row].collective;
+    const int multiple = block_ways[row].multiple, least = block_ways[row].least;
+
+    if (fits(multiple, least, layout->ranks))
+        add_among_ranks(list, block_ways[row].way);
+    if (fits(multiple, least, layout->nodes))
+        add_among_nodes(list, collective, block_ways[row].way,
+                        block_ways[row].one_leads && choices->one_leads,
+                        block_ways[row].all_lead && choices->all_lead, layout);
+}
+
+static void add_blocks(tune_list_t *list, tune_collective_t collective, const tune_choices_t *choices,
+                       const tune_layout_t *layout)
+{
+    for (int way = 0; way < TUNE_WAYS && collectives[collective].is_rooted; way++) {
+        if (!choices->ways[way] || strcmp(ways[way].between, "tree") != 0)
+            continue;
+        if (fits(1, ways[way].least_nodes, layout->ranks))
+            add_among_ranks(list, (tune_way_t)way);
+        if (fits(1, ways[way].least_nodes, layout->nodes))
+            add_among_nodes(list, collective, (tune_way_t)way, choices->one_leads, false, layout);
+    }
+    for (int row = 0; row < BLOCK_WAYS; row++)
+        if (block_ways[row].collective == collective && choices->ways[block_ways[row].way])
+            add_block_way(list, row, choices, layout);
+}
+
+/* ---- all ---- */
+
+static void add_plain(tune_list_t *list, tune_algorithm_t algorithm)
+{
+    tune_config_t config = {
+        .algorithm = algorithm, .way = TUNE_WAYS, .core_shape = "linear", .trees = 1, .leaders = 1};
+    snprintf(config.id, sizeof config.id, "%s", tune_config_algorithm(&config));
+    add(list, &config);
+}
+
+static void add_all(tune_list_t *list, tune_collective_t collective, const tune_choices_t *choices,
+                    const tune_layout_t *layout)
+{
+    const tune_family_t family = collectives[collective].family;
+
+    add_plain(list, TUNE_NATIVE);
+    if (layout->nodes == 1)
+        add_plain(list, TUNE_FLAGS);
+    /* In a scan the last rank would read all. */
+    if (layout->nodes == 1 && family == TUNE_OF_BLOCKS)
+        add_plain(list, TUNE_COPIES);
+    if (family == TUNE_OF_SEGMENTS)
+        add_han(list, collective, choices, layout);
+    else if (family == TUNE_OF_NOTHING)
+        add_barriers(list, layout);
+    else
+        add_blocks(list, collective, choices, layout);
 }
 
 void tune_space_init(tune_list_t lists[TUNE_COLLECTIVES], const tune_choices_t *choices,
                      const tune_layout_t *layout)
 {
     for (int collective = 0; collective < TUNE_COLLECTIVES; collective++) {
-        tune_list_t *list = &lists[collective];
-        *list = (tune_list_t){0};
-        add(list, &(tune_config_t){.id = "native", .algorithm = TUNE_NATIVE, .trees = 1, .leaders = 1});
-        if (layout->nodes == 1)
-            add(list, &(tune_config_t){.id = "flags", .algorithm = TUNE_FLAGS, .trees = 1, .leaders = 1});
-        add_han(list, (tune_collective_t)collective, choices, layout);
+        lists[collective] = (tune_list_t){0};
+        add_all(&lists[collective], (tune_collective_t)collective, choices, layout);
     }
 }
 
@@ -220,7 +464,7 @@ int tune_space_representative(const tune_list_t *list, int config, size_t bytes)
     const tune_config_t *self = &list->configs[config];
     int best = config;
 
-    if (self->algorithm != TUNE_HAN || bytes > self->segment_bytes)
+    if (bytes > self->segment_bytes) /* also what has none */
         return config;
     for (int i = 0; i < list->count; i++)
         if (same_path(&list->configs[i], self) && bytes <= list->configs[i].segment_bytes &&

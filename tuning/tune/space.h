@@ -2,6 +2,15 @@
  *
  * A configuration is an algorithm with its settings, as hints on a communicator. Those that are the same
  * for a size have one representative: a message of one segment knows neither the segment's size nor turns.
+ *
+ * What there is:
+ *
+ *   vectors    native, flags (one node), han: a way between the nodes, a module inside, turns, a segment's size
+ *   barrier    native, flags (one node), han
+ *   blocks     native, flags and single_copy (one node), flat: a way among the ranks, han: a way among the nodes, one
+ *              leader or all, and inside direct messages or an algorithm of few rounds
+ *
+ * Alltoallv, alltoallw, gatherv and scatterv are none of these: no rank knows the others' sizes, so no rule by sizes holds.
  * Threads: pure. Ownership: tune_space_fini frees the lists. */
 #ifndef HP_TUNE_SPACE_H
 #define HP_TUNE_SPACE_H
@@ -11,29 +20,48 @@
 #include "between_nodes.h" /* generated */
 #include "layout.h"
 
+/* What a collective moves, and whose bytes its size is: one vector in segments; nothing; a block for each rank; a block
+ * alone. */
+typedef enum { TUNE_OF_SEGMENTS, TUNE_OF_NOTHING, TUNE_OF_BLOCKS, TUNE_OF_ONE_BLOCK } tune_family_t;
+
+/* id, name, family, has it a root? */
 #define TUNE_COLLECTIVE_TABLE(X)                                                                             \
-    X(BCAST, bcast)                                                                                          \
-    X(REDUCE, reduce)                                                                                        \
-    X(ALLREDUCE, allreduce)
+    X(BCAST, bcast, SEGMENTS, true)                                                                          \
+    X(REDUCE, reduce, SEGMENTS, true)                                                                        \
+    X(ALLREDUCE, allreduce, SEGMENTS, false)                                                                 \
+    X(BARRIER, barrier, NOTHING, false)                                                                      \
+    X(ALLGATHER, allgather, BLOCKS, false)                                                                   \
+    X(ALLGATHERV, allgatherv, BLOCKS, false)                                                                 \
+    X(ALLTOALL, alltoall, BLOCKS, false)                                                                     \
+    X(REDUCE_SCATTER, reduce_scatter, BLOCKS, false)                                                         \
+    X(REDUCE_SCATTER_BLOCK, reduce_scatter_block, BLOCKS, false)                                             \
+    X(GATHER, gather, BLOCKS, true)                                                                          \
+    X(SCATTER, scatter, BLOCKS, true)                                                                        \
+    X(SCAN, scan, ONE_BLOCK, false)                                                                          \
+    X(EXSCAN, exscan, ONE_BLOCK, false)
 
 typedef enum {
-#define X(id, name) TUNE_##id,
+#define X(id, ...) TUNE_##id,
     TUNE_COLLECTIVE_TABLE(X)
 #undef X
         TUNE_COLLECTIVES
 } tune_collective_t;
 
 const char *tune_collective_name(tune_collective_t collective);
+/* By name; TUNE_COLLECTIVES: no such. */
+tune_collective_t tune_collective_find(const char *name);
+tune_family_t tune_collective_family(tune_collective_t collective);
 
-/* How segments go between nodes: along a tree of a shape: X(shape, the least number of nodes on which it differs from the
- * rows above); then all that the library has beside them (BETWEEN_NODES_TABLE). */
+/* How segments go between nodes, and the blocks of gather and scatter: along a tree of a shape: X(shape, the least number of
+ * nodes on which it differs from the rows above); then all that the library has beside them (BETWEEN_NODES_TABLE). */
 #define TUNE_SHAPE_TABLE(X)                                                                                  \
     X(chain, 1)                                                                                              \
     X(linear, 3)                                                                                             \
     X(binary, 4)                                                                                             \
     X(binomial, 4)                                                                                           \
     X(knomial4, 5)                                                                                           \
-    X(knomial8, 9)
+    X(knomial8, 9)                                                                                           \
+    X(postal, 6)
 
 typedef enum {
 #define X(name, ...) TUNE_WAY_##name,
@@ -48,6 +76,8 @@ const char *tune_way_name(unsigned way);
 bool tune_way_splits(tune_way_t way, tune_collective_t collective);
 /* Is it a tree, or two of them? */
 bool tune_way_is_tree(tune_way_t way);
+/* Does each block go straight from rank to rank? */
+bool tune_way_is_direct(tune_way_t way, tune_collective_t collective);
 
 /* What moves data inside a node: the words of hanpmpi_modules. */
 #define TUNE_INSIDE_TABLE(X)                                                                                 \
@@ -59,24 +89,31 @@ typedef enum {
 #define X(id, name) TUNE_INSIDE_##id,
     TUNE_INSIDE_TABLE(X)
 #undef X
-        TUNE_INSIDES
+        TUNE_INSIDES,
+    TUNE_INSIDE_MESSAGES = TUNE_INSIDES /* of blocks: no module is asked */
 } tune_inside_t;
 
 const char *tune_inside_name(unsigned inside);
 
-typedef enum { TUNE_NATIVE, TUNE_FLAGS, TUNE_HAN } tune_algorithm_t;
+typedef enum { TUNE_NATIVE, TUNE_FLAGS, TUNE_COPIES, TUNE_FLAT, TUNE_HAN } tune_algorithm_t;
 
 enum { TUNE_ID_BYTES = 128, TUNE_TEXT_BYTES = 96, TUNE_CHOICES_MAX = 16 };
 
 typedef struct {
     char id[TUNE_ID_BYTES]; /* unique in the list */
     tune_algorithm_t algorithm;
-    /* HAN: */
-    size_t segment_bytes;
-    tune_way_t way;
+    /* FLAT, HAN: */
+    tune_way_t way; /* TUNE_WAYS: there is no choice */
     tune_inside_t inside;
-    int trees, leaders;
+    const char *core_shape; /* inside a node; of blocks, "linear": direct messages. Static text */
+    int trees, leaders;     /* leaders of blocks: more than one is all ranks of a node */
+    size_t segment_bytes;   /* 0: it has no segments */
 } tune_config_t;
+
+static inline bool tune_has_segments(const tune_config_t *config)
+{
+    return config->segment_bytes > 0;
+}
 
 /* What the space is made of. In ascending order where there is one. */
 typedef struct {
@@ -85,6 +122,7 @@ typedef struct {
     bool ways[TUNE_WAYS], insides[TUNE_INSIDES];
     int trees[TUNE_CHOICES_MAX], tree_count; /* of an allreduce over chains and binary trees */
     int leaders[TUNE_CHOICES_MAX], leader_count;
+    bool one_leads, all_lead; /* of blocks */
 } tune_choices_t;
 
 typedef struct {
@@ -104,11 +142,19 @@ bool tune_space_same_base(const tune_config_t *a, const tune_config_t *b);
 /* By id; -1: no such. */
 int tune_space_find(const tune_list_t *list, const char *id);
 
-/* The words of the hints, and of the rules file. */
+/* Its algorithm and settings, in the words of the hints and of the rules file. */
 const char *tune_config_algorithm(const tune_config_t *config);
-const char *tune_config_between(const tune_config_t *config);
-void tune_config_shapes(const tune_config_t *config, char text[TUNE_TEXT_BYTES]);
-void tune_config_modules(const tune_config_t *config, char text[TUNE_TEXT_BYTES]);
+
+typedef struct {
+    const char *key;            /* of a rule; of a hint behind "hanpmpi_" */
+    bool is_number;             /* the text is one */
+    char text[TUNE_TEXT_BYTES]; /* the value */
+} tune_setting_t;
+
+enum { TUNE_SETTINGS_MAX = 6 };
+
+/* Those that the algorithm looks at. Returns how many. */
+int tune_config_settings(const tune_config_t *config, tune_setting_t settings[TUNE_SETTINGS_MAX]);
 
 /* "64 KiB"; "64K" in ids and hints. */
 void tune_bytes_text(size_t bytes, char text[32]);

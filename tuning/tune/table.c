@@ -7,16 +7,17 @@
 static void print_choices(const tune_report_t *report, int collective)
 {
     const tune_lab_t *lab = report->lab;
+    const tune_sizes_t *sizes = tune_sizes(lab->options, (tune_collective_t)collective);
 
     printf("\n%s\n%12s  %-40s %12s %12s %8s\n", tune_collective_name((tune_collective_t)collective), "size",
            "choice", "us", "host us", "ratio");
-    for (int size = 0; size < lab->options->size_count; size++) {
+    for (int size = 0; size < sizes->count; size++) {
         const tune_choice_t *choice = &report->results->decided.choices[collective][size];
         const double host = report->results->host_us[collective][size];
         char text[32];
         if (choice->config < 0)
             continue;
-        tune_bytes_text(lab->options->bytes[size], text);
+        tune_bytes_text(sizes->bytes[size], text);
         printf("%12s  %-40s %12.1f", text, lab->lists[collective].configs[choice->config].id, choice->us);
         if (host > 0)
             printf(" %12.1f %8.2f", host, host / choice->us);
@@ -53,7 +54,8 @@ static void print_quality(const tune_report_t *report, int id, int collective)
     double worst = 0;
     int near = 0, all = 0;
 
-    for (int size = 0; size < report->lab->options->size_count; size++) {
+    for (int size = 0; size < tune_sizes(report->lab->options, (tune_collective_t)collective)->count;
+         size++) {
         const double us = report->results->evaluated[id][collective][size].us;
         const double best = report->results->evaluated[id][collective][size].best_us;
         if (best <= 0)
@@ -63,7 +65,7 @@ static void print_quality(const tune_report_t *report, int id, int collective)
         worst = us / best - 1 > worst ? us / best - 1 : worst;
     }
     if (all > 0)
-        printf("%-16s %-10s within 5%% of the best at %d of %d sizes, at most %.0f%% off\n",
+        printf("%-16s %-20s within 5%% of the best at %d of %d sizes, at most %.0f%% off\n",
                tune_search_name((tune_search_id_t)id), tune_collective_name((tune_collective_t)collective),
                near, all, 100 * worst);
 }
@@ -79,7 +81,7 @@ static void print_errors(const char *model, const char *collective, double *erro
     if (count == 0)
         return;
     qsort(errors, (size_t)count, sizeof *errors, by_value);
-    printf("%-16s %-10s median error %.1f%%, three quarters within %.1f%%, of %d predictions\n", model,
+    printf("%-16s %-20s median error %.1f%%, three quarters within %.1f%%, of %d predictions\n", model,
            collective, 100 * errors[count / 2], 100 * errors[count * 3 / 4], count);
 }
 
@@ -100,7 +102,7 @@ static void print_models(const tune_report_t *report, int collective)
         const tune_record_t *record = &lab->book.records[i];
         const tune_key_t *key = &record->key;
         if (key->kind != TUNE_KIND_DIRECT || (int)key->collective != collective || !record->count ||
-            lab->lists[collective].configs[key->config].algorithm != TUNE_HAN)
+            !tune_has_segments(&lab->lists[collective].configs[key->config]))
             continue;
         const double event = tune_predict_us(&report->results->curves[TUNE_SEARCH_TASK], lab->lists,
                                              key->collective, key->config, key->bytes);

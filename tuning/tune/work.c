@@ -19,11 +19,19 @@ void tune_results_fini(tune_results_t *results)
 
 /* ---- after the searches ---- */
 
+/* Where a search had to know it, it is there. */
 static double measure_native(tune_lab_t *lab, int collective, int size)
 {
-    const tune_key_t key = {TUNE_KIND_DIRECT, (tune_collective_t)collective, 0, -1,
-                            lab->options->bytes[size]};
-    const tune_record_t *record = tune_lab_get(lab, &key, NULL);
+    tune_key_t key = {TUNE_KIND_DIRECT, (tune_collective_t)collective, 0, -1,
+                      tune_size(lab->options, collective, size)};
+    const tune_record_t *record = tune_book_find(&lab->book, &key);
+
+    key.kind = TUNE_KIND_TASK;
+    if (!record)
+        record = tune_book_find(&lab->book, &key);
+    key.kind = TUNE_KIND_DIRECT;
+    if (!record)
+        record = tune_lab_get(lab, &key, NULL);
     return record && record->count ? record->us[0] : 0;
 }
 
@@ -31,7 +39,7 @@ static double measure_native(tune_lab_t *lab, int collective, int size)
 static void measure_host(tune_lab_t *lab, tune_results_t *results)
 {
     for (int collective = 0; collective < TUNE_COLLECTIVES; collective++)
-        for (int size = 0; size < lab->options->size_count; size++) {
+        for (int size = 0; size < tune_size_count(lab->options, collective); size++) {
             const tune_choice_t *choice = &results->decided.choices[collective][size];
             if (choice->config >= 0)
                 results->host_us[collective][size] =
@@ -45,7 +53,7 @@ static void evaluate_choice(tune_lab_t *lab, tune_results_t *results, int id, in
     const tune_choice_t *choice = &results->searches[id].choices[collective][size];
     const tune_choice_t *best = &results->searches[TUNE_SEARCH_EXHAUSTIVE].choices[collective][size];
     const tune_key_t key = {TUNE_KIND_PAIR, (tune_collective_t)collective, choice->config, best->config,
-                            lab->options->bytes[size]};
+                            tune_size(lab->options, collective, size)};
 
     if (choice->config < 0 || best->config < 0)
         return;
@@ -65,7 +73,7 @@ static void evaluate(tune_lab_t *lab, tune_results_t *results)
 {
     for (int id = 0; id < TUNE_SEARCHES; id++)
         for (int collective = 0; collective < TUNE_COLLECTIVES; collective++)
-            for (int size = 0; size < lab->options->size_count; size++)
+            for (int size = 0; size < tune_size_count(lab->options, collective); size++)
                 evaluate_choice(lab, results, id, collective, size);
 }
 
@@ -79,7 +87,7 @@ static double known_us(const void *context, tune_collective_t collective, int co
 {
     const known_t *known = context;
     const tune_lab_t *lab = known->lab;
-    const size_t bytes = lab->options->bytes[size];
+    const size_t bytes = tune_size(lab->options, collective, size);
     const int stands = tune_space_representative(&lab->lists[collective], config, bytes);
 
     for (int kind = TUNE_KIND_DIRECT; kind <= TUNE_KIND_TASK; kind++) {
@@ -88,7 +96,7 @@ static double known_us(const void *context, tune_collective_t collective, int co
         if (record && record->count)
             return record->us[0];
     }
-    if (lab->lists[collective].configs[stands].algorithm != TUNE_HAN)
+    if (!tune_has_segments(&lab->lists[collective].configs[stands]))
         return -1;
     return tune_predict_us(&known->results->curves[lab->options->rules_from], lab->lists, collective, stands,
                            bytes);

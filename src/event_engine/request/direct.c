@@ -43,3 +43,22 @@ void hp_request_reduce(hp_request_t *request, const void *left, void *right, voi
     if (status != HP_OK)
         request->error = status;
 }
+
+static bool outcome(hp_request_t *request, hp_status_t status)
+{
+    if (status != HP_OK)
+        request->error = status;
+    return status == HP_OK;
+}
+
+bool hp_request_pull(hp_request_t *request, uint32_t member, const void *from, void *to, size_t bytes)
+{
+    request->counters.pulls++;
+    return outcome(request, hp_node_pull(request->pipeline.node, member, from, to, bytes));
+}
+
+bool hp_request_push(hp_request_t *request, uint32_t member, const void *from, void *to, size_t bytes)
+{
+    request->counters.pushes++;
+    return outcome(request, hp_node_push(request->pipeline.node, member, from, to, bytes));
+}

@@ -45,6 +45,22 @@ const char *hp_outcome_text(hp_outcome_t outcome)
     return texts[outcome];
 }
 
+/* HANPMPI_MOCKUPS. */
+const char *hp_knob_word_mockups(unsigned i);
+const char *hp_knob_word_mockups(unsigned i)
+{
+    static const char *const words[] = {"on", "off", "force"};
+    return i < sizeof words / sizeof *words ? words[i] : NULL;
+}
+
+/* HANPMPI_WISDOM. */
+const char *hp_knob_word_wisdom(unsigned i);
+const char *hp_knob_word_wisdom(unsigned i)
+{
+    static const char *const words[] = {"on", "read", "off"};
+    return i < sizeof words / sizeof *words ? words[i] : NULL;
+}
+
 /* HANPMPI_NONBLOCKING. */
 const char *hp_knob_word_nonblocking(unsigned i);
 const char *hp_knob_word_nonblocking(unsigned i)

@@ -60,6 +60,10 @@ typedef struct {
     hp_source_t
         *source;  /* bcast: what fills the buffer (root) or empties it meanwhile; NULL: it is plain memory */
     size_t count; /* elements; of blocks: of each */
+    /* Of blocks whose sizes are each rank's own: block i of up to so many elements begins at the i-th multiple of that, and may be
+     * carried on by other ranks, which do not know its size. The same on all ranks. 0: only who sends and who receives a block
+     * touches it. */
+    size_t row;
     hp_type_t type;
     hp_handle_t op;
     hp_kernel_fn_t kernel; /* the op on the type, or NULL: the transport's reduce does it */
@@ -92,7 +96,11 @@ static inline bool hp_call_is_in_place(const hp_call_t *call)
     X(GUARD, "guard", "the host MPI was measured to be faster here, or is being measured")                   \
     X(DATATYPE, "datatype", "a datatype or operation that is left to the host MPI")                          \
     X(GPU, "gpu", "a HIP or Level Zero runtime is loaded on some rank: its memory is not recognized")        \
-    X(NOT_AGREED, "not-agreed", "a non-blocking call before the ranks have agreed that the program uses them")
+    X(NOT_AGREED, "not-agreed",                                                                              \
+      "a non-blocking call before the ranks have agreed that the program uses them")                         \
+    X(MOCKUP, "mockup",                                                                                      \
+      "other collectives of the host MPI in its place were measured to be faster here, or are being "        \
+      "measured")
 
 typedef enum {
 #define X(id, word, text) HP_OUTCOME_##id,

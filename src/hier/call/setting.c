@@ -1,6 +1,7 @@
 #include "hier/call/setting.h"
 
 #include <string.h>
+#include "base/hash.h"
 
 void hp_setting_default(hp_setting_t *setting)
 {
@@ -76,6 +77,18 @@ bool hp_setting_same(const hp_setting_t *a, const hp_setting_t *b)
 #undef NUMBER
     return a->inter_node == b->inter_node && memcmp(&a->shapes, &b->shapes, sizeof a->shapes) == 0 &&
            memcmp(&a->modules, &b->modules, sizeof a->modules) == 0;
+}
+
+uint64_t hp_setting_hash(const hp_setting_t *setting)
+{
+    const char *name = hp_inter_node_name(setting->inter_node);
+    uint64_t hash = hp_hash_add(HP_HASH_BASIS, name, strlen(name));
+
+#define NUMBER(field) hash = hp_hash_add(hash, &(uint64_t){setting->field}, sizeof(uint64_t));
+    HP_SETTING_NUMBERS(NUMBER)
+#undef NUMBER
+    hash = hp_hash_add(hash, &setting->shapes, sizeof setting->shapes);
+    return hp_hash_add(hash, &setting->modules, sizeof setting->modules);
 }
 
 void hp_setting_no_knobs(hp_knobs_t *knobs)

@@ -54,6 +54,8 @@ static inline uint32_t hp_setting_lane_limit(const hp_setting_t *setting, hp_dir
 void hp_setting_default(hp_setting_t *setting);
 
 bool hp_setting_same(const hp_setting_t *a, const hp_setting_t *b);
+/* The same for settings that are the same, in this version of the library. */
+uint64_t hp_setting_hash(const hp_setting_t *setting);
 
 /* The knobs that say how to run. Their names, in lower case, are the keys of a rule in a file. */
 #define HP_SETTING_NUMBERS(X)                                                                                \

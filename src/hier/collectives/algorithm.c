@@ -1,6 +1,7 @@
 #include "hier/collectives/algorithm.h"
 
 #include <string.h>
+#include "hier/collectives/block_copies.h"
 #include "hier/collectives/block_flags.h"
 #include "hier/collectives/exchange.h"
 #include "hier/collectives/flags.h"

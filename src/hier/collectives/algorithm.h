@@ -26,6 +26,13 @@ enum {
     HP_TRAIT_REPRODUCES = 1 << 1, /* keeps the operands in order where HANPMPI_REPRODUCIBLE asks for it */
     HP_TRAIT_FLAGS =
         1 << 2, /* short messages of one node go through flags (flags.h), others as the pipeline */
+    HP_TRAIT_ROWS = 1 << 3,  /* blocks whose sizes each rank knows for itself may come in rows (exchange.h) */
+    HP_TRAIT_NODES = 1 << 4, /* blocks go through the nodes (exchange.h) */
+    HP_TRAIT_SCHEDULE = 1 << 5, /* blocks go as a schedule says (exchange.h) */
+    HP_TRAIT_CELLS =
+        1 << 6, /* short blocks of one node go through cells (block_flags.h), others as a schedule says */
+    HP_TRAIT_COPIES =
+        1 << 7, /* blocks of one node are read from the peers' memory (block_copies.h), likewise */
 };
 
 typedef struct {

@@ -1,6 +1,7 @@
 #include "hier/collectives/block_flags.h"
 
 #include <string.h>
+#include "hier/collectives/block_roles.h"
 #include "hier/collectives/cells.h"
 #include "hier/collectives/exchange.h"
 #include "hier/collectives/flags.h"
@@ -12,13 +13,9 @@ typedef struct {
     hp_direct_t direct;
     hp_node_memory_t *node;
     hp_call_t call;
-    hp_pattern_t pattern;
-    uint32_t me, ranks;
-    const uint32_t *members; /* of the node's memory, by rank */
-    bool writes;
-    uint32_t first, end; /* ranks whose cells are read */
-    size_t bytes;        /* that are written, */
-    ptrdiff_t offset;    /* from there on in the send buffer; in place: in the receive buffer */
+    hp_block_roles_t roles;
+    size_t bytes;     /* that are written, */
+    ptrdiff_t offset; /* from there on in the send buffer; in place: in the receive buffer */
     size_t read_offset, read_bytes;
     /* Of the call that runs: */
     uint64_t step;
@@ -31,13 +28,6 @@ typedef struct {
 static bool reduces(hp_pattern_t pattern)
 {
     return hp_pattern_is(pattern, HP_PATTERN_REDUCES);
-}
-
-/* Blocks that lie one behind the other in what is written. */
-static bool writes_all_blocks(hp_pattern_t pattern)
-{
-    return pattern == HP_PATTERN_ALLTOALL || pattern == HP_PATTERN_SCATTER ||
-           pattern == HP_PATTERN_REDUCE_SCATTER;
 }
 
 /* The elements of a rank's block, and those before it. */
@@ -64,7 +54,7 @@ static size_t most_written(const hp_call_t *call, hp_pattern_t pattern, uint32_t
 {
     size_t most = 0;
 
-    if (writes_all_blocks(pattern))
+    if (hp_block_each_reader(pattern))
         return elements_before(call, pattern, ranks);
     for (uint32_t i = 0; i < (call->blocks ? ranks : 1); i++)
         most = block_elements(call, pattern, i) > most ? block_elements(call, pattern, i) : most;
@@ -78,32 +68,19 @@ static bool serves(const hp_comm_t *comm, const hp_call_t *call)
                HP_FLAGS_BYTES_MAX / call->type.bytes;
 }
 
-/* Where the block of a rank goes in the receive buffer. */
-static char *result_of(const plan_t *p, uint32_t rank)
-{
-    const bool has_all = p->pattern == HP_PATTERN_ALLGATHER || p->pattern == HP_PATTERN_GATHER ||
-                         p->pattern == HP_PATTERN_ALLTOALL;
-    char *recv = p->call.recv;
-
-    if (!has_all)
-        return recv;
-    return recv + (p->call.blocks ? p->call.blocks->recv.offsets[rank]
-                                  : (ptrdiff_t)(p->call.count * p->call.type.bytes * rank));
-}
-
 /* ---- the steps ---- */
 
 static void write_cell(const plan_t *p)
 {
     const char *from =
-        hp_call_is_in_place(&p->call) && p->pattern != HP_PATTERN_SCATTER ? p->call.recv : p->call.send;
+        hp_call_is_in_place(&p->call) && p->roles.pattern != HP_PATTERN_SCATTER ? p->call.recv : p->call.send;
     hp_cell_publish(p->node, HP_FAN_IN, p->step, from + p->offset, p->bytes);
 }
 
 /* The first operand is taken as it is. */
 static void reduce(const plan_t *p, hp_request_t *request, const void *value)
 {
-    if (p->next == p->first)
+    if (p->next == p->roles.first)
         memcpy(p->call.recv, value, p->read_bytes);
     else
         hp_request_reduce(request, p->call.recv, (void *)value, p->call.recv,
@@ -112,22 +89,22 @@ static void reduce(const plan_t *p, hp_request_t *request, const void *value)
 
 static size_t bytes_from(const plan_t *p, uint32_t rank)
 {
-    return p->call.blocks && p->pattern == HP_PATTERN_ALLGATHER ? p->call.blocks->recv.counts[rank]
-                                                                : p->read_bytes;
+    return p->call.blocks && p->roles.pattern == HP_PATTERN_ALLGATHER ? p->call.blocks->recv.counts[rank]
+                                                                      : p->read_bytes;
 }
 
 /* false: some have not written yet. */
 static bool read_cells(plan_t *p, hp_request_t *request)
 {
-    for (; p->next < p->end; p->next++) {
-        const hp_cell_t *cell = hp_node_cell(p->node, p->members[p->next], HP_FAN_IN, p->step);
+    for (; p->next < p->roles.end; p->next++) {
+        const hp_cell_t *cell = hp_node_cell(p->node, p->roles.members[p->next], HP_FAN_IN, p->step);
         if (!hp_cell_is_there(cell, p->step, &p->direct))
             return false;
         const void *value = cell->payload + p->read_offset;
-        if (reduces(p->pattern))
+        if (reduces(p->roles.pattern))
             reduce(p, request, value);
         else if (bytes_from(p, p->next) > 0)
-            memcpy(result_of(p, p->next), value, bytes_from(p, p->next));
+            memcpy(hp_block_result(&p->call, p->next), value, bytes_from(p, p->next));
     }
     return true;
 }
@@ -138,11 +115,11 @@ static bool step(hp_request_t *request, hp_direct_t *direct)
 
     switch (p->phase) {
     case CLEAR:
-        if (p->writes && !hp_cells_are_clear(p->node, p->step, &p->direct))
+        if (p->roles.writes && !hp_cells_are_clear(p->node, p->step, &p->direct))
             return false;
         p->phase = WRITE; /* fall through */
     case WRITE:
-        if (p->writes)
+        if (p->roles.writes)
             write_cell(p);
         p->phase = READ; /* fall through */
     case READ:
@@ -157,47 +134,19 @@ static bool step(hp_request_t *request, hp_direct_t *direct)
 
 /* ---- preparing ---- */
 
-/* Who writes, and whose cells this rank reads. */
-static void find_roles(plan_t *p)
-{
-    const uint32_t root = p->call.root;
-    const bool is_root = p->me == root;
-
-    p->writes = p->pattern != HP_PATTERN_SCATTER || is_root;
-    p->first = 0;
-    p->end = p->ranks;
-    if (p->pattern == HP_PATTERN_GATHER && !is_root)
-        p->end = 0;
-    if (p->pattern == HP_PATTERN_SCATTER) {
-        p->first = root;
-        p->end = is_root && hp_call_is_in_place(&p->call) ? root : root + 1;
-    }
-    if (p->pattern == HP_PATTERN_SCAN || p->pattern == HP_PATTERN_EXSCAN)
-        p->end = p->me + (p->pattern == HP_PATTERN_SCAN);
-}
-
 static void find_bytes(plan_t *p)
 {
     const size_t each = p->call.type.bytes;
-    const bool all = writes_all_blocks(p->pattern);
+    const bool all = hp_block_each_reader(p->roles.pattern);
 
-    p->read_bytes = block_elements(&p->call, p->pattern, p->me) * each;
-    p->read_offset = all ? elements_before(&p->call, p->pattern, p->me) * each : 0;
-    p->bytes = all ? elements_before(&p->call, p->pattern, p->ranks) * each : p->read_bytes;
+    p->read_bytes = block_elements(&p->call, p->roles.pattern, p->roles.me) * each;
+    p->read_offset = all ? elements_before(&p->call, p->roles.pattern, p->roles.me) * each : 0;
+    p->bytes = all ? elements_before(&p->call, p->roles.pattern, p->roles.ranks) * each : p->read_bytes;
     p->offset = 0;
-    if (!all && hp_call_is_in_place(&p->call) && !reduces(p->pattern))
-        p->offset = result_of(p, p->me) - (char *)p->call.recv;
+    if (!all && hp_call_is_in_place(&p->call) && !reduces(p->roles.pattern))
+        p->offset = hp_block_result(&p->call, p->roles.me) - (char *)p->call.recv;
     else if (!all && p->call.blocks)
         p->offset = p->call.blocks->send.offsets[0];
-}
-
-static const uint32_t *members_of(const hp_start_t *start)
-{
-    uint32_t *members = hp_arena_get(start->arena, start->comm->size * sizeof *members);
-
-    for (uint32_t rank = 0; rank < start->comm->size && members; rank++)
-        members[rank] = hp_comm_node_member(start->comm, rank);
-    return members;
 }
 
 /* From here on the call runs. */
@@ -207,7 +156,7 @@ static void begin(plan_t *p, const hp_call_t *call)
     p->call.recv = call->recv;
     p->step = p->node->step++;
     p->phase = CLEAR;
-    p->next = p->first;
+    p->next = p->roles.first;
 }
 
 /* Once more, for a call that differs in its buffers alone. */
@@ -223,15 +172,9 @@ static plan_t *prepare(const hp_start_t *start, const hp_call_t *call)
     plan_t *p = hp_arena_get(start->arena, sizeof *p);
     if (!p)
         return NULL;
-    *p = (plan_t){.node = &start->comm->node_memory,
-                  .call = *call,
-                  .pattern = hp_collective_pattern(call->collective),
-                  .me = start->comm->rank,
-                  .ranks = start->comm->size,
-                  .members = members_of(start)};
-    find_roles(p);
+    *p = (plan_t){.node = &start->comm->node_memory, .call = *call, .roles = hp_block_roles(start, call)};
     find_bytes(p);
-    return p->members ? p : NULL;
+    return p->roles.members ? p : NULL;
 }
 
 bool hp_block_flags_runs_alone(hp_comm_t *comm, const hp_call_t *call, const hp_setting_t *setting)

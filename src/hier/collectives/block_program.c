@@ -3,28 +3,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NOTHING = -1 };
+enum { NOTHING = HP_GRAPH_NOTHING };
 /* Longer messages go in several: the host MPI counts in int, and so may its datatypes. */
 enum { MESSAGE_BYTES = 1 << 30 };
 /* The size of a scratch block in which what came is not known here. */
 static const size_t not_known = SIZE_MAX;
 
-/* What has been done with a block. */
-typedef struct {
-    int32_t writer;        /* the last operation that writes it, */
-    uint32_t first_reader; /* and those that have read it since: index + 1 into readers */
-} state_t;
-
-typedef struct {
-    uint32_t operation;
-    uint32_t next; /* index + 1 */
-} reader_t;
-
 /* A block of a list. */
 typedef struct {
     hp_block_spot_t spot;
     size_t count;
-    state_t *state;
+    hp_block_state_t *state;
 } item_t;
 
 /* The last operations that send and receive of a step, or NOTHING. */
@@ -32,115 +21,18 @@ typedef struct {
     int32_t send, recv;
 } through_t;
 
-/* A list that grows. */
-typedef struct {
-    void *entries;
-    uint32_t count, room;
-} growing_t;
-
 typedef struct {
     const hp_block_problem_t *problem;
     hp_block_program_t program; /* but for its lists */
-    growing_t operations, after, readers, items, sources;
-    uint32_t *
-        awaited_by; /* [operation] the last one that waits for it, counted from 1; as many as there is room for */
-    uint32_t awaited_room;
+    hp_block_graph_t graph;
+    hp_growing_t items, sources;
     uint32_t blocks[HP_SPACE_COUNT];
-    state_t *states[HP_SPACE_COUNT];
+    hp_block_state_t *states[HP_SPACE_COUNT];
     size_t *scratch_counts;       /* elements in each scratch block */
     size_t scratch_elements;      /* from one scratch block to the next */
     through_t *messages, through; /* of each of the steps in flight; what this step's messages wait for */
     uint32_t message_steps;
-    hp_status_t status;
 } builder_t;
-
-/* ---- memory ---- */
-
-/* A new entry at the end, zeroed; where there is no memory one that may be written to all the same. */
-static void *append(builder_t *b, growing_t *list, size_t bytes)
-{
-    static _Thread_local char lost[128];
-
-    if (list->count == list->room) {
-        const uint32_t room = list->room ? 2 * list->room : 64;
-        void *more = realloc(list->entries, room * bytes);
-        if (!more) {
-            b->status = HP_ERR_NO_MEM;
-            return memset(lost, 0, bytes);
-        }
-        list->entries = more;
-        list->room = room;
-    }
-    return memset((char *)list->entries + list->count++ * bytes, 0, bytes);
-}
-
-static hp_block_operation_t *operation_at(const builder_t *b, uint32_t i)
-{
-    return (hp_block_operation_t *)b->operations.entries + i;
-}
-
-/* ---- operations ---- */
-
-static hp_block_operation_t *add(builder_t *b, hp_block_do_t what, size_t count)
-{
-    hp_block_operation_t *operation = append(b, &b->operations, sizeof *operation);
-
-    operation->what = (uint8_t)what;
-    operation->lane = NOTHING;
-    operation->count = count;
-    operation->first_after = b->after.count;
-    if (b->operations.room > b->awaited_room) {
-        uint32_t *more = realloc(b->awaited_by, b->operations.room * sizeof *more);
-        if (!more) {
-            b->status = HP_ERR_NO_MEM;
-            return operation;
-        }
-        memset(more + b->awaited_room, 0, (b->operations.room - b->awaited_room) * sizeof *more);
-        b->awaited_by = more;
-        b->awaited_room = b->operations.room;
-    }
-    return operation;
-}
-
-static uint32_t newest(const builder_t *b)
-{
-    return b->operations.count - 1;
-}
-
-/* The newest operation waits for that one. */
-static void wait_for(builder_t *b, int32_t before)
-{
-    if (b->status != HP_OK || before == NOTHING || before == (int32_t)newest(b) ||
-        b->awaited_by[before] == b->operations.count)
-        return;
-    b->awaited_by[before] = b->operations.count;
-    *(uint32_t *)append(b, &b->after, sizeof(uint32_t)) = (uint32_t)before;
-    operation_at(b, newest(b))->after_count++;
-}
-
-static void read_block(builder_t *b, state_t *state)
-{
-    if (b->status != HP_OK)
-        return;
-    wait_for(b, state->writer);
-    reader_t *reader = append(b, &b->readers, sizeof *reader);
-    *reader = (reader_t){.operation = newest(b), .next = state->first_reader};
-    state->first_reader = b->readers.count;
-}
-
-static void write_block(builder_t *b, state_t *state)
-{
-    if (b->status != HP_OK)
-        return;
-    wait_for(b, state->writer);
-    for (uint32_t r = state->first_reader; r > 0;) {
-        const reader_t *reader = (reader_t *)b->readers.entries + (r - 1);
-        wait_for(b, (int32_t)reader->operation);
-        r = reader->next;
-    }
-    state->first_reader = 0;
-    state->writer = (int32_t)newest(b);
-}
 
 /* ---- where blocks are ---- */
 
@@ -214,28 +106,28 @@ static item_t item_of(builder_t *b, hp_space_t space, uint32_t block)
 
 /* ---- lists of blocks ---- */
 
-static const item_t *item(const growing_t *list, uint32_t i)
+static const item_t *item(const hp_growing_t *list, uint32_t i)
 {
     return (const item_t *)list->entries + i;
 }
 
 /* The blocks of a step's list. */
-static void take_items(builder_t *b, growing_t *into, const hp_list_t *list)
+static void take_items(builder_t *b, hp_growing_t *into, const hp_list_t *list)
 {
     into->count = 0;
     for (uint32_t i = 0; i < list->count; i++) {
         const hp_range_t *range = &b->problem->schedule->ranges[list->first + i];
         for (uint32_t k = 0; k < range->count; k++) {
-            item_t *taken = append(b, into, sizeof *taken);
+            item_t *taken = hp_block_graph_append(&b->graph, into, sizeof *taken);
             *taken = item_of(b, range->space, hp_range_block(range, k));
             if (taken->count == not_known)
-                b->status = HP_ERR_ARG;
+                b->graph.status = HP_ERR_ARG;
         }
     }
 }
 
 /* Blocks that are scratch get the sizes of the sources, in their order; without sources that of all, where it is one. */
-static void set_scratch_counts(builder_t *b, const hp_list_t *list, const growing_t *sources)
+static void set_scratch_counts(builder_t *b, const hp_list_t *list, const hp_growing_t *sources)
 {
     const uint32_t cut = b->problem->schedule->cut;
 
@@ -253,16 +145,16 @@ static void set_scratch_counts(builder_t *b, const hp_list_t *list, const growin
     }
 }
 
-static size_t elements_of(const builder_t *b, const growing_t *list)
+static size_t elements_of(const builder_t *b, const hp_growing_t *list)
 {
     size_t elements = 0;
-    for (uint32_t i = 0; i < list->count && b->status == HP_OK; i++)
+    for (uint32_t i = 0; i < list->count && b->graph.status == HP_OK; i++)
         elements += item(list, i)->count;
     return elements;
 }
 
 /* Does item i lie behind the one before? */
-static bool follows(const builder_t *b, const growing_t *list, uint32_t i)
+static bool follows(const builder_t *b, const hp_growing_t *list, uint32_t i)
 {
     const item_t *one = item(list, i - 1), *next = item(list, i);
     return one->spot.memory == next->spot.memory &&
@@ -271,14 +163,14 @@ static bool follows(const builder_t *b, const growing_t *list, uint32_t i)
 
 /* Some items of a list. */
 typedef struct {
-    const growing_t *list;
+    const hp_growing_t *list;
     uint32_t from, end;
 } span_t;
 
 static const span_t no_span;
 
 /* Of the first items from `from` on that lie one behind the other those that are not empty; *count: their elements. */
-static span_t next_piece(const builder_t *b, const growing_t *list, uint32_t from, size_t *count)
+static span_t next_piece(const builder_t *b, const hp_growing_t *list, uint32_t from, size_t *count)
 {
     while (from < list->count && item(list, from)->count == 0)
         from++;
@@ -319,46 +211,46 @@ static operations_t add_all(builder_t *b, const hp_block_operation_t *model, spa
                             operations_t before)
 {
     const size_t fit = MESSAGE_BYTES / b->problem->call->type.bytes, most = fit ? fit : 1;
-    operations_t added = {b->operations.count, b->operations.count};
+    operations_t added = {b->graph.operations.count, b->graph.operations.count};
 
-    for (size_t done = 0; done < model->count && b->status == HP_OK; done += most) {
-        hp_block_operation_t *operation =
-            add(b, (hp_block_do_t)model->what, model->count - done < most ? model->count - done : most);
+    for (size_t done = 0; done < model->count && b->graph.status == HP_OK; done += most) {
+        hp_block_operation_t *operation = hp_block_graph_add(
+            &b->graph, (hp_block_do_t)model->what, model->count - done < most ? model->count - done : most);
         operation->stream = model->stream;
         operation->peer = model->peer;
         operation->in = behind(b, model->in, done);
         operation->out = behind(b, model->out, done);
         if (model->what <= HP_BLOCK_RECV) {
-            wait_for(b, b->through.send);
-            wait_for(b, b->through.recv);
+            hp_block_graph_wait(&b->graph, b->through.send);
+            hp_block_graph_wait(&b->graph, b->through.recv);
         }
         for (uint32_t i = before.from; i < before.end; i++)
-            wait_for(b, (int32_t)i);
+            hp_block_graph_wait(&b->graph, (int32_t)i);
         for (uint32_t i = reads.from; i < reads.end; i++)
-            read_block(b, item(reads.list, i)->state);
+            hp_block_graph_read(&b->graph, item(reads.list, i)->state);
         for (uint32_t i = writes.from; i < writes.end; i++)
-            write_block(b, item(writes.list, i)->state);
+            hp_block_graph_write(&b->graph, item(writes.list, i)->state);
     }
-    added.end = b->operations.count;
+    added.end = b->graph.operations.count;
     return added;
 }
 
 /* The items' pieces, as they lie one behind the other in row, are that for an operation each: what says which, and which
  * side the items are. */
-static operations_t add_pieces(builder_t *b, hp_block_do_t what, const growing_t *list, bool reads,
+static operations_t add_pieces(builder_t *b, hp_block_do_t what, const hp_growing_t *list, bool reads,
                                hp_block_spot_t row, operations_t before)
 {
-    operations_t added = {b->operations.count, b->operations.count};
+    operations_t added = {b->graph.operations.count, b->graph.operations.count};
     hp_block_operation_t model = {.what = (uint8_t)what};
 
-    for (span_t piece = next_piece(b, list, 0, &model.count); model.count > 0 && b->status == HP_OK;
+    for (span_t piece = next_piece(b, list, 0, &model.count); model.count > 0 && b->graph.status == HP_OK;
          piece = next_piece(b, list, piece.end, &model.count)) {
         model.in = reads ? item(list, piece.from)->spot : row;
         model.out = reads ? row : item(list, piece.from)->spot;
         add_all(b, &model, reads ? piece : no_span, reads ? no_span : piece, before);
         row = behind(b, row, model.count);
     }
-    added.end = b->operations.count;
+    added.end = b->graph.operations.count;
     return added;
 }
 
@@ -399,7 +291,8 @@ static bool is_sent_by(const builder_t *b, span_t span, operations_t sends)
 {
     for (uint32_t i = span.from; i < span.end; i++) {
         const uint32_t r = item(span.list, i)->state->first_reader;
-        const reader_t *reader = (const reader_t *)b->readers.entries + (r ? r - 1 : 0);
+        const hp_block_reader_t *reader =
+            (const hp_block_reader_t *)b->graph.readers.entries + (r ? r - 1 : 0);
         if (r && reader->operation >= sends.from && reader->operation < sends.end)
             return true;
     }
@@ -436,13 +329,13 @@ static bool is_same_spot(hp_block_spot_t a, hp_block_spot_t b)
 static void do_local(builder_t *b, const hp_step_t *step)
 {
     const bool stores = step->action == HP_ACTION_STORE;
-    const growing_t *from = &b->sources, *to = &b->items;
+    const hp_growing_t *from = &b->sources, *to = &b->items;
 
     take_items(b, &b->sources, &step->send);
     if (stores)
         set_scratch_counts(b, &step->recv, from);
     take_items(b, &b->items, &step->recv);
-    for (uint32_t i = 0, end; i < to->count && b->status == HP_OK; i = end) {
+    for (uint32_t i = 0, end; i < to->count && b->graph.status == HP_OK; i = end) {
         hp_block_operation_t local = {.what = (uint8_t)(stores ? HP_BLOCK_COPY : reduction(b, step->action)),
                                       .in = item(from, i)->spot,
                                       .out = item(to, i)->spot,
@@ -476,6 +369,83 @@ static void do_messages(builder_t *b, const hp_step_t *step)
     b->message_steps++;
 }
 
+/* ---- blocks that are not carried ---- */
+
+typedef struct {
+    size_t count;
+    hp_block_spot_t spot;
+} longer_t;
+
+/* Block i of a list; count 0: the schedule has it. */
+static longer_t longer_of(const builder_t *b, const hp_block_list_t *list, hp_memory_t memory, uint32_t i)
+{
+    const bool is_longer = list->counts[i] > b->problem->call->count;
+    return (longer_t){is_longer ? list->counts[i] : 0, {memory, is_longer ? (size_t)list->offsets[i] : 0}};
+}
+
+/* What the rank at a position has for this one, and the other way round. */
+static longer_t longer_to(const builder_t *b, uint32_t position)
+{
+    const uint32_t blocks = b->blocks[HP_SPACE_SEND];
+
+    return blocks == 0 || (blocks == 1 && position != b->problem->problem->root)
+               ? (longer_t){0}
+               : longer_of(b, &b->problem->longer->send, HP_IN_SEND, number_of(b, HP_SPACE_SEND, position));
+}
+
+static longer_t longer_from(const builder_t *b, uint32_t position)
+{
+    const uint32_t blocks = b->blocks[HP_SPACE_RECV];
+
+    return blocks == 0 || (blocks == 1 && position != b->problem->problem->root)
+               ? (longer_t){0}
+               : longer_of(b, &b->problem->longer->recv, HP_IN_RECV, number_of(b, HP_SPACE_RECV, position));
+}
+
+/* As pairwise exchanges them: to the rank so many behind, from the one so many before. */
+static void do_longer(builder_t *b, uint32_t shift)
+{
+    const uint32_t count = b->problem->problem->count, me = b->problem->position;
+    const uint32_t to = (me + shift) % count, from = (me + count - shift) % count,
+                   slot = b->message_steps % b->problem->steps_in_flight;
+    const longer_t sent = longer_to(b, to), received = longer_from(b, from);
+    const hp_block_operation_t send = {.what = HP_BLOCK_SEND,
+                                       .peer = rank_of(b, (int32_t)to),
+                                       .in = sent.spot,
+                                       .count = sent.count},
+                               recv = {.what = HP_BLOCK_RECV,
+                                       .peer = rank_of(b, (int32_t)from),
+                                       .out = received.spot,
+                                       .count = received.count};
+
+    if (!sent.count && !received.count)
+        return;
+    b->through = b->messages[slot];
+    const operations_t sends = add_all(b, &send, no_span, no_span, none),
+                       receives = add_all(b, &recv, no_span, no_span, none);
+    b->messages[slot] = (through_t){last_of(sends), last_of(receives)};
+    b->message_steps++;
+}
+
+static void do_own_longer(builder_t *b)
+{
+    const longer_t from = longer_to(b, b->problem->position), to = longer_from(b, b->problem->position);
+    const hp_block_operation_t copy = {.what = HP_BLOCK_COPY,
+                                       .in = from.spot,
+                                       .out = to.spot,
+                                       .count = from.count < to.count ? from.count : to.count};
+
+    add_all(b, &copy, no_span, no_span, none);
+}
+
+static void add_longer(builder_t *b)
+{
+    if (!b->problem->in_place) /* there the own block is where it belongs */
+        do_own_longer(b);
+    for (uint32_t shift = 1; shift < b->problem->problem->count && b->graph.status == HP_OK; shift++)
+        do_longer(b, shift);
+}
+
 /* ---- the whole ---- */
 
 static bool make_states(builder_t *b)
@@ -492,7 +462,7 @@ static bool make_states(builder_t *b)
                                                           (hp_space_t)space, b->problem->position);
         made = (b->states[space] = malloc((count + 1) * sizeof *b->states[space])) != NULL;
         for (uint32_t i = 0; i < count && made; i++)
-            b->states[space][i] = (state_t){.writer = NOTHING};
+            b->states[space][i] = (hp_block_state_t){.writer = NOTHING};
     }
     for (uint32_t i = 0; i < slots && made; i++)
         b->messages[i] = (through_t){NOTHING, NOTHING};
@@ -521,13 +491,15 @@ static void build(builder_t *b)
         b->scratch_elements = largest(b);
         b->program.work_elements = schedule->scratch_blocks * b->scratch_elements;
     }
-    for (uint32_t i = 0; i < schedule->step_count && b->status == HP_OK; i++) {
+    for (uint32_t i = 0; i < schedule->step_count && b->graph.status == HP_OK; i++) {
         const hp_step_t *step = &schedule->steps[i];
         (step->to == (int32_t)b->problem->position ? do_local : do_messages)(b, step);
     }
+    if (b->problem->longer)
+        add_longer(b);
 }
 
-static void *keep(hp_arena_t *arena, const growing_t *list, size_t bytes)
+static void *keep(hp_arena_t *arena, const hp_growing_t *list, size_t bytes)
 {
     void *kept = hp_arena_get(arena, (list->count + 1) * bytes);
     return kept && list->count ? memcpy(kept, list->entries, list->count * bytes) : kept;
@@ -535,12 +507,9 @@ static void *keep(hp_arena_t *arena, const growing_t *list, size_t bytes)
 
 static void fini(builder_t *b)
 {
-    free(b->operations.entries);
-    free(b->after.entries);
-    free(b->readers.entries);
+    hp_block_graph_fini(&b->graph);
     free(b->items.entries);
     free(b->sources.entries);
-    free(b->awaited_by);
     for (unsigned space = 0; space < HP_SPACE_COUNT; space++)
         free(b->states[space]);
     free(b->scratch_counts);
@@ -555,18 +524,18 @@ hp_status_t hp_block_program_make(hp_arena_t *arena, const hp_block_problem_t *p
     if (make_states(&b))
         build(&b);
     else
-        b.status = HP_ERR_NO_MEM;
-    if (b.status == HP_OK) {
+        b.graph.status = HP_ERR_NO_MEM;
+    if (b.graph.status == HP_OK) {
         *program = b.program;
-        program->operation_count = b.operations.count;
-        program->after_count = b.after.count;
-        program->operations = keep(arena, &b.operations, sizeof *program->operations);
-        program->after = keep(arena, &b.after, sizeof *program->after);
+        program->operation_count = b.graph.operations.count;
+        program->after_count = b.graph.after.count;
+        program->operations = keep(arena, &b.graph.operations, sizeof *program->operations);
+        program->after = keep(arena, &b.graph.after, sizeof *program->after);
         if (!program->operations || !program->after)
-            b.status = HP_ERR_NO_MEM;
+            b.graph.status = HP_ERR_NO_MEM;
     }
     fini(&b);
-    return b.status;
+    return b.graph.status;
 }
 
 /* ---- what others ask ---- */

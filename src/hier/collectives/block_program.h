@@ -15,32 +15,8 @@
 
 #include "base/arena.h"
 #include "hier/call/collective.h"
+#include "hier/collectives/block_graph.h"
 #include "schedule/schedule.h"
-
-/* Where data is: in a buffer of the call, or in the collective's own memory. */
-typedef enum { HP_IN_SEND, HP_IN_RECV, HP_IN_WORK } hp_memory_t;
-typedef struct {
-    hp_memory_t memory;
-    size_t offset; /* bytes */
-} hp_block_spot_t;
-
-typedef enum {
-    HP_BLOCK_SEND,       /* in, to peer */
-    HP_BLOCK_RECV,       /* out, from peer */
-    HP_BLOCK_COPY,       /* out = in */
-    HP_BLOCK_REDUCE,     /* out = in (op) out */
-    HP_BLOCK_REDUCE_ONTO /* out = out (op) in */
-} hp_block_do_t;
-
-typedef struct {
-    uint8_t what; /* hp_block_do_t */
-    uint8_t stream;
-    uint32_t peer; /* rank */
-    int32_t lane;  /* the program's user fills that in */
-    hp_block_spot_t in, out;
-    size_t count;                      /* elements */
-    uint32_t first_after, after_count; /* in program->after */
-} hp_block_operation_t;
 
 typedef struct {
     hp_block_operation_t *operations;
@@ -55,6 +31,8 @@ typedef struct {
     uint32_t position;
     const uint32_t *ranks; /* of the positions; NULL: they are the ranks */
     const hp_call_t *call;
+    /* Blocks that go straight from rank to rank, beside the schedule: those with more elements than call->count. NULL: none. */
+    const hp_blocks_t *longer;
     bool in_place;            /* the own block lies where it belongs in the buffer that has all */
     uint32_t steps_in_flight; /* >= 1 */
 } hp_block_problem_t;

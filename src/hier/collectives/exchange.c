@@ -1,12 +1,12 @@
 #include "hier/collectives/exchange.h"
 
-#include <stdatomic.h>
+#include "hier/collectives/block_generator.h"
 #include "hier/collectives/block_program.h"
-#include "schedule/generators/generators.h"
 
 typedef struct {
     hp_comm_t *comm;
     hp_call_t call;
+    const hp_blocks_t *longer; /* of a call in rows; NULL: it is not in rows, or there are none */
     hp_problem_t problem;
     const uint32_t *ranks; /* of the positions; NULL: they are the ranks */
     uint32_t position;
@@ -14,108 +14,6 @@ typedef struct {
     hp_pipeline_t pipeline;
     hp_task_t **tasks; /* of the operations, while they are emitted */
 } exchange_t;
-
-/* ---- which schedule ---- */
-
-static const hp_generator_t *usual(hp_pattern_t pattern)
-{
-    static const hp_generator_t *const generators[HP_PATTERN_COUNT] = {
-        [HP_PATTERN_ALLGATHER] = &hp_generator_ring,          [HP_PATTERN_ALLTOALL] = &hp_generator_pairwise,
-        [HP_PATTERN_REDUCE_SCATTER] = &hp_generator_pairwise, [HP_PATTERN_GATHER] = &hp_generator_linear,
-        [HP_PATTERN_SCATTER] = &hp_generator_linear,          [HP_PATTERN_SCAN] = &hp_generator_scan_doubling,
-        [HP_PATTERN_EXSCAN] = &hp_generator_scan_doubling,
-    };
-    return generators[pattern];
-}
-
-enum {
-#define HP_GENERATOR(name) GENERATOR_##name,
-#include "schedule/generators/generators.def"
-#undef HP_GENERATOR
-    GENERATOR_COUNT
-};
-
-/* Sets of patterns: those that were asked about, and those of them in whose schedules every position knows all sizes. */
-typedef struct {
-    _Atomic unsigned asked, telling;
-} sizes_t;
-
-/* With the problem's algorithm inside the nodes: what is so for one radix is so for all. */
-static bool few_nodes_tell(const hp_generator_t *generator, const hp_problem_t *asked)
-{
-    static const uint32_t two[] = {0, 2, 4}, three[] = {0, 1, 4, 6}, four[] = {0, 2, 4, 6, 8};
-    const hp_problem_t shapes[] = {{.count = 4, .node_first = two, .node_count = 2},
-                                   {.count = 6, .node_first = three, .node_count = 3},
-                                   {.count = 8, .node_first = four, .node_count = 4}};
-    static const uint32_t leaders[] = {1, HP_LEADERS_ALL};
-    bool tell = generator->patterns & ~generator->equal & 1u << asked->pattern;
-
-    for (unsigned i = 0; i < 6 && tell; i++) {
-        hp_problem_t problem = shapes[i / 2];
-        problem.pattern = asked->pattern;
-        problem.leaders = leaders[i % 2];
-        problem.inside = asked->inside;
-        problem.inside_parameter = 2;
-        tell = hp_generator_holds(generator, problem, hp_schedule_tells_sizes);
-    }
-    return tell;
-}
-
-/* Seen in schedules of few positions. Threads that ask at the same time find the same. */
-static bool tells_sizes(const hp_generator_t *generator, const hp_problem_t *problem)
-{
-    static sizes_t flat[GENERATOR_COUNT], of_nodes[GENERATOR_COUNT], with_inside[GENERATOR_COUNT];
-    const bool has_nodes = hp_problem_has_nodes(problem);
-    const unsigned bit = 1u << problem->pattern;
-    unsigned i = 0;
-
-    while (i < GENERATOR_COUNT && hp_generator(i) != generator)
-        i++;
-    if (i == GENERATOR_COUNT)
-        return false;
-    sizes_t *sizes = !has_nodes ? &flat[i] : problem->inside ? &with_inside[i] : &of_nodes[i];
-    if (!(atomic_load(&sizes->asked) & bit)) {
-        if (has_nodes ? few_nodes_tell(generator, problem)
-                      : hp_generator_holds_for_few(generator, problem->pattern, hp_schedule_tells_sizes))
-            atomic_fetch_or(&sizes->telling, bit);
-        atomic_fetch_or(&sizes->asked, bit);
-    }
-    return atomic_load(&sizes->telling) & bit;
-}
-
-/* Can it do the problem for the call? The same on all ranks. */
-static bool serves(const hp_generator_t *generator, hp_collective_t collective, hp_problem_t *problem)
-{
-    if (!generator ||
-        (hp_collective_is(collective, HP_OWN_SIZES) && !(generator->direct & 1u << problem->pattern)))
-        return false;
-    if (hp_collective_is(collective, HP_BLOCKS_DIFFER) && !tells_sizes(generator, problem))
-        return false;
-    hp_generator_usual(generator, problem);
-    return hp_generator_serves(generator, problem, NULL, 0);
-}
-
-/* What a rank gets depends on which ranks are before it, whatever the operation. */
-static bool is_scan(hp_pattern_t pattern)
-{
-    return pattern == HP_PATTERN_SCAN || pattern == HP_PATTERN_EXSCAN;
-}
-
-/* NULL: none can. */
-static const hp_generator_t *choose(const hp_call_t *call, const hp_setting_t *setting, hp_problem_t *problem)
-{
-    const hp_generator_t *const wanted[] = {
-        hp_inter_node_generator(setting->inter_node),
-        hp_pattern_is(problem->pattern, HP_PATTERN_ROOTED)
-            ? hp_inter_node_tree((hp_shape_t)setting->shapes.shape[HP_LEVEL_NODE])
-            : NULL,
-        usual(problem->pattern)};
-
-    for (unsigned i = 0; i < sizeof wanted / sizeof *wanted; i++)
-        if (serves(wanted[i], call->collective, problem))
-            return wanted[i];
-    return NULL;
-}
 
 /* ---- one graph of tasks ---- */
 
@@ -207,29 +105,20 @@ static bool make_lanes(exchange_t *x, hp_request_t *request, const hp_setting_t 
     return true;
 }
 
-/* What nodes cannot do is done without: an algorithm inside them, several leaders (nodes may differ in size), nodes. */
-static const hp_generator_t *choose_nearest(exchange_t *x, const hp_setting_t *setting)
+/* What nodes cannot do is done without them. */
+static const hp_generator_t *choose(exchange_t *x, const hp_setting_t *setting)
 {
-    const hp_generator_t *generator = choose(&x->call, setting, &x->problem);
+    const hp_generator_t *generator = hp_block_generator(x->call.collective, setting, &x->problem);
 
-    if (!generator && x->problem.inside) {
-        x->problem.inside = NULL;
-        generator = choose(&x->call, setting, &x->problem);
-    }
-    if (!generator && hp_problem_has_nodes(&x->problem) && x->problem.leaders == HP_LEADERS_ALL) {
-        x->problem.leaders = 1;
-        generator = choose(&x->call, setting, &x->problem);
-    }
-    if (!generator && hp_problem_has_nodes(&x->problem)) {
-        describe_ranks(x);
-        generator = choose(&x->call, setting, &x->problem);
-    }
-    return generator;
+    if (generator || !hp_problem_has_nodes(&x->problem))
+        return generator;
+    describe_ranks(x);
+    return hp_block_generator(x->call.collective, setting, &x->problem);
 }
 
 static hp_status_t make_program(exchange_t *x, hp_arena_t *arena, const hp_setting_t *setting)
 {
-    const hp_generator_t *generator = choose_nearest(x, setting);
+    const hp_generator_t *generator = choose(x, setting);
     const hp_pattern_t pattern = x->problem.pattern;
     hp_schedule_t schedule;
 
@@ -241,6 +130,7 @@ static hp_status_t make_program(exchange_t *x, hp_arena_t *arena, const hp_setti
         .position = x->position,
         .ranks = x->ranks,
         .call = &x->call,
+        .longer = x->longer,
         .in_place = hp_call_is_in_place(&x->call) &&
                     (pattern == HP_PATTERN_ALLGATHER ||
                      (hp_pattern_is(pattern, HP_PATTERN_ROOTED) && x->position == x->problem.root)),
@@ -284,20 +174,10 @@ static hp_status_t start_again(void *plan, const hp_start_t *start, const hp_cal
     return hp_request_start_again(start->request, &x->pipeline);
 }
 
-/* Linear: direct messages. Otherwise along that tree, or the algorithm of so few rounds that has its radix. */
-static void describe_inside(exchange_t *x, hp_shape_t shape)
+/* What a rank gets depends on which ranks are before it, whatever the operation. */
+static bool is_scan(hp_pattern_t pattern)
 {
-    static const uint32_t radixes[HP_SHAPE_COUNT] = {
-        [HP_SHAPE_BINOMIAL] = 2, [HP_SHAPE_KNOMIAL4] = 4, [HP_SHAPE_KNOMIAL8] = 8};
-    const bool is_rooted = hp_pattern_is(x->problem.pattern, HP_PATTERN_ROOTED);
-    const uint32_t size = hp_problem_node_size(&x->problem, 0);
-
-    if (shape == HP_SHAPE_LINEAR || (!is_rooted && !radixes[shape]))
-        return;
-    x->problem.inside = is_rooted                                         ? hp_inter_node_tree(shape)
-                        : x->problem.pattern == HP_PATTERN_REDUCE_SCATTER ? &hp_generator_circulant
-                                                                          : &hp_generator_bruck;
-    x->problem.inside_parameter = is_rooted ? 1 : radixes[shape] < size ? radixes[shape] : size;
+    return pattern == HP_PATTERN_SCAN || pattern == HP_PATTERN_EXSCAN;
 }
 
 /* The positions are the ranks in the order of their nodes, where that tells anything, and keeps the order of operands. */
@@ -315,8 +195,32 @@ static void describe_nodes(exchange_t *x, const hp_setting_t *setting)
     x->problem.root = hp_hierarchy_place(h, x->call.root);
     x->problem.node_first = hp_hierarchy_starts(h, depth);
     x->problem.node_count = nodes;
-    x->problem.leaders = setting->leaders > 1 ? HP_LEADERS_ALL : 1;
-    describe_inside(x, (hp_shape_t)setting->shapes.shape[HP_LEVEL_CORE]);
+    hp_block_use_nodes(setting, &x->problem);
+}
+
+/* The collective of equal blocks. */
+static hp_collective_t of_equal(hp_collective_t collective)
+{
+    switch (collective) {
+    case HP_ALLTOALLV:
+    case HP_ALLTOALLW:
+        return HP_ALLTOALL;
+    case HP_GATHERV:
+        return HP_GATHER;
+    case HP_SCATTERV:
+        return HP_SCATTER;
+    default:
+        return collective;
+    }
+}
+
+/* Rows are blocks of one size; what is in them is no business of the schedule. */
+static void describe_rows(exchange_t *x)
+{
+    x->longer = x->call.blocks;
+    x->call.collective = of_equal(x->call.collective);
+    x->call.blocks = NULL;
+    x->call.count = x->call.row;
 }
 
 /* NULL: no memory. */
@@ -329,6 +233,8 @@ static exchange_t *describe(const hp_start_t *start, const hp_call_t *call)
         return NULL;
     *plan = x;
     *x = (exchange_t){.comm = start->comm, .call = *call};
+    if (call->row > 0)
+        describe_rows(x);
     describe_ranks(x);
     return x;
 }
@@ -344,7 +250,7 @@ static hp_status_t run(const hp_start_t *start, exchange_t *x, const hp_setting_
         return HP_ERR_NO_MEM;
     x->pipeline = pipeline_of(x);
     x->pipeline.tag = hp_start_tag(start);
-    if (start->again && !x->call.blocks)
+    if (start->again && !x->call.blocks && !x->longer)
         *start->again = (hp_again_t){.start = start_again, .plan = x};
     return hp_request_start(start->request, &x->pipeline);
 }
@@ -353,6 +259,19 @@ hp_status_t hp_exchange_start(const hp_start_t *start, const hp_call_t *call, co
 {
     exchange_t *x = describe(start, call);
     return x ? run(start, x, setting) : HP_ERR_NO_MEM;
+}
+
+bool hp_exchange_carries(const hp_comm_t *comm, const hp_call_t *call, bool through_nodes,
+                         const hp_setting_t *setting)
+{
+    exchange_t x = {.comm = (hp_comm_t *)comm, .call = *call};
+
+    describe_rows(&x);
+    describe_ranks(&x);
+    if (through_nodes)
+        describe_nodes(&x, setting);
+    const hp_generator_t *generator = choose(&x, setting);
+    return generator && (hp_problem_has_nodes(&x.problem) || !(generator->direct & 1u << x.problem.pattern));
 }
 
 bool hp_exchange_runs_alone(hp_comm_t *comm, const hp_call_t *call, const hp_setting_t *setting)

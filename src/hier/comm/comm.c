@@ -143,6 +143,7 @@ void hp_comm_destroy(hp_comm_t *comm)
     hp_hierarchy_destroy(comm->flat);
     hp_hierarchy_destroy(comm->rank_order);
     hp_hierarchy_destroy(comm->hierarchy);
+    free(comm->findings);
     free(comm);
 }
 

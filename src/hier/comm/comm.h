@@ -60,6 +60,9 @@ typedef struct {
     void *owner;                /* who made it */
     uint32_t sequence;          /* collectives started, for tags; the same on all ranks */
     struct hp_choices *choices; /* what the selection remembers (select.h); NULL: nothing */
+    /* What was found on communicators like this one (planning/wisdom.h), the same on all ranks; NULL: nothing. */
+    struct hp_finding *findings;
+    size_t finding_count;
     hp_cached_tree_t trees[HP_TREE_CACHE];
     uint32_t next_tree;
 } hp_comm_t;

@@ -13,7 +13,7 @@ bool hp_probes_learn(hp_probes_t *known, const hp_probes_t *found)
 {
     bool learned = false;
 #define X(field, unit, most, text)                                                                           \
-    learned |= found->field > 0 && !(known->field > 0);                                                      \
+    learned |= found->field > 0 && (found->field < known->field || found->field > known->field);                                                      \
     if (found->field > 0)                                                                                    \
         known->field = found->field;
     HP_PROBE_TABLE(X)

@@ -31,7 +31,7 @@ typedef struct {
 /* Can these be values of a machine? None negative, none absurd, no NaN. */
 bool hp_probes_are_sane(const hp_probes_t *probes);
 
-/* What found knows goes over what *known knew. Was any of it not known before? */
+/* What found knows goes over what *known knew. Was any of it not known so before? */
 bool hp_probes_learn(hp_probes_t *known, const hp_probes_t *found);
 
 #endif

@@ -7,6 +7,7 @@
 #include <string.h>
 #include "base/words.h"
 #include "hier/call/stats.h"
+#include "hier/planning/model/model_blocks.h"
 
 typedef struct row {
     hp_layout_t layout;
@@ -79,6 +80,25 @@ static const char *joins(const hp_setting_t *s, hp_collective_t collective, cons
                : hp_shape_info(s->shapes.shape[HP_LEVEL_NODE])->name;
 }
 
+/* Of a collective of blocks: what its schedule is made by; blocks are not cut. */
+static void append_schedule(char *text, size_t room, const hp_candidate_t *candidate,
+                            hp_collective_t collective, const hp_layout_t *layout)
+{
+    const hp_setting_t *s = &candidate->setting;
+    hp_model_blocks_schedule_t schedule;
+
+    if (hp_collective_is(collective, HP_OWN_SIZES) || /* which depends on the blocks */
+        !hp_model_blocks_schedule(layout, candidate->algorithm, s, &schedule)) {
+        append(text, room, ", %s", joins(s, collective, layout));
+        return;
+    }
+    append(text, room, ", %s", schedule.generator->name);
+    if (schedule.has_inside)
+        append(text, room, ", %s inside", hp_shape_info(s->shapes.shape[HP_LEVEL_CORE])->name);
+    if (schedule.all_lead)
+        append(text, room, ", all lead");
+}
+
 const char *hp_explain_candidate(const hp_candidate_t *candidate, hp_collective_t collective,
                                  const hp_layout_t *layout, char *text, size_t room)
 {
@@ -86,11 +106,13 @@ const char *hp_explain_candidate(const hp_candidate_t *candidate, hp_collective_
     char size[24];
 
     if (!candidate->algorithm) {
-        snprintf(text, room, "the host MPI");
+        snprintf(text, room, candidate->mockup ? "mock-up: %s" : "the host MPI", candidate->mockup);
         return text;
     }
     snprintf(text, room, "%s", candidate->algorithm->name);
-    if (candidate->algorithm->traits & HP_TRAIT_FLAGS)
+    if (candidate->algorithm->traits & HP_TRAIT_SCHEDULE)
+        append_schedule(text, room, candidate, collective, layout);
+    if (candidate->algorithm->traits & HP_TRAIT_FLAGS || hp_collective_is(collective, HP_OF_BLOCKS))
         return text;
     if (layout->nodes > 1)
         append(text, room, ", %s", joins(s, collective, layout));
@@ -126,6 +148,8 @@ static bool was_tried(const hp_bin_t *bin)
 
 static hp_decider_t decider_of(const hp_bin_t *bin)
 {
+    if (bin->guard.is_found)
+        return HP_DECIDER_WISDOM;
     return was_tried(bin) && !bin->guard.open ? HP_DECIDER_GUARD : bin->candidates.slot[chosen_slot(bin)].by;
 }
 
@@ -190,6 +214,7 @@ static void put_together(row_t *row, const hp_bin_t *bin)
         row->bin.calls[slot] += bin->calls[slot];
         row->bin.us[slot] += bin->us[slot];
     }
+    row->bin.guard.reopened += bin->guard.reopened;
     row->bin.agreements += bin->agreements;
     row->bin.agreements_us += bin->agreements_us;
 }
@@ -375,7 +400,9 @@ static json_t *candidate_json(const row_t *row, unsigned slot)
     json_t *object = json_object();
 
     json_object_set_new(object, "algorithm",
-                        json_string(candidate->algorithm ? candidate->algorithm->name : "native"));
+                        json_string(candidate->algorithm ? candidate->algorithm->name
+                                    : candidate->mockup  ? "mockup"
+                                                         : "native"));
     json_object_set_new(
         object, "what",
         json_string(hp_explain_candidate(candidate, row->collective, &row->layout, what, sizeof what)));
@@ -452,13 +479,15 @@ bool hp_explain_write(FILE *out, unsigned rank, double run_seconds)
 
 void hp_explain_ahead(FILE *out, const hp_situation_t *situation, hp_collective_t collective, uint64_t bytes)
 {
-    static const char *const roles[HP_SLOTS] = {
-        [HP_SLOT_RULE] = "runs", [HP_SLOT_NATIVE] = "against", [HP_SLOT_MODEL] = "and"};
+    static const char *const roles[HP_SLOTS] = {[HP_SLOT_RULE] = "runs",
+                                                [HP_SLOT_NATIVE] = "against",
+                                                [HP_SLOT_MODEL] = "and",
+                                                [HP_SLOT_MOCKUP] = "and"};
     const hp_layout_t *layout = &situation->layout;
     hp_candidates_t candidates;
     char text[TEXT_BYTES], size[24], us[24];
 
-    hp_select_candidates(situation, collective, bytes, &candidates);
+    hp_candidates_find(situation, collective, bytes, &candidates);
     fprintf(out, "%s of %s on %s\n", hp_collective_name(collective), hp_word_size(bytes, size, sizeof size),
             layout_text(layout, text, sizeof text));
     for (unsigned slot = 0; slot < HP_SLOTS; slot++) {
@@ -467,7 +496,8 @@ void hp_explain_ahead(FILE *out, const hp_situation_t *situation, hp_collective_
             continue;
         fprintf(out, "  %-8s %-42s %s", roles[slot],
                 hp_explain_candidate(candidate, collective, layout, text, sizeof text),
-                slot == HP_SLOT_NATIVE ? "tried beside it by the guard" : hp_decider_text(candidate->by));
+                candidate->by == HP_DECIDER_GUARD ? "tried beside it by the guard"
+                                                  : hp_decider_text(candidate->by));
         if (candidate->line)
             fprintf(out, ", line %u", candidate->line);
         if (candidate->expected_us >= 0)

@@ -2,16 +2,23 @@
 
 #include <string.h>
 
-enum { EARLY_ROUNDS = 2, FIRST_CHECK = 128 };
+enum { EARLY_ROUNDS = 2, FIRST_CHECK = 128, TRUST_CHECK = 16 };
 
-/* After two timed rounds a slot that at its fastest takes more than twice as long as the best at its slowest is out,
- * if its calls are long enough to matter: the rest of the trial would cost more than it could tell. */
-static const double long_us = 1000;
-static const double hopeless = 2.0;
+/* A slot that at its fastest takes more than so many times as long as the best at its slowest is out: after one timed
+ * round, two, three, and after each further one. Less is enough where it was slow elsewhere, too. */
+static const double out[] = {2.5, 1.25, 1.1, 1.0}, doubtful = 1.2;
+/* Of short calls, after two timed rounds: noise may hit both times. */
+static const double out_short = 2.0;
 /* What is not at least so much faster than the host MPI is left to it. */
 static const double worthwhile = 0.98;
+/* Nor a mock-up that is not so much faster than the best of the others. Many take the very time of the host MPI's
+ * collective (alltoall = alltoallv in most MPIs), which noise must not choose between. */
+static const double worthwhile_mockup = 0.95;
 /* The chosen slot takes so many times as long, or so many times less, than when it was chosen: a drift. */
 static const double drift = 1.5;
+/* Of a time that few calls stand behind. */
+static const double drift_rough = 2.0;
+enum { FEW_ROUNDS = 4 };
 /* The slowest rank took so many times as long as the fastest, by the median: they did not arrive together. */
 static const double together = 3.0;
 
@@ -33,45 +40,67 @@ static unsigned nth_slot(uint8_t slots, unsigned n)
     return slot;
 }
 
+static const uint8_t mockup = 1u << HP_SLOT_MOCKUP;
+
+/* A mock-up counts as long as it is in. */
 static unsigned rounds_of(const hp_guard_t *guard)
 {
-    return count_slots(guard->offered) > 2 ? HP_GUARD_ROUNDS_OF_THREE : HP_GUARD_ROUNDS_OF_TWO;
+    const uint8_t slots = (guard->offered & (uint8_t)~mockup) | (guard->open & mockup);
+    return count_slots(slots) > 2 ? HP_GUARD_ROUNDS_OF_THREE : HP_GUARD_ROUNDS_OF_TWO;
+}
+
+/* That are not timed. */
+static unsigned warm_ups(const hp_guard_t *guard)
+{
+    return guard->is_long ? 1 : 2;
 }
 
 static void open(hp_guard_t *guard)
 {
     guard->open = guard->offered;
+    guard->is_found = guard->is_rough = false;
     guard->round = guard->turn = guard->timed = 0;
     for (unsigned slot = 0; slot < HP_SLOTS; slot++)
         guard->expected_us[slot] = -1;
 }
 
-static void settle(hp_guard_t *guard, unsigned slot)
+static void settle(hp_guard_t *guard, unsigned slot, unsigned second)
 {
     guard->open = 0;
     guard->chosen = (uint8_t)slot;
+    guard->second = (uint8_t)second;
     guard->settled_us = guard->expected_us[slot];
     guard->calls = 0;
     guard->due = FIRST_CHECK;
     guard->timed = 0;
 }
 
-void hp_guard_init(hp_guard_t *guard, uint8_t offered, unsigned preferred, bool synchronizes)
+void hp_guard_init(hp_guard_t *guard, uint8_t offered, unsigned preferred, hp_guard_calls_t calls)
 {
     memset(guard, 0, sizeof *guard);
     guard->offered = offered;
-    guard->synchronizes = synchronizes;
+    guard->synchronizes = calls.synchronizes;
+    guard->is_long = calls.is_long;
+    guard->doubted = calls.doubted;
     open(guard);
     if (count_slots(offered) == 1) {
-        settle(guard, preferred);
+        settle(guard, preferred, preferred);
         guard->due = UINT32_MAX;
     }
+}
+
+void hp_guard_trust(hp_guard_t *guard, unsigned chosen, unsigned second, const double us[HP_SLOTS])
+{
+    memcpy(guard->expected_us, us, sizeof guard->expected_us);
+    settle(guard, chosen, second);
+    guard->due = TRUST_CHECK;
+    guard->is_found = guard->is_rough = true;
 }
 
 /* The slots of this round. */
 static uint8_t slots_of_round(const hp_guard_t *guard)
 {
-    const uint8_t own = guard->open & (uint8_t) ~(1u << HP_SLOT_NATIVE);
+    const uint8_t own = guard->open & (uint8_t) ~(1u << HP_SLOT_NATIVE | mockup);
     return guard->round == 0 && own ? own : guard->open;
 }
 
@@ -103,14 +132,15 @@ bool hp_guard_record(hp_guard_t *guard, double us, unsigned *count)
 
     if (guard->open) {
         bool is_timed;
-        if (guard->round >= HP_GUARD_WARM_UPS)
+        if (guard->round >= warm_ups(guard))
             keep(guard, hp_guard_try(guard, &is_timed), us);
         if (++guard->turn == count_slots(slots_of_round(guard))) {
             guard->turn = 0;
             guard->round++;
         }
         is_due = guard->turn == 0 &&
-                 (guard->round == HP_GUARD_WARM_UPS + EARLY_ROUNDS || guard->round >= rounds_of(guard));
+                 (guard->round == warm_ups(guard) + EARLY_ROUNDS || guard->round >= rounds_of(guard) ||
+                  (guard->is_long && guard->round > warm_ups(guard)));
     } else {
         keep(guard, guard->chosen, us);
         is_due = guard->calls >= guard->due;
@@ -171,50 +201,88 @@ static bool last_rank_counts(const hp_guard_t *guard)
     return median(ratios, guard->timed) > together;
 }
 
+/* What the best of the slots that were not chosen took; < 0: none was tried. */
+static double other_us(const hp_guard_t *guard)
+{
+    double best = -1;
+
+    for (unsigned slot = 0; slot < HP_SLOTS; slot++)
+        if (slot != guard->chosen && guard->expected_us[slot] >= 0 &&
+            (best < 0 || guard->expected_us[slot] < best))
+            best = guard->expected_us[slot];
+    return best;
+}
+
+/* Has what holds become doubtful, now that the chosen slot takes so long? */
+static bool has_changed(const hp_guard_t *guard, double now)
+{
+    const double other = other_us(guard);
+
+    if (guard->is_rough)
+        return now > guard->settled_us * drift_rough && (other < 0 || now > other);
+    return now > guard->settled_us * drift || now * drift < guard->settled_us;
+}
+
 static void check_drift(hp_guard_t *guard)
 {
     const double now = spread_of(guard, guard->chosen, last_rank_counts(guard)).median;
 
     guard->timed = 0;
-    if (now > guard->settled_us * drift || now * drift < guard->settled_us) {
+    if (has_changed(guard, now)) {
         guard->reopened++;
         open(guard);
-    } else if (guard->due < UINT32_MAX / 2) {
-        guard->due *= 2;
-    } else {
-        guard->calls = 0;
+        return;
     }
+    if (guard->is_rough)
+        guard->settled_us = guard->expected_us[guard->chosen] = now;
+    guard->is_rough = false;
+    if (guard->due < UINT32_MAX / 2)
+        guard->due *= 2;
+    else
+        guard->calls = 0;
 }
 
-/* Takes the slots out that are hopeless. Returns the best. */
+/* How many times as long as the best one a slot must take to be out after so many timed rounds. */
+static double limit_of(const hp_guard_t *guard, unsigned slot)
+{
+    const unsigned rounds = guard->round - warm_ups(guard), last = sizeof out / sizeof *out;
+    const double usual = guard->is_long ? out[(rounds < last ? rounds : last) - 1] : out_short;
+
+    return guard->doubted & (1u << slot) && doubtful < usual ? doubtful : usual;
+}
+
+/* Takes the slots out that are hopeless. Returns the best but for the mock-up. */
 static unsigned judge(hp_guard_t *guard)
 {
     const bool last = last_rank_counts(guard);
     spread_t spreads[HP_SLOTS];
-    unsigned best = HP_SLOTS;
+    unsigned best = HP_SLOTS, fastest = HP_SLOTS;
 
     for (unsigned slot = 0; slot < HP_SLOTS; slot++) {
         if (!(guard->open & (1u << slot)))
             continue;
         spreads[slot] = spread_of(guard, slot, last);
         guard->expected_us[slot] = spreads[slot].median;
-        if (best == HP_SLOTS || spreads[slot].median < spreads[best].median)
-            best = slot;
+        if (fastest == HP_SLOTS || spreads[slot].median < spreads[fastest].median)
+            fastest = slot;
+        if (slot != HP_SLOT_MOCKUP) /* the last one */
+            best = fastest;
     }
     for (unsigned slot = 0; slot < HP_SLOTS; slot++)
-        if ((guard->open & (1u << slot)) && spreads[slot].least > hopeless * spreads[best].most &&
-            spreads[slot].least > long_us)
+        if ((guard->open & (1u << slot)) && slot != fastest &&
+            spreads[slot].least > limit_of(guard, slot) * spreads[fastest].most)
             guard->open &= (uint8_t) ~(1u << slot);
     return best;
 }
 
-/* Is the slot worth more than leaving the calls to the host MPI? */
-static bool is_worthwhile(const hp_guard_t *guard, unsigned slot)
+/* Is the slot worth more than leaving the calls to another one: the host MPI, or the best beside a mock-up? */
+static bool is_worthwhile(const hp_guard_t *guard, unsigned slot, unsigned other)
 {
-    if (guard->expected_us[slot] > worthwhile * guard->expected_us[HP_SLOT_NATIVE])
+    const double share = slot == HP_SLOT_MOCKUP ? worthwhile_mockup : worthwhile;
+    if (guard->expected_us[slot] > share * guard->expected_us[other])
         return false;
     return !last_rank_counts(guard) ||
-           spread_of(guard, slot, false).median <= noticing * spread_of(guard, HP_SLOT_NATIVE, false).median;
+           spread_of(guard, slot, false).median <= noticing * spread_of(guard, other, false).median;
 }
 
 void hp_guard_agreed(hp_guard_t *guard)
@@ -223,9 +291,14 @@ void hp_guard_agreed(hp_guard_t *guard)
         check_drift(guard);
         return;
     }
+    const bool is_over = guard->round >= rounds_of(guard);
     unsigned best = judge(guard);
-    if ((guard->open & (1u << HP_SLOT_NATIVE)) && !is_worthwhile(guard, best))
+    if ((guard->open & (1u << HP_SLOT_NATIVE)) && !is_worthwhile(guard, best, HP_SLOT_NATIVE))
         best = HP_SLOT_NATIVE;
-    if (count_slots(guard->open) == 1 || guard->round >= rounds_of(guard))
-        settle(guard, best);
+    const bool is_early = guard->round < warm_ups(guard) + EARLY_ROUNDS;
+    if ((guard->open & mockup) && !is_early && !is_worthwhile(guard, HP_SLOT_MOCKUP, best))
+        guard->open &= (uint8_t)~mockup;
+    guard->is_rough = guard->round < warm_ups(guard) + FEW_ROUNDS;
+    if (count_slots(guard->open) == 1 || is_over)
+        settle(guard, guard->open & mockup ? HP_SLOT_MOCKUP : best, best);
 }

@@ -1,18 +1,28 @@
 /* guard: the promise never to be slower than the host MPI, kept by measuring.
  *
  * For one communicator, collective and bin of sizes there are slots: what the rules say, the host MPI, what the
- * model would do. The first calls run them in turns,
+ * model would do, a mock-up. The first calls run them in turns,
  *
  *      call   0 | 1 2 | 3 4 5 6 7 8 ...                     with two slots, the rules' A and the MPI's B
  *      slot   A | B A | A B B A A B ...
- *             warm-up | timed; after two rounds slots without hope are out
+ *             warm-up | timed
  *
  * and are timed on every rank. Then the ranks agree: the times' maximum and minimum over the ranks (one allreduce
- * of a few doubles) are the same everywhere, and so is what follows from them. The winner stays. At calls ever
- * further apart (128, 256, 512, ... calls) the last eight are timed and agreed on; when they take another time than
- * they did at first, the question is open again. So messages of its own are bounded by the logarithm of the
- * calls. Like STAR-MPI (A. Faraj, X. Yuan, D. Lowenthal, STAR-MPI: Self Tuned Adaptive Routines for MPI Collective
- * Operations, ICS 2006), but the MPI's own collective is always among the candidates.
+ * of a few doubles) are the same everywhere, and so is what follows from them. A slot is out as soon as its fastest
+ * time is clearly above the best one's slowest; the fewer the times, the clearer. Short calls come to that after two timed
+ * rounds and at the end, because an agreement takes as long as they do; long ones after each round, and their first
+ * calls are timed, too. The winner stays. At calls ever further apart (128, 256, 512, ... calls) the last eight are
+ * timed and agreed on; when they take another time than they did at first, the question is open again. So messages of its
+ * own are bounded by the logarithm of the calls. Like STAR-MPI (A. Faraj, X. Yuan, D. Lowenthal, STAR-MPI: Self Tuned
+ * Adaptive Routines for MPI Collective Operations, ICS 2006), but the MPI's own collective is always among the candidates.
+ *
+ * What was found before (wisdom.h) stands for a trial; the first such check then comes after 16 calls. That check, and the
+ * first one after a short trial, says what the chosen slot takes; the question is open again if another one was faster than
+ * that. What was found for a neighbouring bin of sizes is a reason for doubt: a slot that was slow there is out at the first sign of it here.
+ *
+ * A mock-up is the collective made of the host MPI's other ones: for an MPI that breaks its performance guidelines
+ * (tuning/mockups.def). Most MPIs keep most of them, so its trial is short: one call to warm up and two that are timed, and
+ * unless it is clearly the fastest then, it is out.
  *
  * What a call took. Ranks that arrive together: the slowest rank's time. Ranks that do not: an early rank's time is
  * mostly waiting for the late ones, whatever runs. In an allreduce or a barrier nobody leaves before the last one
@@ -27,38 +37,56 @@
 #include <stdint.h>
 
 /* The order is the order of trust: the first of equals wins, but for the host MPI (guard.c). */
-enum { HP_SLOT_RULE, HP_SLOT_NATIVE, HP_SLOT_MODEL, HP_SLOTS };
+enum { HP_SLOT_RULE, HP_SLOT_NATIVE, HP_SLOT_MODEL, HP_SLOT_MOCKUP /* stays the last */, HP_SLOTS };
 
-/* A round is a call in each slot. The first two are not timed: what is used for the first time is slow, memory of
- * the node that nobody has touched most of all; the very first is without the host MPI, which does not gain by it.
- * So a question takes 17 calls at most, with two slots and with three. */
-enum { HP_GUARD_WARM_UPS = 2, HP_GUARD_ROUNDS_OF_TWO = 9, HP_GUARD_ROUNDS_OF_THREE = 6, HP_GUARD_TIMES = 14 };
+/* A round is a call in each slot. The first one is without the host MPI, which does not gain by it, and not timed: what is
+ * used for the first time is slow, memory of the node that nobody has touched most of all. Short calls have two such
+ * rounds. So a question takes 17 calls at most, with two slots and with three, and 20 with a mock-up that is out after its
+ * three; one that stays in costs five calls at most. */
+enum { HP_GUARD_ROUNDS_OF_TWO = 9, HP_GUARD_ROUNDS_OF_THREE = 6, HP_GUARD_TIMES = 20 };
+enum { HP_GUARD_SEEN = 2 };
 
 typedef struct {
     uint8_t open;                 /* slots still in question (bit 1 << slot); 0: settled */
     uint8_t offered;              /* slots there are */
     uint8_t chosen;               /* once settled */
+    uint8_t second;               /* likewise: the best of the others if that is the mock-up, else the same */
     bool synchronizes;            /* nobody leaves this collective before all have come */
+    bool is_long;                 /* a call takes much longer than an agreement */
+    bool is_found;                /* what holds was found elsewhere */
+    bool is_rough;                /* few calls stand behind settled_us, or none of this communicator */
+    uint8_t doubted;              /* slots that were slow elsewhere */
     uint8_t round, turn;          /* of the trial */
     uint8_t timed;                /* times taken so far */
-    uint8_t reopened;             /* how often drift did */
+    uint32_t reopened;            /* how often drift did */
     uint32_t calls, due;          /* since it was settled; the next check for drift */
     double settled_us;            /* what the chosen slot took then */
     double expected_us[HP_SLOTS]; /* of the last trial; < 0: not tried */
     uint8_t slot_of[HP_GUARD_TIMES];
-    double us[2 * HP_GUARD_TIMES]; /* each time, and its negative: the maximum over ranks of both */
+    /* Each time, and its negative: the maximum over ranks of both; and room for what the caller has agreed on with them. */
+    double us[2 * HP_GUARD_TIMES + HP_GUARD_SEEN];
 } hp_guard_t;
 
+/* What a guard is told of its calls. */
+typedef struct {
+    bool synchronizes; /* nobody leaves before all have come */
+    bool is_long;      /* a call takes much longer than an agreement */
+    uint8_t doubted;   /* slots that were much slower than the best for calls of nearly this size */
+} hp_guard_calls_t;
+
 /* offered: slots there are, at least one. preferred: used when there is no question. */
-void hp_guard_init(hp_guard_t *guard, uint8_t offered, unsigned preferred, bool synchronizes);
+void hp_guard_init(hp_guard_t *guard, uint8_t offered, unsigned preferred, hp_guard_calls_t calls);
+
+/* No trial: what another guard has found. us: what its slots took; < 0: not known. */
+void hp_guard_trust(hp_guard_t *guard, unsigned chosen, unsigned second, const double us[HP_SLOTS]);
 
 /* The slot of the next call. *is_timed: hand its time to hp_guard_record. */
 static inline unsigned hp_guard_next(hp_guard_t *guard, bool *is_timed);
 
-/* The slot that the calls so far speak for, without taking part in a trial. */
+/* The slot that the calls so far speak for, without taking part in a trial. Never the mock-up. */
 static inline unsigned hp_guard_verdict(const hp_guard_t *guard)
 {
-    return guard->open && !guard->reopened ? HP_SLOT_RULE : guard->chosen;
+    return guard->open && !guard->reopened ? HP_SLOT_RULE : guard->second;
 }
 
 /* true: after this call the ranks must agree: replace the `count` doubles at guard->us by their maxima over all

@@ -4,7 +4,7 @@ from typing import Optional
 
 NATIVE = "native"
 BUILT_IN = "built-in" # no rule of the file holds, so that the library's own rules decide
-SETTLED = (NATIVE, BUILT_IN, "flags") # there is nothing to set
+SETTLED = (NATIVE, BUILT_IN, "flags", "single_copy") # there is nothing to set
 NATIVE_COLOR = "#bbbbbb"
 # By what a configuration mainly is: Okabe and Ito's colours for what the rules use most, Tol's for the rest.
 FAMILY_COLORS = {
@@ -56,12 +56,12 @@ class Configuration:
     @property
     def family(self):
         """The word that tells most: how the nodes are joined; on one node, what moves the data."""
-        if self.algorithm != "han":
+        if self.algorithm not in ("han", "flat"):
             return {NATIVE: "host MPI", BUILT_IN: "built-in rules"}.get(self.algorithm, self.algorithm)
-        if self.one_node:
+        if self.one_node and self.algorithm == "han":
             return level_value(self.modules, "core") or "han"
         joined = self.between_nodes if self.between_nodes not in ("tree", "auto") else level_value(self.shapes, "node")
-        return joined or "han"
+        return joined or self.algorithm
 
     @property
     def segment(self):
@@ -74,6 +74,8 @@ class Configuration:
         words = [self.family]
         if self.segment:
             words.append(bytes_text(self.segment_bytes))
+        if self.algorithm == "flat" and self.family != "flat":
+            words.append("flat")
         inside = level_value(self.modules, "core")
         if self.algorithm == "han" and inside and inside != self.family:
             words.append(inside)

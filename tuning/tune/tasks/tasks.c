@@ -57,10 +57,10 @@ static bool describe(hp_collective_t collective, const void *send, void *recv, u
 /* Would the library run the call by han, and how? The guard has no say. */
 static bool select_han(hp_comm_t *comm, const hp_call_t *call, hp_setting_t *setting)
 {
-    const hp_situation_t situation = hp_select_situation(comm);
+    const hp_situation_t situation = hp_candidates_situation(comm);
     hp_candidates_t candidates;
 
-    hp_select_candidates(&situation, call->collective, call->count * call->type.bytes, &candidates);
+    hp_candidates_find(&situation, call->collective, call->count * call->type.bytes, &candidates);
     const hp_algorithm_t *algorithm = candidates.slot[HP_SLOT_RULE].algorithm;
     *setting = candidates.slot[HP_SLOT_RULE].setting;
     return algorithm && algorithm->traits & HP_TRAIT_PIPELINED;

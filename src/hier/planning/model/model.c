@@ -1,13 +1,19 @@
 #include "hier/planning/model/model.h"
 
+#include <pthread.h>
 #include <string.h>
 #include "hier/collectives/flags.h"
+#include "hier/planning/model/model_blocks.h"
 #include "hier/planning/model/model_inter_node.h"
 #include "hier/planning/model/model_intra_node.h"
 
 /* What a segment costs each rank in the engine, beside its data: segments of 8 KiB took 0.5 us each more than
  * their share of 32 KiB (tuning/README.md, one node, bcast). */
 static const double segment_us = 0.5;
+
+/* What no rule names has to be expected to be so much faster: times of collectives of blocks were 7% wrong on average
+ * (tests/unit/test_model_blocks.c). */
+static const double doubt = 0.05;
 
 /* Segments that are worth trying. */
 enum { SEGMENT_LEAST = 2048, SEGMENT_MOST = 524288 };
@@ -146,6 +152,8 @@ double hp_model_us(const hp_probes_t *probes, const hp_layout_t *layout, hp_coll
 
     if (!algorithm || algorithm->collective != collective || !hp_probes_cover(probes, layout))
         return -1;
+    if (hp_collective_is(collective, HP_OF_BLOCKS))
+        return hp_model_blocks_us(probes, layout, algorithm, bytes, setting, HP_MODEL_BLOCKS_STEPS);
     if (runs_flags(algorithm, layout, data))
         return hp_model_flags_us(probes, layout->most_ranks, collective, (double)data);
     if (algorithm->traits & (HP_TRAIT_PIPELINED | HP_TRAIT_FLAGS))
@@ -160,8 +168,10 @@ double hp_model_bound_us(const hp_probes_t *probes, const hp_layout_t *layout, h
     const double nodes = layout->nodes, ranks = layout->most_ranks;
     double us;
 
-    if (hp_collective_is(collective, HP_OF_BLOCKS) || !hp_probes_cover(probes, layout))
+    if (!hp_probes_cover(probes, layout))
         return 0;
+    if (hp_collective_is(collective, HP_OF_BLOCKS))
+        return hp_model_blocks_bound_us(probes, layout, collective, bytes);
     us = nodes > 1 ? probes->between_us : layout->shares_memory ? probes->flag_us : probes->inside_us;
     if (nodes > 1) {
         const double share = collective == HP_ALLREDUCE ? 2 * (nodes - 1) / nodes : 1;
@@ -184,7 +194,8 @@ static bool is_candidate(const hp_rule_t *rule, const hp_layout_t *layout, hp_co
     const bool several = rule->nodes.to > 1;
 
     return algorithm && rule->collective == collective && several == (layout->nodes > 1) &&
-           (!(algorithm->traits & HP_TRAIT_FLAGS) || runs_flags(algorithm, layout, bytes));
+           (!(algorithm->traits & HP_TRAIT_FLAGS) || runs_flags(algorithm, layout, bytes)) &&
+           (!hp_collective_is(collective, HP_OF_BLOCKS) || hp_model_blocks_has_way(layout, algorithm, bytes));
 }
 
 /* But for the size of the segments. */
@@ -209,7 +220,8 @@ typedef struct {
 static void try_segments(const hp_probes_t *probes, const hp_layout_t *layout, uint64_t bytes,
                          const hp_rule_t *rule, best_t *best)
 {
-    const bool cuts = !runs_flags(hp_algorithm_of(rule->algorithm), layout, bytes) && bytes > 0;
+    const bool cuts = !hp_collective_is(rule->collective, HP_OF_BLOCKS) &&
+                      !runs_flags(hp_algorithm_of(rule->algorithm), layout, bytes) && bytes > 0;
     hp_setting_t setting = rule->setting;
 
     for (size_t segment = SEGMENT_LEAST; segment <= SEGMENT_MOST; segment *= 2) {
@@ -223,8 +235,8 @@ static void try_segments(const hp_probes_t *probes, const hp_layout_t *layout, u
     }
 }
 
-bool hp_model_choose(const hp_probes_t *probes, const hp_layout_t *layout, hp_collective_t collective,
-                     uint64_t bytes, hp_algorithm_id_t *algorithm, hp_setting_t *setting, double *us)
+static best_t find_best(const hp_probes_t *probes, const hp_layout_t *layout, hp_collective_t collective,
+                        uint64_t bytes)
 {
     enum { DISTINCT_MAX = 64 };
     const hp_rule_t *tried[DISTINCT_MAX];
@@ -232,10 +244,6 @@ bool hp_model_choose(const hp_probes_t *probes, const hp_layout_t *layout, hp_co
     const hp_rule_t *rules = hp_rules_default(&count);
     best_t best = {.us = -1};
 
-    if (collective == HP_BARRIER)
-        bytes = 0;
-    if (!hp_probes_cover(probes, layout))
-        return false;
     for (size_t i = 0; i < count && tried_count < DISTINCT_MAX; i++) {
         size_t k = 0;
         if (!is_candidate(&rules[i], layout, collective, bytes))
@@ -247,10 +255,82 @@ bool hp_model_choose(const hp_probes_t *probes, const hp_layout_t *layout, hp_co
         tried[tried_count++] = &rules[i];
         try_segments(probes, layout, bytes, &rules[i], &best);
     }
-    if (best.us < 0)
+    if (best.us >= 0 && hp_collective_is(collective, HP_OF_BLOCKS))
+        hp_model_blocks_find(probes, layout, collective, bytes, &tried[0]->setting, best.us * (1 - doubt),
+                             &best.algorithm, &best.setting, &best.us);
+    return best;
+}
+
+/* ---- what was asked before: milliseconds, where schedules are walked ---- */
+
+typedef struct {
+    hp_probes_t probes;
+    hp_layout_t layout;
+    hp_collective_t collective;
+    uint64_t bytes;
+    best_t best;
+} known_t;
+
+enum { KNOWN_MAX = 64 };
+static known_t known[KNOWN_MAX];
+static unsigned known_count, oldest;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static bool same_layout(const hp_layout_t *a, const hp_layout_t *b)
+{
+    return a->nodes == b->nodes && a->least_ranks == b->least_ranks && a->most_ranks == b->most_ranks &&
+           a->shares_memory == b->shares_memory && a->reads_peers == b->reads_peers;
+}
+
+static bool look_up(const hp_probes_t *probes, const hp_layout_t *layout, hp_collective_t collective,
+                    uint64_t bytes, best_t *best)
+{
+    bool found = false;
+
+    pthread_mutex_lock(&lock);
+    for (unsigned i = 0; i < known_count && !found; i++) {
+        const known_t *it = &known[i];
+        found = it->collective == collective && it->bytes == bytes && same_layout(&it->layout, layout) &&
+                memcmp(&it->probes, probes, sizeof *probes) == 0;
+        if (found)
+            *best = it->best;
+    }
+    pthread_mutex_unlock(&lock);
+    return found;
+}
+
+static void keep(const known_t *found)
+{
+    pthread_mutex_lock(&lock);
+    known[oldest++ % KNOWN_MAX] = *found;
+    known_count = oldest < KNOWN_MAX ? oldest : KNOWN_MAX;
+    pthread_mutex_unlock(&lock);
+}
+
+/* Schedules of files come and go. */
+static bool may_keep(hp_collective_t collective)
+{
+    return hp_collective_is(collective, HP_OF_BLOCKS) && !hp_inter_node_is_word(HP_INTER_NODE_FILES);
+}
+
+bool hp_model_choose(const hp_probes_t *probes, const hp_layout_t *layout, hp_collective_t collective,
+                     uint64_t bytes, hp_algorithm_id_t *algorithm, hp_setting_t *setting, double *us)
+{
+    const bool keeps = may_keep(collective);
+    const uint64_t data = collective == HP_BARRIER ? 0 : bytes;
+    known_t found = {*probes, *layout, collective, data, {.us = -1}};
+
+    if (!hp_probes_cover(probes, layout))
         return false;
-    *algorithm = best.algorithm;
-    *setting = best.setting;
-    *us = best.us;
+    if (!keeps || !look_up(probes, layout, collective, data, &found.best)) {
+        found.best = find_best(probes, layout, collective, data);
+        if (keeps)
+            keep(&found);
+    }
+    if (found.best.us < 0)
+        return false;
+    *algorithm = found.best.algorithm;
+    *setting = found.best.setting;
+    *us = found.best.us;
     return true;
 }

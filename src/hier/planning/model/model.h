@@ -9,9 +9,10 @@
  *            processor of the rank that has most work (of the node's cores where ranks outnumber them), the
  *            node's memory. Work hides behind the link as far as the probe `overlap` says
  *
- * Parts: model_inter_node.h, model_intra_node.h. All levels inside a node count as one, and the node with the most
- * ranks stands for all. The arithmetic is plain +, -, *, / in one order, so that ranks that were given the
- * same probes come to the same answer. Threads: pure. Ownership: plain data. */
+ * Collectives of blocks: model_blocks.h. Parts: model_inter_node.h, model_intra_node.h. All levels inside a node
+ * count as one, and the node with the most ranks stands for all. The arithmetic is plain +, -, *, / in one order, so
+ * that ranks that were given the same probes come to the same answer. Threads: any; what was chosen is kept for the
+ * next one who asks. Ownership: plain data. */
 #ifndef HP_HIER_PLANNING_MODEL_MODEL_H
 #define HP_HIER_PLANNING_MODEL_MODEL_H
 
@@ -32,13 +33,14 @@ double hp_model_us(const hp_probes_t *probes, const hp_layout_t *layout, hp_coll
                    uint64_t bytes, hp_algorithm_id_t algorithm, const hp_setting_t *setting);
 
 /* Microseconds that no algorithm can beat: each node's data over its link, the ranks' data through the
- * memory, one latency. 0: not known. */
+ * memory, one latency. 0: not known, as of blocks whose sizes only some ranks know. */
 double hp_model_bound_us(const hp_probes_t *probes, const hp_layout_t *layout, hp_collective_t collective,
                          uint64_t bytes);
 
-/* The settings that the model expects to be fastest, among those of the default rules for one node, or for
- * more than one, with segments of 2 to 512 KiB; the first of those that are equally fast. false: it knows
- * none. *us: the time it expects. */
+/* The settings that the model expects to be fastest, among those of the default rules for one node, or for more than
+ * one, with segments of 2 to 512 KiB; the first of those that are equally fast. Of collectives of blocks, with other
+ * schedules, too, where these are expected to be clearly faster (hp_model_blocks_find). false: it knows none. *us:
+ * the time it expects. */
 bool hp_model_choose(const hp_probes_t *probes, const hp_layout_t *layout, hp_collective_t collective,
                      uint64_t bytes, hp_algorithm_id_t *algorithm, hp_setting_t *setting, double *us);
 

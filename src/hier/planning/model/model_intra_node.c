@@ -116,3 +116,59 @@ double hp_model_flags_us(const hp_probes_t *probes, uint32_t ranks, hp_collectiv
         return 2 * hand_over + write + reduce;
     return (up ? write + hand_over + reduce : 0) + (down ? write + hand_over + write : 0);
 }
+
+/* ---- collectives of blocks ---- */
+
+/* Those who read at a time, and the blocks that one of them reads; blocks that one writes. */
+typedef struct {
+    uint32_t readers;
+    double read, written;
+} sharing_t;
+
+static sharing_t sharing_of(hp_pattern_t pattern, uint32_t ranks)
+{
+    const double others = ranks - 1;
+
+    switch (pattern) {
+    case HP_PATTERN_GATHER:
+        return (sharing_t){1, others, 1};
+    case HP_PATTERN_SCATTER:
+        return (sharing_t){ranks - 1, 1, others};
+    case HP_PATTERN_ALLTOALL:
+    case HP_PATTERN_REDUCE_SCATTER:
+        return (sharing_t){ranks, others, others};
+    default:
+        return (sharing_t){ranks, others, 1};
+    }
+}
+
+/* Where all wait for all the flags do not come all at once. */
+static double flags_us(const hp_probes_t *probes, uint32_t ranks, hp_pattern_t pattern)
+{
+    const bool one_waits = hp_pattern_is(pattern, HP_PATTERN_ROOTED);
+    return (one_waits ? 1 : 2) * hand_over_us(probes, ranks);
+}
+
+double hp_model_block_flags_us(const hp_probes_t *probes, uint32_t ranks, hp_pattern_t pattern, double bytes)
+{
+    const sharing_t sharing = sharing_of(pattern, ranks);
+    const uint32_t writers = pattern == HP_PATTERN_SCATTER ? 1 : ranks;
+    const bool reduces = hp_pattern_is(pattern, HP_PATTERN_REDUCES);
+    const double read = reduces ? sharing.read * bytes / probes->reduce_rate
+                                : copy_us(probes, sharing.readers, sharing.read * bytes);
+
+    return flags_us(probes, ranks, pattern) + copy_us(probes, writers, sharing.written * bytes) + read;
+}
+
+/* In a gather members write, all at a time, in place of the root's reading. Nobody leaves while its memory is read. */
+double hp_model_block_copies_us(const hp_probes_t *probes, uint32_t ranks, hp_pattern_t pattern, double bytes)
+{
+    const bool pushes = pattern == HP_PATTERN_GATHER;
+    const sharing_t sharing = sharing_of(pattern, ranks);
+    const double blocks = pushes ? 1 : sharing.read;
+    const double reduce = hp_pattern_is(pattern, HP_PATTERN_REDUCES) ? bytes / probes->reduce_rate : 0;
+    const double block_us =
+        copy_us(probes, pushes ? ranks - 1 : sharing.readers, bytes) + pull_call_us(bytes);
+
+    return flags_us(probes, ranks, pattern) + hand_over_us(probes, ranks) + blocks * (block_us + reduce);
+}

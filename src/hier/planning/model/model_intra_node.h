@@ -21,6 +21,12 @@ hp_intra_node_cost_t hp_model_intra_node(const hp_probes_t *probes, uint32_t ran
 /* The collective `flags` of the ranks of one node. */
 double hp_model_flags_us(const hp_probes_t *probes, uint32_t ranks, hp_collective_t collective, double bytes);
 
+/* A collective of blocks among the ranks of one node, by its algorithms `flags` and `single_copy`; bytes: of a
+ * block, of scans the vector. */
+double hp_model_block_flags_us(const hp_probes_t *probes, uint32_t ranks, hp_pattern_t pattern, double bytes);
+double hp_model_block_copies_us(const hp_probes_t *probes, uint32_t ranks, hp_pattern_t pattern,
+                                double bytes);
+
 /* What all ranks of the node copy in a microsecond. */
 double hp_model_node_rate(const hp_probes_t *probes, uint32_t ranks);
 

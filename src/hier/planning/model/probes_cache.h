@@ -11,30 +11,18 @@
 #ifndef HP_HIER_PLANNING_MODEL_PROBES_CACHE_H
 #define HP_HIER_PLANNING_MODEL_PROBES_CACHE_H
 
-#include <limits.h>
+#include "base/cache.h"
 #include "hier/comm/probes.h"
 
-/* Whose probes. */
-typedef struct {
-    char directory[PATH_MAX]; /* "": nowhere */
-    char machine[64], mpi[64];
-    bool is_named; /* the user named the directory: one that cannot be used is worth a warning */
-} hp_probes_cache_t;
-
-/* knob: the value of HANPMPI_CACHE. machine: the fingerprint. mpi: names the host MPI; of both only
- * letters that are fit for a file's name are kept. */
-void hp_probes_cache_init(hp_probes_cache_t *out, const char *knob, const char *machine, const char *mpi);
-
 /* What the file has. false: there is none to be used, *out is left alone. */
-bool hp_probes_cache_read(const hp_probes_cache_t *cache, hp_probes_t *out);
+bool hp_probes_cache_read(const hp_cache_t *cache, hp_probes_t *out);
 
 /* Makes the directory if need be, and replaces the file at once. false: it could not. */
-bool hp_probes_cache_write(const hp_probes_cache_t *cache, const hp_probes_t *probes);
+bool hp_probes_cache_write(const hp_cache_t *cache, const hp_probes_t *probes);
 
 /* Calls `each` for every file of the machine in the directory, in the order of the MPIs' names, with what
  * can be used of it. Returns how many there were; -1: the directory cannot be read. */
-typedef void (*hp_probes_cache_fn_t)(void *context, const hp_probes_cache_t *cache,
-                                     const hp_probes_t *probes);
-int hp_probes_cache_each(const hp_probes_cache_t *cache, hp_probes_cache_fn_t each, void *context);
+typedef void (*hp_probes_cache_fn_t)(void *context, const hp_cache_t *cache, const hp_probes_t *probes);
+int hp_probes_cache_each(const hp_cache_t *cache, hp_probes_cache_fn_t each, void *context);
 
 #endif

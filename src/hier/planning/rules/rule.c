@@ -75,13 +75,14 @@ static bool check_calls(const hp_rule_t *rule, char *error, unsigned error_bytes
                  rule->nodes.to == 1 ? "node" : "number of ranks_per_node");
         return false;
     }
-    const bool has_size = rule->collective != HP_BARRIER && !hp_collective_is(rule->collective, HP_OWN_SIZES);
-    if (!has_size && rule->bytes.from > 0) {
+    const bool may_be_none =
+        rule->collective == HP_BARRIER || hp_collective_is(rule->collective, HP_OWN_SIZES);
+    if (rule->collective == HP_BARRIER && rule->bytes.from > 0) {
         snprintf(error, error_bytes, "bytes: a %s has none that all ranks know, from %llu holds for nothing",
                  hp_collective_name(rule->collective), (unsigned long long)rule->bytes.from);
         return false;
     }
-    if (has_size && rule->bytes.to == 0) {
+    if (!may_be_none && rule->bytes.to == 0) {
         snprintf(error, error_bytes, "bytes: calls without data are always left to the host MPI");
         return false;
     }
@@ -127,7 +128,7 @@ static bool check_inter_node(const hp_rule_t *rule, char *error, unsigned error_
     else if (!hp_inter_node_serves(inter_node, rule->collective))
         snprintf(error, error_bytes, "between_nodes: there is no %s for %s: it would be a tree", name,
                  hp_collective_name(rule->collective));
-    else if (rule->nodes.to == 1)
+    else if (rule->nodes.to == 1 && !hp_collective_is(rule->collective, HP_OF_BLOCKS)) /* flat: ranks, too */
         snprintf(error, error_bytes, "between_nodes: %s joins nodes, the rule is for one", name);
     else if (rule->setting.modules.module[HP_LEVEL_NODE] != HP_MODULE_P2P)
         snprintf(error, error_bytes, "between_nodes: %s needs the module p2p for the level node, not %s",

@@ -1,26 +1,10 @@
 #include "pmpi_wrappers/backend/buffers/block_call.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include "pmpi_wrappers/backend/glue/datatypes.h"
 
 /* ---- arguments ---- */
-
-static int64_t array_entry(const void *array, bool is_wide, uint32_t i)
-{
-    return is_wide ? ((const int64_t *)array)[i] : ((const int *)array)[i];
-}
-
-_Static_assert(sizeof(MPI_Aint) == sizeof(int64_t), "displacements of functions with large counts");
-
-static int64_t count_of(const hp_block_side_t *side, uint32_t i)
-{
-    return side->counts ? array_entry(side->counts, side->is_wide, i) : side->count;
-}
-
-static MPI_Datatype type_of(const hp_block_side_t *side, uint32_t i)
-{
-    return side->types ? side->types[i] : side->type;
-}
 
 static hp_pattern_t pattern_of(const hp_block_call_t *call)
 {
@@ -51,43 +35,6 @@ static void look_at_sides(hp_block_call_t *call, const hp_comm_state_t *state)
                      (call->recv.blocks && recv->buffer == MPI_IN_PLACE);
 }
 
-static bool is_valid(const hp_block_side_t *side, uint32_t blocks)
-{
-    const uint32_t counts = side->counts ? blocks : blocks > 0, types = side->types ? blocks : blocks > 0;
-    bool valid = true;
-
-    for (uint32_t i = 0; i < counts && valid; i++)
-        valid = count_of(side, i) >= 0;
-    for (uint32_t i = 0; i < types && valid; i++)
-        valid = type_of(side, i) != MPI_DATATYPE_NULL;
-    return valid;
-}
-
-static bool type_bytes(MPI_Datatype type, uint64_t *bytes)
-{
-    const hp_named_type_t *named = hp_datatype_named(type);
-    MPI_Count counted = 0;
-
-    if (!named && (P(Type_size_x)(type, &counted) != MPI_SUCCESS || counted < 0))
-        return false;
-    *bytes = named ? named->type.bytes : (uint64_t)counted;
-    return true;
-}
-
-/* The average of the blocks. */
-static bool average_bytes(const hp_block_side_t *side, uint32_t ranks, uint64_t *bytes)
-{
-    uint64_t elements = side->counts ? 0 : (uint64_t)side->count, each;
-
-    for (uint32_t i = 0; i < ranks && side->counts; i++)
-        elements += (uint64_t)count_of(side, i);
-    if (!type_bytes(side->type, &each) || __builtin_mul_overflow(elements, each, bytes))
-        return false;
-    if (side->counts && *bytes > 0)
-        *bytes = *bytes / ranks > 0 ? *bytes / ranks : 1;
-    return true;
-}
-
 /* Is the side looked at on this rank? */
 static bool counts_here(const hp_block_side_t *side, uint32_t blocks)
 {
@@ -100,9 +47,10 @@ static bool are_valid(const hp_block_call_t *call, const hp_comm_state_t *state)
     const hp_block_arguments_t *a = &call->arguments;
 
     if (reduces(call))
-        return is_valid(&a->recv, (uint32_t)state->size);
-    return (!counts_here(&a->send, call->send.blocks) || is_valid(&a->send, call->send.blocks)) &&
-           (!counts_here(&a->recv, call->recv.blocks) || is_valid(&a->recv, call->recv.blocks));
+        return hp_block_side_is_valid(&a->recv, (uint32_t)state->size);
+    return (!counts_here(&a->send, call->send.blocks) ||
+            hp_block_side_is_valid(&a->send, call->send.blocks)) &&
+           (!counts_here(&a->recv, call->recv.blocks) || hp_block_side_is_valid(&a->recv, call->recv.blocks));
 }
 
 /* The sizes that all ranks agree on are those of the receive side, but at the root of a scatter. */
@@ -120,77 +68,37 @@ bool hp_block_call_bytes(hp_block_call_t *call, const hp_comm_state_t *state, ui
         return true;
     const bool by_send = pattern_of(call) == HP_PATTERN_SCATTER ? counts_here(&a->send, call->send.blocks)
                                                                 : !counts_here(&a->recv, call->recv.blocks);
-    return average_bytes(by_send ? &a->send : &a->recv, (uint32_t)state->size, bytes);
+    return hp_block_side_average(by_send ? &a->send : &a->recv, (uint32_t)state->size, bytes);
 }
 
-static bool side_is_committed(const hp_block_side_t *side, uint32_t blocks, const hp_comm_state_t *state)
+void hp_block_call_see(const hp_block_call_t *call, uint64_t *longest, uint64_t *peers)
 {
-    for (uint32_t i = 0; i < (side->types ? blocks : 1); i++)
-        if ((!side->types || count_of(side, i) > 0) && !hp_datatype_named(type_of(side, i)) &&
-            !hp_datatype_is_committed(type_of(side, i), state->transport.route.comm))
-            return false;
-    return true;
+    const hp_block_arguments_t *a = &call->arguments;
+
+    *longest = *peers = 0;
+    if (counts_here(&a->send, call->send.blocks))
+        hp_block_side_see(&a->send, call->send.blocks, longest, peers);
+    if (counts_here(&a->recv, call->recv.blocks))
+        hp_block_side_see(&a->recv, call->recv.blocks, longest, peers);
 }
 
 bool hp_block_call_is_committed(const hp_block_call_t *call, const hp_comm_state_t *state)
 {
     const hp_block_arguments_t *a = &call->arguments;
     return (!counts_here(&a->send, call->send.blocks) ||
-            side_is_committed(&a->send, call->send.blocks, state)) &&
+            hp_block_side_is_committed(&a->send, call->send.blocks, state->transport.route.comm)) &&
            (!counts_here(&a->recv, call->recv.blocks) ||
-            side_is_committed(&a->recv, call->recv.blocks, state));
+            hp_block_side_is_committed(&a->recv, call->recv.blocks, state->transport.route.comm));
 }
 
 /* ---- packing ---- */
 
-/* A block in the program's memory. */
-typedef struct {
-    char *address;
-    int64_t count;
-    hp_type_t type;
-} block_t;
-
-static bool describe(MPI_Datatype datatype, hp_type_t *type, bool *is_dense)
-{
-    const hp_named_type_t *named = hp_datatype_named(datatype);
-
-    if (named) {
-        *type = named->type;
-        *is_dense = named->contiguous;
-        return true;
-    }
-    const bool described = hp_datatype_describe(datatype, type);
-    *is_dense = described && hp_datatype_is_contiguous(datatype, type);
-    return described;
-}
-
-/* Block i of a side. */
-static bool block_at(const hp_block_side_t *side, uint32_t i, block_t *block, bool *is_dense)
-{
-    *block = (block_t){.address = (char *)(uintptr_t)side->buffer, .count = count_of(side, i)};
-    *is_dense = true;
-    if (block->count == 0)
-        return true;
-    if (!describe(type_of(side, i), &block->type, is_dense))
-        return false;
-    *is_dense |= block->type.bytes == 0;
-    const int64_t place =
-        side->displs ? array_entry(side->displs, side->is_wide, i) : (int64_t)i * block->count;
-    block->address += place * (side->types ? 1 : (int64_t)block->type.extent);
-    return true;
-}
-
-static size_t bytes_of(const block_t *block)
-{
-    return (size_t)block->count * block->type.bytes;
-}
-
 /* Between the block and where it lies packed. */
-static int move(const block_t *block, bool packs, char *packed, const hp_comm_state_t *state)
+static int move(const hp_block_t *block, bool packs, char *packed, const hp_comm_state_t *state)
 {
     hp_staging_t staging;
 
-    if (bytes_of(block) == 0)
+    if (hp_block_bytes(block) == 0)
         return MPI_SUCCESS;
     int code = hp_staging_begin(&staging, block->address, block->count,
                                 HP_UNHANDLE(MPI_Datatype, block->type.handle), packs, state);
@@ -209,21 +117,21 @@ static int move_blocks(const hp_block_side_t *side, uint32_t blocks, bool packs,
     int code = MPI_SUCCESS;
 
     for (uint32_t i = 0; i < blocks && code == MPI_SUCCESS; i++) {
-        block_t block;
+        hp_block_t block;
         bool is_dense;
-        if (!block_at(side, i, &block, &is_dense))
+        if (!hp_block_at(side, i, &block, &is_dense))
             return MPI_ERR_TYPE;
         code = move(&block, packs, packed, state);
-        packed += bytes_of(&block);
+        packed += hp_block_bytes(&block);
     }
     return code;
 }
 
 /* ---- where the engine finds the blocks ---- */
 
-static bool is_on_device(const block_t *block)
+static bool is_on_device(const hp_block_t *block)
 {
-    return hp_device_is_possible() && bytes_of(block) > 0 &&
+    return hp_device_is_possible() && hp_block_bytes(block) > 0 &&
            hp_device_holds(block->address + block->type.true_lb);
 }
 
@@ -235,14 +143,14 @@ static int list_blocks(const hp_block_side_t *side, uint32_t blocks, size_t *cou
     *as_they_are = true;
     *bytes = 0;
     for (uint32_t i = 0; i < blocks; i++) {
-        block_t block;
+        hp_block_t block;
         bool is_dense;
-        if (!block_at(side, i, &block, &is_dense))
+        if (!hp_block_at(side, i, &block, &is_dense))
             return MPI_ERR_TYPE;
         *as_they_are &= is_dense && !is_on_device(&block);
-        *bytes += bytes_of(&block);
+        *bytes += hp_block_bytes(&block);
         if (counts) {
-            counts[i] = bytes_of(&block);
+            counts[i] = hp_block_bytes(&block);
             offsets[i] = (ptrdiff_t)((uintptr_t)block.address - (uintptr_t)side->buffer);
         }
     }
@@ -306,6 +214,94 @@ static bool make_lists(hp_block_call_t *call)
     return true;
 }
 
+/* ---- rows ---- */
+
+/* Stands for the place of a block that stays in the program's memory. */
+static const ptrdiff_t in_program = PTRDIFF_MIN;
+
+/* The block lies in memory of the call's own. */
+static bool is_in_row(const hp_block_buffer_t *buffer, ptrdiff_t offset)
+{
+    return (size_t)offset < buffer->bytes;
+}
+
+/* Between the program's blocks and their rows; but the one that is kept. */
+static int move_rows(const hp_block_side_t *side, const hp_block_buffer_t *buffer,
+                     const hp_block_list_t *list, uint32_t kept, bool packs, const hp_comm_state_t *state)
+{
+    int code = MPI_SUCCESS;
+
+    for (uint32_t i = 0; i < buffer->blocks && code == MPI_SUCCESS; i++) {
+        hp_block_t block;
+        bool is_dense;
+        if (i == kept || !is_in_row(buffer, list->offsets[i]))
+            continue;
+        if (!hp_block_at(side, i, &block, &is_dense))
+            return MPI_ERR_TYPE;
+        code = move(&block, packs, buffer->memory + list->offsets[i], state);
+    }
+    return code;
+}
+
+/* The blocks of a side in rows, and behind them longer ones that cannot stay where they are (copies: none can). */
+static int take_rows(const hp_block_call_t *call, const hp_block_side_t *side, hp_block_buffer_t *buffer,
+                     const hp_block_list_t *list, bool copies, void **address)
+{
+    size_t *counts = (size_t *)(uintptr_t)list->counts, end = buffer->blocks * call->row;
+    ptrdiff_t *offsets = (ptrdiff_t *)(uintptr_t)list->offsets;
+    hp_block_t block;
+    bool is_dense;
+
+    for (uint32_t i = 0; i < buffer->blocks; i++) {
+        if (!hp_block_at(side, i, &block, &is_dense))
+            return MPI_ERR_TYPE;
+        counts[i] = hp_block_bytes(&block);
+        offsets[i] = (ptrdiff_t)(i * call->row);
+        if (counts[i] <= call->row)
+            continue;
+        const bool stays = is_dense && !copies && !is_on_device(&block);
+        offsets[i] = stays ? in_program : (ptrdiff_t)end;
+        end += stays ? 0 : counts[i];
+    }
+    *address = buffer->memory = allocate(end);
+    buffer->bytes = end;
+    if (!buffer->memory)
+        return MPI_ERR_NO_MEM;
+    for (uint32_t i = 0; i < buffer->blocks; i++)
+        if (offsets[i] == in_program && hp_block_at(side, i, &block, &is_dense))
+            offsets[i] = (ptrdiff_t)((uintptr_t)block.address - (uintptr_t)buffer->memory);
+    return MPI_SUCCESS;
+}
+
+/* The own block of a rank that has all in place: it stays where it is. */
+static uint32_t kept_in_row(const hp_block_call_t *call, const hp_comm_state_t *state)
+{
+    return call->in_place && pattern_of(call) != HP_PATTERN_ALLTOALL ? (uint32_t)state->rank : UINT32_MAX;
+}
+
+static int begin_rows(hp_block_call_t *call, hp_comm_state_t *state)
+{
+    const hp_block_arguments_t *a = &call->arguments;
+    const bool is_alltoall = pattern_of(call) == HP_PATTERN_ALLTOALL, in_place = call->in_place;
+    const hp_block_side_t *from = in_place && is_alltoall ? &a->recv : &a->send;
+    void *send = NULL;
+    int code = MPI_SUCCESS;
+
+    if (call->send.blocks && (is_alltoall || a->send.buffer != MPI_IN_PLACE)) {
+        code = take_rows(call, from, &call->send, &call->blocks.send, in_place && is_alltoall, &send);
+        if (code == MPI_SUCCESS)
+            code = move_rows(from, &call->send, &call->blocks.send, kept_in_row(call, state), true, state);
+    }
+    if (code == MPI_SUCCESS && call->recv.blocks && a->recv.buffer != MPI_IN_PLACE)
+        code = take_rows(call, &a->recv, &call->recv, &call->blocks.recv, false, &call->call.recv);
+    if (in_place && !is_alltoall) /* one buffer has all */
+        send = call->call.recv = call->recv.memory ? (void *)call->recv.memory : send;
+    call->call.send = send;
+    return code;
+}
+
+/* ---- blocks where they are, or packed ---- */
+
 /* The block that this rank keeps is in the buffer that has all, in which it may have to be packed, too. */
 static int begin_own_in_place(hp_block_call_t *call, const hp_comm_state_t *state)
 {
@@ -313,7 +309,7 @@ static int begin_own_in_place(hp_block_call_t *call, const hp_comm_state_t *stat
     const hp_block_side_t *side = sends ? &call->arguments.send : &call->arguments.recv;
     hp_block_buffer_t *buffer = sends ? &call->send : &call->recv;
     const uint32_t own = (uint32_t)state->rank;
-    block_t block;
+    hp_block_t block;
     bool is_dense;
     void *address;
 
@@ -322,9 +318,9 @@ static int begin_own_in_place(hp_block_call_t *call, const hp_comm_state_t *stat
     call->call.send = call->call.recv = address;
     if (code != MPI_SUCCESS || sends || !buffer->memory)
         return code;
-    if (!block_at(side, own, &block, &is_dense))
+    if (!hp_block_at(side, own, &block, &is_dense))
         return MPI_ERR_TYPE;
-    const size_t offset = call->lists ? (size_t)call->blocks.recv.offsets[own] : own * bytes_of(&block);
+    const size_t offset = call->lists ? (size_t)call->blocks.recv.offsets[own] : own * hp_block_bytes(&block);
     return move(&block, true, buffer->memory + offset, state);
 }
 
@@ -376,7 +372,7 @@ static void list_vector(hp_block_call_t *call, const hp_comm_state_t *state)
     ptrdiff_t *offsets = (ptrdiff_t *)(uintptr_t)call->blocks.send.offsets, end = 0;
 
     for (uint32_t i = 0; i < call->send.blocks; i++) {
-        counts[i] = (size_t)count_of(&call->arguments.recv, i);
+        counts[i] = (size_t)hp_block_side_count(&call->arguments.recv, i);
         offsets[i] = end;
         end += (ptrdiff_t)(counts[i] * call->call.type.extent);
     }
@@ -388,7 +384,7 @@ static size_t elements_of(const hp_block_call_t *call, uint32_t blocks)
 {
     size_t elements = 0;
     for (uint32_t i = 0; i < blocks; i++)
-        elements += (size_t)count_of(&call->arguments.recv, i);
+        elements += (size_t)hp_block_side_count(&call->arguments.recv, i);
     return elements;
 }
 
@@ -397,7 +393,7 @@ static int begin_reduction(hp_block_call_t *call, hp_comm_state_t *state)
     const hp_block_arguments_t *a = &call->arguments;
     const MPI_Datatype type = HP_UNHANDLE(MPI_Datatype, call->call.type.handle);
     const size_t in = elements_of(call, call->send.blocks);
-    const size_t out = call->in_place ? in : (size_t)count_of(&a->recv, (uint32_t)state->rank);
+    const size_t out = call->in_place ? in : (size_t)hp_block_side_count(&a->recv, (uint32_t)state->rank);
     int code = MPI_SUCCESS;
 
     if (call->lists)
@@ -444,7 +440,7 @@ static size_t equal_count(const hp_block_call_t *call)
 
     if (reduces(call))
         return (size_t)a->recv.count;
-    type_bytes(by_send ? a->send.type : a->recv.type, &each);
+    hp_block_type_bytes(by_send ? a->send.type : a->recv.type, &each);
     return (size_t)(by_send ? a->send.count : a->recv.count) * each;
 }
 
@@ -460,7 +456,10 @@ int hp_block_call_begin(hp_block_call_t *call, hp_comm_state_t *state)
     if (!make_lists(call))
         return MPI_ERR_NO_MEM;
     made->count = call->lists ? 0 : equal_count(call);
-    const int code = (reduces(call) ? begin_reduction : begin_blocks)(call, state);
+    made->row = call->row;
+    const int code = (reduces(call)   ? begin_reduction
+                      : call->row > 0 ? begin_rows
+                                      : begin_blocks)(call, state);
     if (code != MPI_SUCCESS) {
         hp_staging_end(&call->recv.staging, false);
         release(call, false);
@@ -473,7 +472,10 @@ int hp_block_call_end(hp_block_call_t *call, const hp_comm_state_t *state, int c
     const bool leaves = code != MPI_SUCCESS && !hp_transport_ended(state->comm->transport);
     int ended = MPI_SUCCESS;
 
-    if (call->recv.memory && code == MPI_SUCCESS)
+    if (call->recv.memory && code == MPI_SUCCESS && call->row > 0)
+        ended = move_rows(&call->arguments.recv, &call->recv, &call->blocks.recv, kept_in_row(call, state),
+                          false, state);
+    else if (call->recv.memory && code == MPI_SUCCESS)
         ended = move_blocks(&call->arguments.recv, call->recv.blocks, false, call->recv.memory, state);
     release(call, leaves);
     const int written = hp_staging_end(&call->recv.staging, code == MPI_SUCCESS);
@@ -491,61 +493,16 @@ static uint32_t entries_of(const hp_block_call_t *call, const hp_block_side_t *s
     return side == &call->arguments.send ? call->send.blocks : call->recv.blocks;
 }
 
-/* Copies an array behind *end, which moves on; a place to start with may be NULL: then it only moves. */
-static void keep_array(const void **array, size_t bytes, char *memory, size_t *end)
-{
-    if (!*array)
-        return;
-    if (memory)
-        *array = memcpy(memory + *end, *array, bytes);
-    *end += (bytes + 7) / 8 * 8;
-}
-
 static size_t keep_arrays(hp_block_call_t *call, const hp_comm_state_t *state, char *memory)
 {
     hp_block_side_t *const sides[] = {&call->arguments.send, &call->arguments.recv};
     size_t end = 0;
 
     for (unsigned i = 0; i < 2; i++) {
-        const size_t entries = counts_here(sides[i], 1) ? entries_of(call, sides[i], state) : 0;
-        const size_t width = sides[i]->is_wide ? sizeof(int64_t) : sizeof(int);
-        keep_array(&sides[i]->counts, entries * width, memory, &end);
-        keep_array(&sides[i]->displs, entries * width, memory, &end);
-        const void *types = sides[i]->types;
-        keep_array(&types, entries * sizeof(MPI_Datatype), memory, &end);
-        sides[i]->types = types;
+        const uint32_t entries = counts_here(sides[i], 1) ? entries_of(call, sides[i], state) : 0;
+        hp_block_side_keep_arrays(sides[i], entries, memory, &end);
     }
     return end;
-}
-
-static int keep_type(MPI_Datatype *type)
-{
-    return hp_datatype_named(*type) ? MPI_SUCCESS : P(Type_dup)(*type, type);
-}
-
-static void drop_type(MPI_Datatype *type)
-{
-    if (!hp_datatype_named(*type))
-        P(Type_free)(type);
-}
-
-/* The side's datatypes; what fails is the last that was looked at. *kept: how many are the call's own. */
-static int keep_types(hp_block_side_t *side, uint32_t entries, uint32_t *kept)
-{
-    MPI_Datatype *const types = side->types ? (MPI_Datatype *)(uintptr_t)side->types : &side->type;
-    const uint32_t count = side->types ? entries : entries > 0;
-    int code = MPI_SUCCESS;
-
-    for (*kept = 0; *kept < count && code == MPI_SUCCESS; *kept += code == MPI_SUCCESS)
-        code = keep_type(&types[*kept]);
-    return code;
-}
-
-static void drop_types(hp_block_side_t *side, uint32_t kept)
-{
-    MPI_Datatype *const types = side->types ? (MPI_Datatype *)(uintptr_t)side->types : &side->type;
-    for (uint32_t i = 0; i < kept; i++)
-        drop_type(&types[i]);
 }
 
 int hp_block_call_keep(hp_block_call_t *call, const hp_comm_state_t *state)
@@ -561,9 +518,9 @@ int hp_block_call_keep(hp_block_call_t *call, const hp_comm_state_t *state)
     if (reduces(call)) /* of a datatype and an operation that nobody can free */
         return code;
     if (counts_here(send, call->send.blocks))
-        code = keep_types(send, call->send.blocks, &call->kept_send_types);
+        code = hp_block_side_keep_types(send, call->send.blocks, &call->kept_send_types);
     if (code == MPI_SUCCESS && counts_here(recv, call->recv.blocks))
-        code = keep_types(recv, call->recv.blocks, &call->kept_recv_types);
+        code = hp_block_side_keep_types(recv, call->recv.blocks, &call->kept_recv_types);
     if (code != MPI_SUCCESS)
         hp_block_call_drop(call);
     return code;
@@ -573,8 +530,8 @@ void hp_block_call_drop(hp_block_call_t *call)
 {
     if (!call->kept)
         return;
-    drop_types(&call->arguments.send, call->kept_send_types);
-    drop_types(&call->arguments.recv, call->kept_recv_types);
+    hp_block_side_drop_types(&call->arguments.send, call->kept_send_types);
+    hp_block_side_drop_types(&call->arguments.recv, call->kept_recv_types);
     free(call->kept);
     call->kept = NULL;
 }

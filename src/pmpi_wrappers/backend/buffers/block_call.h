@@ -8,34 +8,9 @@
 #ifndef HP_PMPI_WRAPPERS_BACKEND_BUFFERS_BLOCK_CALL_H
 #define HP_PMPI_WRAPPERS_BACKEND_BUFFERS_BLOCK_CALL_H
 
+#include "pmpi_wrappers/backend/buffers/block_side.h"
 #include "pmpi_wrappers/backend/buffers/staging.h"
 #include "pmpi_wrappers/backend/comms/comm_state.h"
-
-/* A buffer of the call as the program describes it. */
-typedef struct {
-    const void *buffer;
-    int64_t count;      /* elements of each block */
-    const void *counts; /* in its place: of each; NULL: there are none. int, or MPI_Count: is_wide */
-    const void *displs; /* where blocks begin, in extents; NULL: one behind the other. int, or MPI_Aint */
-    MPI_Datatype type;
-    const MPI_Datatype *types; /* in its place: of each, and displs are in bytes */
-    bool is_wide;
-} hp_block_side_t;
-
-#define HP_SIDE(address, number, datatype)                                                                   \
-    ((hp_block_side_t){.buffer = (address), .count = (number), .type = (datatype)})
-#define HP_SIDES(address, numbers, places, datatype)                                                         \
-    ((hp_block_side_t){.buffer = (address),                                                                  \
-                       .counts = (numbers),                                                                  \
-                       .displs = (places),                                                                   \
-                       .type = (datatype),                                                                   \
-                       .is_wide = sizeof *(numbers) > sizeof(int)})
-#define HP_SIDES_OF(address, numbers, places, datatypes)                                                     \
-    ((hp_block_side_t){.buffer = (address),                                                                  \
-                       .counts = (numbers),                                                                  \
-                       .displs = (places),                                                                   \
-                       .types = (datatypes),                                                                 \
-                       .is_wide = sizeof *(numbers) > sizeof(int)})
 
 typedef struct {
     hp_collective_t collective;
@@ -48,6 +23,7 @@ typedef struct {
 typedef struct {
     uint32_t blocks; /* 0: the call does not use it here */
     char *memory;    /* of the call's own; NULL: the program's buffer is used */
+    size_t bytes;    /* of it, where blocks come in rows */
     hp_staging_t staging;
 } hp_block_buffer_t;
 
@@ -56,6 +32,7 @@ typedef struct {
     hp_call_t call; /* for the engine, from begin to end */
     hp_blocks_t blocks;
     hp_block_buffer_t send, recv;
+    size_t row;  /* of the engine's call (hp_call_t); 0: none */
     void *lists; /* memory of blocks */
     bool in_place;
     void *kept; /* memory of the arrays that were kept; NULL: none were */
@@ -65,6 +42,8 @@ typedef struct {
 /* What all ranks know of the size: the average block, in bytes, at least 1 if there is any data; 0: there is none, or sizes are each
  * rank's own (HP_OWN_SIZES). False: an argument that the host MPI is to report. */
 bool hp_block_call_bytes(hp_block_call_t *call, const hp_comm_state_t *state, uint64_t *bytes);
+/* The bytes of the longest block that this rank sends or receives, and how many ranks it has such for, or from. */
+void hp_block_call_see(const hp_block_call_t *call, uint64_t *longest, uint64_t *peers);
 /* Are all datatypes of blocks with data committed? */
 bool hp_block_call_is_committed(const hp_block_call_t *call, const hp_comm_state_t *state);
 /* Makes call->call, whose op and type of a reduction have been filled in, on a communicator of state. Packs. Returns an MPI code,

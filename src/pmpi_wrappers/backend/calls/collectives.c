@@ -5,11 +5,14 @@
 
 #include "base/clock.h"
 #include "hier/executions/execution.h"
+#include "hier/planning/explain.h"
 #include "pmpi_wrappers/backend/calls/agreement.h"
 #include "pmpi_wrappers/backend/calls/decision.h"
 #include "pmpi_wrappers/backend/calls/flight.h"
+#include "pmpi_wrappers/backend/comms/wisdom_setup.h"
 #include "pmpi_wrappers/backend/progress/deferred.h"
 #include "pmpi_wrappers/backend/progress/host_collectives.h"
+#include "pmpi_wrappers/backend/progress/host_mockup.h"
 #include "pmpi_wrappers/backend/start/job.h"
 #include "pmpi_wrappers/backend/observe/job_trace.h"
 
@@ -100,25 +103,54 @@ static int run_reduction(hp_ticket_t *ticket, hp_call_t *call, MPI_Comm comm)
 
 /* ---- the guard ---- */
 
-/* The maximum of the guard's times over the ranks, by the library's own allreduce: it needs no more of the
- * host MPI than the collectives that are taken. */
-static int agree_on_times(hp_comm_state_t *state, hp_guard_t *guard, unsigned count, MPI_Comm comm)
+/* For other communicators, and later runs. */
+static void learn(const hp_comm_t *comm, hp_collective_t collective, const hp_bin_t *bin)
 {
+    const hp_layout_t layout = hp_comm_layout(comm);
+    const hp_candidate_t *chosen = &bin->candidates.slot[bin->guard.chosen];
+    char text[HP_FINDING_TEXT];
+
+    if (!hp_wisdom_is_used())
+        return;
+    hp_explain_candidate(chosen, collective, &layout, text, sizeof text);
+    const hp_finding_t finding = hp_select_finding(comm, collective, bin, text);
+    hp_wisdom_learn(&finding);
+}
+
+/* The maximum of the guard's times over the ranks, and of what they have seen of sizes that no rank knows of another, by the
+ * library's own allreduce: it needs no more of the host MPI than the collectives that are taken. */
+static int agree_on_times(hp_comm_state_t *state, hp_collective_t collective, hp_bin_t *bin, unsigned count,
+                          MPI_Comm comm)
+{
+    hp_guard_t *guard = &bin->guard;
+    const bool sees = hp_collective_is(collective, HP_OWN_SIZES);
+    const bool is_news = guard->open || guard->is_rough; /* what comes out of it */
     hp_call_t call = {.collective = HP_ALLREDUCE,
                       .send = guard->us,
                       .recv = guard->us,
-                      .count = count,
+                      .count = count + (sees ? HP_GUARD_SEEN : 0),
                       .type = hp_datatype_named(MPI_DOUBLE)->type,
                       .op = HP_HANDLE(MPI_MAX)};
     hp_setting_t setting;
 
+    if (sees) {
+        const hp_seen_t seen = hp_select_seen(state->comm, collective);
+        guard->us[count] = (double)seen.longest;
+        guard->us[count + 1] = (double)seen.peers;
+    }
     hp_reduction_describe(MPI_MAX, MPI_DOUBLE, &call.type, &call.commutative, &call.kernel);
     hp_setting_default(&setting);
     setting.shapes.shape[HP_LEVEL_NODE] = HP_SHAPE_BINOMIAL;
     const int code =
         execute(state, hp_algorithm_with(HP_ALLREDUCE, HP_TRAIT_PIPELINED), &call, &setting, false, comm);
-    if (code == MPI_SUCCESS)
+    if (code == MPI_SUCCESS) {
+        if (sees)
+            hp_select_agree(state->comm, collective,
+                            (hp_seen_t){(uint64_t)guard->us[count], (uint64_t)guard->us[count + 1]});
         hp_guard_agreed(guard);
+        if (is_news && !guard->open)
+            learn(state->comm, collective, bin);
+    }
     return code;
 }
 
@@ -136,7 +168,7 @@ int hp_collective_finish(hp_ticket_t *ticket, int code, MPI_Comm comm)
     const double us = (double)ns / 1000.0;
     bin->us[ticket->choice.slot] += us;
     if (ticket->choice.is_timed && hp_guard_record(&bin->guard, us, &count)) {
-        const int agreed = agree_on_times(ticket->state, &bin->guard, count, comm);
+        const int agreed = agree_on_times(ticket->state, ticket->collective, bin, count, comm);
         bin->agreements++;
         if (hp_job.explains)
             bin->agreements_us += (double)(hp_clock_ns() - ticket->start_ns) / 1000.0 - us;
@@ -170,7 +202,10 @@ static int accelerate_allreduce(hp_ticket_t *ticket, const void *send, void *rec
                                 MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
 {
     hp_call_t call = {.collective = HP_ALLREDUCE};
-    if (hp_decide_reduction(ticket, &call, send, recv, count, datatype, op, 0, comm) != HP_OUTCOME_TAKEN)
+    const hp_outcome_t outcome = hp_decide_reduction(ticket, &call, send, recv, count, datatype, op, 0, comm);
+    if (outcome == HP_OUTCOME_MOCKUP)
+        return hp_host_mockup_allreduce(send, recv, (int)count, datatype, op, ticket->state->rank, comm);
+    if (outcome != HP_OUTCOME_TAKEN)
         return ticket->error;
     return run_reduction(ticket, &call, comm);
 }

@@ -76,8 +76,8 @@ static hp_outcome_t decide_possible(const hp_ticket_t *ticket)
 {
     const hp_comm_state_t *state = ticket->state;
     return state->is_set_up ? HP_OUTCOME_TAKEN
-                            : hp_select_possible(hp_comm_state_knobs(state), ticket->collective,
-                                                 ticket->bytes, hp_job.one_node);
+                            : hp_candidates_possible(hp_comm_state_knobs(state), ticket->collective,
+                                                     ticket->bytes, hp_job.one_node);
 }
 
 /* It may. Sets the communicator up when it is time. arguments: HP_OUTCOME_TAKEN, or why they make the call pass. Such a one
@@ -107,8 +107,11 @@ static hp_outcome_t decide_size(hp_ticket_t *ticket, MPI_Comm comm, hp_outcome_t
 /* Last of the decision, when nothing else can make the call pass: the selection counts it. */
 static hp_outcome_t choose(hp_ticket_t *ticket, MPI_Comm comm)
 {
+    const uint64_t bytes = hp_collective_is(ticket->collective, HP_OWN_SIZES)
+                               ? hp_select_longest(ticket->state->comm, ticket->collective)
+                               : ticket->bytes;
     hp_outcome_t outcome = (ticket->nonblocking ? hp_select_untimed : hp_select)(
-        ticket->state->comm, ticket->collective, ticket->bytes, &ticket->choice);
+        ticket->state->comm, ticket->collective, bytes, &ticket->choice);
 
     /* The first one on a level makes a communicator there, which waits for the other ranks. */
     if (ticket->nonblocking && outcome == HP_OUTCOME_TAKEN &&
@@ -287,23 +290,56 @@ static hp_outcome_t check_blocks(hp_ticket_t *ticket, hp_block_call_t *call)
     return HP_OUTCOME_TAKEN;
 }
 
+/* The longest block of this rank's own, where only the statistics ask for it. */
+static uint64_t longest_for_stats(const hp_block_call_t *call)
+{
+    uint64_t longest = 0, peers;
+
+    if (hp_job.knobs.stats)
+        hp_block_call_see(call, &longest, &peers);
+    return longest;
+}
+
+/* What is known of the sizes is for those who choose for later calls, and says what this one may do with its blocks. */
+static void use_sizes(const hp_ticket_t *ticket, hp_block_call_t *call, hp_outcome_t outcome)
+{
+    hp_comm_t *comm = ticket->state->comm;
+
+    if (ticket->choice.is_timed) {
+        hp_seen_t seen;
+        hp_block_call_see(call, &seen.longest, &seen.peers);
+        hp_select_see(comm, ticket->collective, seen);
+    }
+    call->row = outcome == HP_OUTCOME_TAKEN
+                    ? hp_select_row(comm, ticket->collective, (uint32_t)call->arguments.root, &ticket->choice)
+                    : 0;
+}
+
 static hp_outcome_t decide_blocks(hp_ticket_t *ticket, hp_block_call_t *call, MPI_Comm comm)
 {
+    const bool own_sizes = hp_collective_is(ticket->collective, HP_OWN_SIZES);
     hp_outcome_t outcome = decide_comm(ticket, comm);
 
     if (outcome != HP_OUTCOME_TAKEN)
         return outcome;
     if (!hp_block_call_bytes(call, ticket->state, &ticket->bytes))
         return HP_OUTCOME_INVALID;
-    ticket->bin = hp_stats_bin(ticket->bytes);
-    if (ticket->bytes == 0 && !hp_collective_is(ticket->collective, HP_OWN_SIZES))
+    const uint64_t counted = own_sizes ? longest_for_stats(call) : ticket->bytes;
+    ticket->bin = hp_stats_bin(counted);
+    if (ticket->bytes == 0 && !own_sizes)
         return HP_OUTCOME_EMPTY;
     outcome = decide_possible(ticket);
     if (outcome == HP_OUTCOME_TAKEN)
         outcome = decide_size(ticket, comm, check_blocks(ticket, call));
     if (outcome != HP_OUTCOME_TAKEN)
         return outcome;
-    return hp_block_call_is_committed(call, ticket->state) ? choose(ticket, comm) : HP_OUTCOME_INVALID;
+    if (!hp_block_call_is_committed(call, ticket->state))
+        return HP_OUTCOME_INVALID;
+    outcome = choose(ticket, comm);
+    if (own_sizes)
+        use_sizes(ticket, call, outcome);
+    ticket->bytes = counted; /* what decides is over */
+    return outcome;
 }
 
 hp_outcome_t hp_decide_blocks(hp_ticket_t *ticket, hp_block_call_t *call, MPI_Comm comm)

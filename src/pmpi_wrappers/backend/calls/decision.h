@@ -45,10 +45,11 @@ hp_outcome_t hp_decide_blocks(hp_ticket_t *ticket, hp_block_call_t *call, MPI_Co
 hp_call_t hp_call_bcast(const hp_ticket_t *ticket, void *buffer, int root);
 hp_call_t hp_call_barrier(void);
 
-/* Is the call the host MPI's? Once it was decided. */
+/* Is the call the host MPI's, as it is? Once it was decided. */
 static inline bool hp_ticket_passes(const hp_ticket_t *ticket)
 {
-    return ticket->outcome != HP_OUTCOME_TAKEN && ticket->outcome != HP_OUTCOME_FAILED;
+    return ticket->outcome != HP_OUTCOME_TAKEN && ticket->outcome != HP_OUTCOME_FAILED &&
+           ticket->outcome != HP_OUTCOME_MOCKUP;
 }
 
 /* Behind every call: counts it, ns after its start (0: nobody asked). */

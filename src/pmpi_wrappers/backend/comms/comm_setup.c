@@ -6,6 +6,7 @@
 #include "pmpi_wrappers/backend/comms/node_setup.h"
 #include "pmpi_wrappers/backend/comms/private_comm.h"
 #include "pmpi_wrappers/backend/comms/shared_comm.h"
+#include "pmpi_wrappers/backend/comms/wisdom_setup.h"
 #include "pmpi_wrappers/backend/glue/device.h"
 #include "pmpi_wrappers/backend/glue/machine.h"
 #include "pmpi_wrappers/backend/start/job.h"
@@ -20,7 +21,9 @@ typedef struct {
     uint64_t
         id; /* of the communicator, if this is its first rank; the upper half: its rank in MPI_COMM_WORLD */
     hp_process_t process;
-    hp_probes_t probes; /* what it knows of the machine */
+    hp_probes_t probes;        /* what it knows of the machine */
+    uint64_t probes_are_fresh; /* of this run, what is between nodes */
+    hp_wisdom_introduction_t wisdom;
 } introduction_t;
 
 /* *all: every rank says yes. */
@@ -37,7 +40,9 @@ static int agree(MPI_Comm comm, bool yes, bool *all)
 typedef struct {
     introduction_t *all;
     hp_locality_t *table;
-    hp_route_end_t *ends; /* NULL: they share no communicator */
+    hp_route_end_t *ends;   /* NULL: they share no communicator */
+    hp_finding_t *findings; /* NULL: wisdom is not used */
+    hp_wisdom_introduction_t wisdom;
     MPI_Group group;
     MPI_Errhandler users;
 } needs_t;
@@ -47,10 +52,12 @@ static bool needs_init(needs_t *needs, MPI_Comm comm, size_t size)
     needs->all = malloc(size * sizeof *needs->all);
     needs->table = malloc(size * sizeof *needs->table);
     needs->ends = hp_shared_comm_exists() ? malloc(size * sizeof *needs->ends) : NULL;
+    needs->wisdom = (hp_wisdom_introduction_t){0};
+    needs->findings = hp_wisdom_is_used() ? hp_wisdom_introduce(&needs->wisdom) : NULL;
     needs->group = MPI_GROUP_NULL;
     needs->users = MPI_ERRHANDLER_NULL;
     return needs->all && needs->table && (needs->ends || !hp_shared_comm_exists()) &&
-           P(Comm_group)(comm, &needs->group) == MPI_SUCCESS &&
+           (needs->findings || !hp_wisdom_is_used()) && P(Comm_group)(comm, &needs->group) == MPI_SUCCESS &&
            P(Comm_get_errhandler)(comm, &needs->users) == MPI_SUCCESS;
 }
 
@@ -60,6 +67,7 @@ static void needs_fini(needs_t *needs)
         P(Errhandler_free)(&needs->users);
     if (needs->group != MPI_GROUP_NULL)
         P(Group_free)(&needs->group);
+    free(needs->findings);
     free(needs->ends);
     free(needs->table);
     free(needs->all);
@@ -79,10 +87,13 @@ static int exchange(MPI_Comm comm, const needs_t *needs, int *first_tag)
 {
     static _Atomic uint32_t count; /* of the communicators that this rank began to set up */
     introduction_t mine = {0};
+    bool is_fresh;
 
     hp_job_locality(&mine.locality);
     hp_node_setup_introduce(&mine.process);
-    hp_probe_known(&mine.probes);
+    hp_probe_known(&mine.probes, &is_fresh);
+    mine.probes_are_fresh = is_fresh;
+    mine.wisdom = needs->wisdom;
     mine.id = (uint64_t)hp_job.rank << 32 | (atomic_fetch_add(&count, 1) + 1);
     mine.may_duplicate = may_duplicate(first_tag);
     mine.first_tag = *first_tag;
@@ -90,17 +101,24 @@ static int exchange(MPI_Comm comm, const needs_t *needs, int *first_tag)
     return P(Allgather)(&mine, sizeof mine, MPI_BYTE, needs->all, sizeof mine, MPI_BYTE, comm);
 }
 
-/* What some rank has learned, or else what is measured now. */
+/* What some rank has learned, or else what is measured now: first those who have done so in this run. */
 static int know_the_machine(hp_comm_state_t *state, MPI_Comm users, const introduction_t *all)
 {
     hp_comm_t *comm = state->comm;
     const hp_layout_t layout = hp_comm_layout(comm);
+    uint32_t first = 0;
 
     if (!hp_job.knobs.model || hp_ranks_take_turns)
         return MPI_SUCCESS;
-    comm->probes = all[0].probes; /* if only some of it is known, the rest is measured */
-    if (!hp_probes_adopt(&all[0].probes, sizeof *all, comm->size, &layout, &comm->probes)) {
-        const int code = hp_probe(users, &state->transport.route, comm, &comm->probes);
+    while (first < comm->size && !all[first].probes_are_fresh)
+        first++;
+    const bool checks = layout.nodes > 1 && first == comm->size;
+    first %= comm->size;
+    comm->probes = all[first].probes; /* if only some of it is known, the rest is measured */
+    const bool is_known =
+        hp_probes_adopt(&all[first].probes, sizeof *all, comm->size - first, &layout, &comm->probes);
+    if (!is_known || checks) {
+        const int code = hp_probe(users, &state->transport.route, comm, checks, &comm->probes);
         if (code != MPI_SUCCESS)
             return code;
     }
@@ -190,6 +208,10 @@ static int set_up_together(hp_comm_state_t *state, MPI_Comm comm, bool *ready)
                              sizeof *needs.all);
     if (*ready && code == MPI_SUCCESS)
         code = know_the_machine(state, comm, needs.all);
+    if (*ready && code == MPI_SUCCESS && needs.findings) {
+        code = hp_wisdom_setup(state->comm, comm, &needs.all[0].wisdom, sizeof *needs.all, needs.findings);
+        needs.findings = NULL;
+    }
     needs_fini(&needs);
     return code;
 }

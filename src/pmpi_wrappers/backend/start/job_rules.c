@@ -5,15 +5,18 @@
 #include "hier/planning/model/probes_cache.h"
 #include "hier/planning/rules/rules_json.h"
 #include "hier/planning/select.h"
+#include "hier/planning/wisdom_file.h"
 #include "pmpi_wrappers/backend/start/job.h"
 #include "pmpi_wrappers/backend/start/probe.h"
 #include "topo_tree/fingerprint.h"
 
 /* What rank 0 sends ahead of the rules. */
 typedef struct {
-    uint64_t rule_count;
+    uint64_t rule_count, finding_count;
     hp_probes_t probes;
 } header_t;
+
+enum { ON, READ, OFF }; /* hp_knob_word_wisdom */
 
 static void print_line(void *context, hp_rules_kind_t kind, const char *line)
 {
@@ -46,14 +49,19 @@ static bool keeps_probes(void)
     return hp_job.knobs.model && !hp_job.knobs.topology[0];
 }
 
-static void find_cache(hp_probes_cache_t *cache)
+static bool reads_wisdom(void)
+{
+    return hp_job.knobs.guard && hp_job.knobs.wisdom != OFF && !hp_job.knobs.topology[0];
+}
+
+static void find_cache(hp_cache_t *cache)
 {
     char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
     int length;
 
     P(Get_library_version)(version, &length);
     version[strcspn(version, ",\n")] = '\0'; /* the name and the version stand in front */
-    hp_probes_cache_init(cache, hp_job.knobs.cache, machine_name(), version);
+    hp_cache_init(cache, hp_job.knobs.cache, machine_name(), version);
 }
 
 /* Everybody gets rank 0's rules, or nobody has any. */
@@ -66,11 +74,11 @@ static void share_rules(hp_rule_t *rules, size_t count)
     mine = rules != NULL;
     if (P(Allreduce)(&mine, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD) == MPI_SUCCESS && all &&
         P(Bcast)(rules, (int)(count * sizeof *rules), MPI_BYTE, 0, MPI_COMM_WORLD) == MPI_SUCCESS)
-        mine = hp_select_set_rules(rules, count) == HP_OK;
+        mine = hp_candidates_set_rules(rules, count) == HP_OK;
     else
         mine = 0;
     if (P(Allreduce)(&mine, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD) != MPI_SUCCESS || !all) {
-        hp_select_set_rules(NULL, 0);
+        hp_candidates_set_rules(NULL, 0);
         if (hp_job.rank == 0)
             hp_warn("HANPMPI_RULES=%s is not used: a rank has no memory for its %zu rules",
                     hp_job.knobs.rules, count);
@@ -79,40 +87,68 @@ static void share_rules(hp_rule_t *rules, size_t count)
         free(rules);
 }
 
+/* A rank that has no memory for them learns them from the others, when a communicator is set up. */
+static void share_findings(hp_finding_t *findings, size_t count)
+{
+    if (P(Bcast)(findings, (int)(count * sizeof *findings), MPI_BYTE, 0, MPI_COMM_WORLD) == MPI_SUCCESS)
+        hp_wisdom_adopt(findings, count);
+}
+
+/* What earlier runs have left, on rank 0. */
+static void read_cache(header_t *header, hp_finding_t *findings)
+{
+    hp_cache_t cache;
+
+    find_cache(&cache);
+    if (keeps_probes())
+        hp_probes_cache_read(&cache, &header->probes);
+    if (findings)
+        header->finding_count = hp_wisdom_read(&cache, findings);
+}
+
 void hp_job_rules_start(void)
 {
+    /* All ranks have the same knobs. */
+    const bool reads_rules = hp_job.knobs.rules[0];
+    static hp_finding_t room[HP_FINDINGS_MAX]; /* of zero pages, unless there is a file */
+    hp_finding_t *findings = reads_wisdom() ? room : NULL;
     header_t header = {.rule_count = 0};
     hp_rule_t *rules = NULL;
     size_t count = 0;
 
-    if (!hp_job.knobs.rules[0] && !keeps_probes())
+    if (!reads_rules && !keeps_probes() && !findings)
         return;
     if (hp_job.rank == 0) {
-        if (hp_job.knobs.rules[0])
+        if (reads_rules)
             read_rules(&rules, &count);
-        if (keeps_probes()) {
-            hp_probes_cache_t cache;
-            find_cache(&cache);
-            hp_probes_cache_read(&cache, &header.probes);
-        }
+        read_cache(&header, findings);
         header.rule_count = count;
     }
     if (P(Bcast)(&header, sizeof header, MPI_BYTE, 0, MPI_COMM_WORLD) == MPI_SUCCESS) {
         hp_probe_learn(&header.probes, true);
         if (header.rule_count)
             share_rules(rules, (size_t)header.rule_count);
+        if (header.finding_count)
+            share_findings(findings, (size_t)header.finding_count);
     }
     free(rules);
 }
 
 void hp_job_rules_finish(void)
 {
-    if (hp_job.rank == 0 && keeps_probes() && hp_probe_is_news()) {
-        hp_probes_cache_t cache;
-        hp_probes_t known;
-        hp_probe_known(&known);
+    const bool has_news = reads_wisdom() && hp_job.knobs.wisdom == ON && hp_wisdom_has_news();
+    hp_cache_t cache;
+
+    if (hp_job.rank == 0 && (has_news || (keeps_probes() && hp_probe_is_news())))
         find_cache(&cache);
+    if (hp_job.rank == 0 && keeps_probes() && hp_probe_is_news()) {
+        hp_probes_t known;
+        bool is_fresh;
+        hp_probe_known(&known, &is_fresh);
         hp_probes_cache_write(&cache, &known);
     }
-    hp_select_set_rules(NULL, 0);
+    if (hp_job.rank == 0 && has_news)
+        hp_wisdom_write(&cache);
+    hp_wisdom_forget();
+    hp_candidates_set_rules(NULL, 0);
 }

@@ -1,8 +1,8 @@
-/* job_rules: what is read from files for the whole job: the rules of HANPMPI_RULES, and the probes that an earlier run left
- * in HANPMPI_CACHE. Rank 0 reads both, all ranks have the same.
+/* job_rules: what is read from files for the whole job: the rules of HANPMPI_RULES, and the probes and the wisdom that an
+ * earlier run left in HANPMPI_CACHE. Rank 0 reads them, all ranks have the same.
  *
  * Threads: start inside MPI_Init, finish inside MPI_Finalize. Ownership: the rules go to the selection, the
- * probes to probe.h. */
+ * probes to probe.h, the findings to wisdom.h. */
 #ifndef HP_PMPI_WRAPPERS_BACKEND_START_JOB_RULES_H
 #define HP_PMPI_WRAPPERS_BACKEND_START_JOB_RULES_H
 
@@ -10,7 +10,7 @@
  * without it. */
 void hp_job_rules_start(void);
 
-/* Rank 0 leaves what was learned for the next run. */
+/* Rank 0 leaves what was learned for the next run, and the process forgets it. */
 void hp_job_rules_finish(void);
 
 #endif

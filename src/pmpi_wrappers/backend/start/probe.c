@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 #include "base/clock.h"
 #include "base/log.h"
 #include "pmpi_wrappers/backend/start/job.h"
@@ -11,14 +12,18 @@
 /* 1 MiB over 1 Gbit/s takes 9 ms; inside a node it takes 0.1 ms. */
 static const double between_limit_us = 10000, inside_limit_us = 500, memory_us = 300;
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the two below */
-static hp_probes_t known;
-static bool news;
+/* So far apart a link's rate, or its latency, is another link's, or was measured under load. */
+static const double other_rate = 1.4, other_latency = 2.5;
 
-void hp_probe_known(hp_probes_t *out)
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards those below */
+static hp_probes_t known;
+static bool news, fresh;
+
+void hp_probe_known(hp_probes_t *out, bool *is_fresh)
 {
     pthread_mutex_lock(&lock);
     *out = known;
+    *is_fresh = fresh;
     pthread_mutex_unlock(&lock);
 }
 
@@ -27,6 +32,13 @@ void hp_probe_learn(const hp_probes_t *found, bool kept)
     pthread_mutex_lock(&lock);
     const bool learned = hp_probes_learn(&known, found);
     news |= learned && !kept;
+    pthread_mutex_unlock(&lock);
+}
+
+static void is_fresh_now(void)
+{
+    pthread_mutex_lock(&lock);
+    fresh = true;
     pthread_mutex_unlock(&lock);
 }
 
@@ -170,8 +182,36 @@ static int probe_between(const hp_probe_site_t *site, int remote, hp_probes_t *p
     return code;
 }
 
+static bool is_far(double a, double b, double factor)
+{
+    return a > factor * b || b > factor * a;
+}
+
+/* Forgets what is not so any more. */
+static int check_between(const hp_probe_site_t *site, int remote, hp_probes_t *probes)
+{
+    hp_probe_stream_t stream = {0};
+    double us;
+
+    int code = hp_probe_latency(site, remote, &us);
+    if (code == MPI_SUCCESS)
+        code = hp_probe_stream(site, remote, false, between_limit_us, &stream);
+    if (code != MPI_SUCCESS)
+        return code;
+    if (is_far(us, probes->between_us, other_latency) ||
+        is_far(stream.rate, probes->between_rate, other_rate)) {
+        hp_info(
+            "between nodes a message takes %.3g us and a stream has %.4g MB/s, not %.3g and %.4g as in an "
+            "earlier run: measured anew",
+            us, stream.rate, probes->between_us, probes->between_rate);
+        probes->between_us = probes->between_rate = 0;
+    }
+    return code;
+}
+
 /* What is known already is not measured again. */
-static int lead(const hp_probe_site_t *site, roles_t *roles, const hp_layout_t *layout, hp_probes_t *inout)
+static int lead(const hp_probe_site_t *site, roles_t *roles, const hp_layout_t *layout, bool checks,
+                hp_probes_t *inout)
 {
     hp_layout_t node = *layout;
     hp_probes_t found = *inout;
@@ -186,6 +226,8 @@ static int lead(const hp_probe_site_t *site, roles_t *roles, const hp_layout_t *
     }
     if (roles->peer_count > 0 && !hp_probes_cover(&found, &node))
         code = probe_inside(site, roles, layout, &found);
+    if (code == MPI_SUCCESS && roles->remote >= 0 && checks && found.between_rate > 0)
+        code = check_between(site, roles->remote, &found);
     if (code == MPI_SUCCESS && roles->remote >= 0 && !hp_probes_cover(&found, layout))
         code = probe_between(site, roles->remote, &found);
     for (int i = 0; i < roles->peer_count && code == MPI_SUCCESS; i++)
@@ -224,7 +266,7 @@ static void site_fini(hp_probe_site_t *site)
     free(site->b);
 }
 
-int hp_probe(MPI_Comm users, const hp_route_t *route, hp_comm_t *comm, hp_probes_t *inout)
+int hp_probe(MPI_Comm users, const hp_route_t *route, hp_comm_t *comm, bool checks, hp_probes_t *inout)
 {
     const hp_layout_t layout = hp_comm_layout(comm);
     hp_probe_site_t site = {.route = route, .state = comm};
@@ -238,13 +280,15 @@ int hp_probe(MPI_Comm users, const hp_route_t *route, hp_comm_t *comm, hp_probes
         ready = site_init(&site) && (!roles.leads || find_peers(&roles, comm));
     code = P(Allreduce)(&ready, &all_ready, 1, MPI_INT, MPI_MIN, users);
     if (code == MPI_SUCCESS && all_ready && roles.leads)
-        code = lead(&site, &roles, &layout, inout);
+        code = lead(&site, &roles, &layout, checks, inout);
     else if (code == MPI_SUCCESS && all_ready && roles.serves)
         code = hp_probe_serve(&site, roles.leader);
     free(roles.peers);
     site_fini(&site);
     if (code == MPI_SUCCESS)
         code = hand_out(users, roles.leader, inout);
+    if (code == MPI_SUCCESS && roles.remote >= 0)
+        is_fresh_now();
     if (code == MPI_SUCCESS && comm->rank == 0)
         hp_debug("probes of %u nodes took %.1f ms%s", layout.nodes, (double)(hp_clock_ns() - start) / 1e6,
                  all_ready ? "" : ": no memory for them on some rank");

@@ -1,0 +1,139 @@
+#include "hier/collectives/block_generator.h"
+
+#include <stdatomic.h>
+#include "hier/collectives/block_program.h"
+#include "schedule/generators/generators.h"
+
+static const hp_generator_t *usual(hp_pattern_t pattern)
+{
+    static const hp_generator_t *const generators[HP_PATTERN_COUNT] = {
+        [HP_PATTERN_ALLGATHER] = &hp_generator_ring,          [HP_PATTERN_ALLTOALL] = &hp_generator_pairwise,
+        [HP_PATTERN_REDUCE_SCATTER] = &hp_generator_pairwise, [HP_PATTERN_GATHER] = &hp_generator_linear,
+        [HP_PATTERN_SCATTER] = &hp_generator_linear,          [HP_PATTERN_SCAN] = &hp_generator_scan_doubling,
+        [HP_PATTERN_EXSCAN] = &hp_generator_scan_doubling,
+    };
+    return generators[pattern];
+}
+
+enum {
+#define HP_GENERATOR(name) GENERATOR_##name,
+#include "schedule/generators/generators.def"
+#undef HP_GENERATOR
+    GENERATOR_COUNT
+};
+
+/* Sets of patterns: those that were asked about, and those of them in whose schedules every position knows all sizes. */
+typedef struct {
+    _Atomic unsigned asked, telling;
+} sizes_t;
+
+/* With the problem's algorithm inside the nodes: what is so for one radix is so for all. */
+static bool few_nodes_tell(const hp_generator_t *generator, const hp_problem_t *asked)
+{
+    static const uint32_t two[] = {0, 2, 4}, three[] = {0, 1, 4, 6}, four[] = {0, 2, 4, 6, 8};
+    const hp_problem_t shapes[] = {{.count = 4, .node_first = two, .node_count = 2},
+                                   {.count = 6, .node_first = three, .node_count = 3},
+                                   {.count = 8, .node_first = four, .node_count = 4}};
+    static const uint32_t leaders[] = {1, HP_LEADERS_ALL};
+    bool tell = generator->patterns & ~generator->equal & 1u << asked->pattern;
+
+    for (unsigned i = 0; i < 6 && tell; i++) {
+        hp_problem_t problem = shapes[i / 2];
+        problem.pattern = asked->pattern;
+        problem.leaders = leaders[i % 2];
+        problem.inside = asked->inside;
+        problem.inside_parameter = 2;
+        tell = hp_generator_holds(generator, problem, hp_schedule_tells_sizes);
+    }
+    return tell;
+}
+
+/* Seen in schedules of few positions. Threads that ask at the same time find the same. */
+static bool tells_sizes(const hp_generator_t *generator, const hp_problem_t *problem)
+{
+    static sizes_t flat[GENERATOR_COUNT], of_nodes[GENERATOR_COUNT], with_inside[GENERATOR_COUNT];
+    const bool has_nodes = hp_problem_has_nodes(problem);
+    const unsigned bit = 1u << problem->pattern;
+    unsigned i = 0;
+
+    while (i < GENERATOR_COUNT && hp_generator(i) != generator)
+        i++;
+    if (i == GENERATOR_COUNT)
+        return false;
+    sizes_t *sizes = !has_nodes ? &flat[i] : problem->inside ? &with_inside[i] : &of_nodes[i];
+    if (!(atomic_load(&sizes->asked) & bit)) {
+        if (has_nodes ? few_nodes_tell(generator, problem)
+                      : hp_generator_holds_for_few(generator, problem->pattern, hp_schedule_tells_sizes))
+            atomic_fetch_or(&sizes->telling, bit);
+        atomic_fetch_or(&sizes->asked, bit);
+    }
+    return atomic_load(&sizes->telling) & bit;
+}
+
+bool hp_block_serves(const hp_generator_t *generator, hp_collective_t collective, hp_problem_t *problem)
+{
+    if (!generator ||
+        (hp_collective_is(collective, HP_OWN_SIZES) && !(generator->direct & 1u << problem->pattern)))
+        return false;
+    if (hp_collective_is(collective, HP_BLOCKS_DIFFER) && !tells_sizes(generator, problem))
+        return false;
+    hp_generator_usual(generator, problem);
+    return hp_generator_serves(generator, problem, NULL, 0);
+}
+
+/* NULL: none can. */
+static const hp_generator_t *choose(hp_collective_t collective, const hp_setting_t *setting,
+                                    hp_problem_t *problem)
+{
+    const hp_generator_t *const wanted[] = {
+        hp_inter_node_generator(setting->inter_node),
+        hp_pattern_is(problem->pattern, HP_PATTERN_ROOTED)
+            ? hp_inter_node_tree((hp_shape_t)setting->shapes.shape[HP_LEVEL_NODE])
+            : NULL,
+        usual(problem->pattern)};
+
+    for (unsigned i = 0; i < sizeof wanted / sizeof *wanted; i++)
+        if (hp_block_serves(wanted[i], collective, problem))
+            return wanted[i];
+    return NULL;
+}
+
+const hp_generator_t *hp_block_generator(hp_collective_t collective, const hp_setting_t *setting,
+                                         hp_problem_t *problem)
+{
+    const hp_generator_t *generator = choose(collective, setting, problem);
+
+    if (!generator && problem->inside) {
+        problem->inside = NULL;
+        generator = choose(collective, setting, problem);
+    }
+    if (!generator && hp_problem_has_nodes(problem) && problem->leaders == HP_LEADERS_ALL) {
+        problem->leaders = 1;
+        generator = choose(collective, setting, problem);
+    }
+    return generator;
+}
+
+/* ---- nodes ---- */
+
+/* Linear: direct messages. Otherwise along that tree, or the algorithm of so few rounds that has its radix. */
+static void use_inside(hp_problem_t *problem, hp_shape_t shape)
+{
+    static const uint32_t radixes[HP_SHAPE_COUNT] = {
+        [HP_SHAPE_BINOMIAL] = 2, [HP_SHAPE_KNOMIAL4] = 4, [HP_SHAPE_KNOMIAL8] = 8};
+    const bool is_rooted = hp_pattern_is(problem->pattern, HP_PATTERN_ROOTED);
+    const uint32_t size = hp_problem_node_size(problem, 0);
+
+    if (shape == HP_SHAPE_LINEAR || (!is_rooted && !radixes[shape]))
+        return;
+    problem->inside = is_rooted                                       ? hp_inter_node_tree(shape)
+                      : problem->pattern == HP_PATTERN_REDUCE_SCATTER ? &hp_generator_circulant
+                                                                      : &hp_generator_bruck;
+    problem->inside_parameter = is_rooted ? 1 : radixes[shape] < size ? radixes[shape] : size;
+}
+
+void hp_block_use_nodes(const hp_setting_t *setting, hp_problem_t *problem)
+{
+    problem->leaders = setting->leaders > 1 ? HP_LEADERS_ALL : 1;
+    use_inside(problem, (hp_shape_t)setting->shapes.shape[HP_LEVEL_CORE]);
+}

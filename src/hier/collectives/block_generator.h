@@ -1,0 +1,25 @@
+/* block_generator: which schedule a collective of blocks follows, as its setting says: the way to join nodes
+ * (call/inter_node.h) where it can do the collective among so many, else for gather and scatter the tree of the
+ * level's shape, and for the others a usual one. What runs it asks (exchange.h), and what predicts how long it takes
+ * (planning/model).
+ *
+ * Threads: any. Ownership: generators are static, or those of files (call/inter_node_files.h). */
+#ifndef HP_HIER_COLLECTIVES_BLOCK_GENERATOR_H
+#define HP_HIER_COLLECTIVES_BLOCK_GENERATOR_H
+
+#include "hier/call/setting.h"
+
+/* Completes a problem that names its nodes: who leads them, and the algorithm inside them. */
+void hp_block_use_nodes(const hp_setting_t *setting, hp_problem_t *problem);
+
+/* Can the generator do the problem for calls of the collective, with its parameters as usual, which are set? generator: NULL
+ * cannot. The same on all ranks. */
+bool hp_block_serves(const hp_generator_t *generator, hp_collective_t collective, hp_problem_t *problem);
+
+/* What makes the schedules of the problem; its parameters are set. An algorithm inside nodes, and several leaders
+ * (nodes may differ in size), are done without where nothing serves with them: the problem is changed. NULL: nothing
+ * does. The same on all ranks. */
+const hp_generator_t *hp_block_generator(hp_collective_t collective, const hp_setting_t *setting,
+                                         hp_problem_t *problem);
+
+#endif

@@ -1,0 +1,53 @@
+#include "pmpi_wrappers/backend/comms/wisdom_setup.h"
+
+#include <stdlib.h>
+#include "pmpi_wrappers/backend/glue/machine.h"
+#include "pmpi_wrappers/backend/start/job.h"
+
+enum { OFF = 2 }; /* hp_knob_word_wisdom */
+
+bool hp_wisdom_is_used(void)
+{
+    return hp_job.knobs.guard && hp_job.knobs.wisdom != OFF;
+}
+
+hp_finding_t *hp_wisdom_introduce(hp_wisdom_introduction_t *out)
+{
+    hp_finding_t *list = malloc(HP_FINDINGS_MAX * sizeof *list); /* others may have more */
+
+    if (list)
+        out->count = hp_wisdom_copy(list, &out->hash);
+    return list;
+}
+
+int hp_wisdom_setup(hp_comm_t *comm, MPI_Comm users, const hp_wisdom_introduction_t *all, size_t stride,
+                    hp_finding_t *list)
+{
+    const hp_wisdom_place_t place = hp_wisdom_place(comm);
+    const hp_wisdom_introduction_t *most = all;
+    bool same = true;
+    uint32_t root = 0;
+
+    for (uint32_t rank = 1; rank < comm->size; rank++) {
+        const hp_wisdom_introduction_t *one = (const void *)((const char *)all + rank * stride);
+        same = same && one->count == all->count && one->hash == all->hash;
+        if (one->count > most->count) {
+            most = one;
+            root = rank;
+        }
+    }
+    if (!same) {
+        const int code = P(Bcast)(list, (int)(most->count * sizeof *list), MPI_BYTE, (int)root, users);
+        if (code != MPI_SUCCESS) {
+            free(list);
+            return code;
+        }
+        if (root != comm->rank)
+            hp_wisdom_adopt(list, most->count);
+    }
+    comm->finding_count = hp_wisdom_at(list, most->count, &place);
+    comm->findings = realloc(list, comm->finding_count * sizeof *list + 1);
+    if (!comm->findings) /* it only becomes smaller */
+        comm->findings = list;
+    return MPI_SUCCESS;
+}

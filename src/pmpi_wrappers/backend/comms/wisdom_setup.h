@@ -1,0 +1,29 @@
+/* wisdom_setup: the ranks of a new communicator come to one list of what is known of communicators like it.
+ *
+ * Each has a store of findings (hier/planning/wisdom.h), of the communicators that it took part in. Mostly all have the same.
+ * Where they have not, the one with most sends its own to the others.
+ *
+ * Threads: one a communicator. Ownership: the list goes to the communicator. */
+#ifndef HP_PMPI_WRAPPERS_BACKEND_COMMS_WISDOM_SETUP_H
+#define HP_PMPI_WRAPPERS_BACKEND_COMMS_WISDOM_SETUP_H
+
+#include "hier/planning/wisdom.h"
+#include "pmpi_wrappers/backend/glue/mpi_glue.h"
+
+/* What a rank tells the others. */
+typedef struct {
+    uint64_t hash, count;
+} hp_wisdom_introduction_t;
+
+/* Does the job use it? The same on all ranks. */
+bool hp_wisdom_is_used(void);
+
+/* A copy of this rank's store, for the time of the set-up; malloc'ed, NULL: no memory. */
+hp_finding_t *hp_wisdom_introduce(hp_wisdom_introduction_t *out);
+
+/* Collective over the program's communicator, whose ranks are comm's. all: of each rank, stride bytes apart; list: what
+ * hp_wisdom_introduce returned, which goes to comm. Returns an MPI error code. */
+int hp_wisdom_setup(hp_comm_t *comm, MPI_Comm users, const hp_wisdom_introduction_t *all, size_t stride,
+                    hp_finding_t *list);
+
+#endif

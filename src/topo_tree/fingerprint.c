@@ -1,11 +1,11 @@
 #include "topo_tree/fingerprint.h"
 
 #include <ctype.h>
-#include <hwloc.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
+#include "topo_tree/hwloc_load.h"
 
 /* Words that say nothing, as they stand in lower case between hyphens. */
 static const char *const empty_words[] = {"r", "tm", "cpu", "processor"};
@@ -62,26 +62,6 @@ const char *hp_fingerprint_format(const char *architecture, const char *processo
     return out;
 }
 
-/* Packages and cores alone: nothing else of the machine is looked for. */
-static hwloc_topology_t load(const char *xml_path)
-{
-    hwloc_topology_t topology;
-
-    if (hwloc_topology_init(&topology) != 0)
-        return NULL;
-    const bool loaded =
-        (!xml_path || hwloc_topology_set_xml(topology, xml_path) == 0) &&
-        hwloc_topology_set_all_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_NONE) == 0 &&
-        hwloc_topology_set_type_filter(topology, HWLOC_OBJ_PACKAGE, HWLOC_TYPE_FILTER_KEEP_ALL) == 0 &&
-        hwloc_topology_set_type_filter(topology, HWLOC_OBJ_CORE, HWLOC_TYPE_FILTER_KEEP_ALL) == 0 &&
-        hwloc_topology_set_flags(topology, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED) == 0 &&
-        hwloc_topology_load(topology) == 0;
-    if (loaded)
-        return topology;
-    hwloc_topology_destroy(topology);
-    return NULL;
-}
-
 static uint32_t count_of(hwloc_topology_t topology, hwloc_obj_type_t type)
 {
     const int count = hwloc_get_nbobjs_by_type(topology, type);
@@ -101,7 +81,7 @@ const char *hp_machine_fingerprint_of(const char *xml_path, char *out, unsigned 
 {
     struct utsname system;
     const char *architecture = uname(&system) == 0 ? system.machine : "unknown";
-    hwloc_topology_t topology = load(xml_path);
+    hwloc_topology_t topology = hp_hwloc_load(xml_path);
 
     if (!topology)
         return hp_fingerprint_format(architecture, "unknown", 1, 1, out, out_bytes);

@@ -4,12 +4,12 @@
 #include "topo_tree/locality.h"
 
 #include <assert.h>
-#include <hwloc.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 #include "base/hash.h"
+#include "topo_tree/hwloc_load.h"
 #include "topo_tree/items.h"
 
 static uint64_t known(uint64_t hash)
@@ -44,7 +44,7 @@ uint64_t hp_locality_node_id(void)
 /* Loads the machine with no more detail than the levels need: I/O discovery alone takes longer than all the
  * rest. PUs and NUMA nodes are always kept. Dies and groups are no levels, but a NUMA node hangs from them
  * where it is a part of a package: without them hwloc would give it the PUs of the whole package. */
-static hwloc_topology_t load_topology(const char *xml_path)
+hwloc_topology_t hp_hwloc_load(const char *xml_path)
 {
     static const struct {
         hwloc_obj_type_t type;
@@ -60,6 +60,9 @@ static hwloc_topology_t load_topology(const char *xml_path)
     if (hwloc_topology_init(&topology) != 0)
         return NULL;
     bool ok = xml_path == NULL || hwloc_topology_set_xml(topology, xml_path) == 0;
+    /* What Linux tells is complete. This component adds what nobody here asks for, by moving the thread to each
+     * processor in turn: milliseconds, and many more where the ranks of a node all do so at once. */
+    (void)hwloc_topology_set_components(topology, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86"); /* or has none */
     ok = ok && hwloc_topology_set_all_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_NONE) == 0;
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
         ok = ok && hwloc_topology_set_type_filter(topology, kept[i].type, kept[i].filter) == 0;
@@ -124,7 +127,7 @@ hp_status_t hp_locality_read(const char *xml_path, const char *cpuset, hp_locali
     out->cores = (hp_cores_t){0};
 
     hp_status_t status = HP_ERR_TOPOLOGY;
-    hwloc_topology_t topology = load_topology(xml_path);
+    hwloc_topology_t topology = hp_hwloc_load(xml_path);
     if (topology == NULL)
         return status;
     hwloc_bitmap_t binding = hwloc_bitmap_alloc();

@@ -7,9 +7,11 @@ import matplotlib
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
+import matplotlib.ticker  # noqa: E402
 
 OURS, HOST, BOUND = "#0b6e4f", "#c1440e", "#444444"
-TITLES = {"bcast": "Bcast", "reduce": "Reduce", "allreduce": "Allreduce", "barrier": "Barrier"}
+TITLES = {name: name.capitalize() for name in ("bcast", "reduce", "allreduce", "barrier", "allgather", "alltoall", "reduce_scatter_block", "gather", "scatter", "scan",
+                                              "exscan", "allgatherv", "alltoallv", "alltoallw", "reduce_scatter", "gatherv", "scatterv")}
 
 
 def bytes_text(count):
@@ -83,6 +85,22 @@ def against_size(document, directory, name, title, caption):
             plot.grid(alpha=0.25)
     with_most = max(axes[0], key=lambda plot: len(plot.get_legend_handles_labels()[1]))
     return finish(figure, with_most, directory, name, title, caption)
+
+
+def speedup(document, directory):
+    """How many times as fast as the host MPI, against the message size, all collectives in one."""
+    figure, axes = plt.subplots(figsize=(8.5, 4.6))
+    for (collective, rows), marker in zip(columns(document["rows"]), "osD^vP*X<>hpdH8|_"):
+        if rows[-1]["bytes"]:
+            axes.plot([row["bytes"] for row in rows], [row["ratio"] for row in rows], marker=marker, markersize=4, label=TITLES[collective])
+    axes.axhline(1, color=BOUND, linestyle=":")
+    axes.set_yscale("log", base=2)
+    axes.yaxis.set_major_formatter(matplotlib.ticker.FormatStrFormatter("%g"))
+    axes.set_ylabel("times as fast as the host MPI")
+    bytes_axis(axes, sorted({row["bytes"] for row in document["rows"] if row["bytes"]}))
+    axes.grid(alpha=0.25)
+    return finish(figure, axes, directory, "speedup", "4 virtual hosts x 4 ranks, 1 Gbit/s, Open MPI 4.1.4",
+                  "Of collectives of blocks the size is that of a block. Above the dotted line the library is faster. Step cluster of tests/bench/reproduce.")
 
 
 def overlap(documents, directory, name, title, caption):

@@ -1,20 +1,21 @@
-"""Writes RESULTS.md from the JSON files of the steps: tables, pictures, what they show and where they come from.
+"""Writes docs/results/*.md from the JSON files of the steps: tables, pictures, what they show and where they come from; RESULTS.md is results_page's.
 
 Every section is a function of the folder; it returns its lines, or nothing when its figures are not there. Nothing here measures,
 and no figure is written by hand."""
 import json
-import math
 import os
 import re
 import sys
 
 import results_examples
+import results_page
 import results_pictures as pictures
 from results_pictures import TITLES, bytes_text, columns
 
+WRITTEN = "Written by `tests/bench/reproduce` from the figures in this folder; do not edit."
 HEAD = """# Results
 
-Written by `tests/bench/reproduce` from the figures in `docs/results/`; do not edit.
+Written by `tests/bench/reproduce` from the figures in `docs/results/`; do not edit. The tables are there, too.
 
 - **time**: of the slowest rank, median over the repetitions, in microseconds, unless a table says otherwise.
 - **ratio**: the MPI's own by the library, both measured inside one run, in turns; above 1 the library is faster. Behind it the quartiles
@@ -38,16 +39,11 @@ def machine_of(document):
     return f"{machine['processor']}, {machine['cores']} cores, {machine['memory_bytes'] / 2**30:.0f} GiB, {machine['kernel']}"
 
 
-def mpi_of(document):
-    text = re.sub(r"^MPICH Version:\s*(\S+).*", r"MPICH \1", document["mpi"], flags=re.S)
-    return text.replace("\n", " ").split(",")[0].split("  ")[0].strip()
-
-
 def setup_of(document):
     nodes = document["nodes"]
     ranks = ", ".join(str(node["ranks"]) for node in nodes)
     where = "one node" if len(nodes) == 1 else f"{len(nodes)} virtual hosts at 1 Gbit/s, {ranks} ranks on them"
-    return f"{document['ranks']} ranks, {where}; {mpi_of(document)}; {machine_of(document)}; {document['ended'][:10]}"
+    return f"{document['ranks']} ranks, {where}; {results_page.mpi_of(document)}; {machine_of(document)}; {document['ended'][:10]}"
 
 
 def command_of(document):
@@ -191,7 +187,7 @@ def section_overlap(directory):
     if not lines:
         return []
     document = next(iter(shown.values()))
-    caption = (f"Measured: virtual hosts at 1 Gbit/s with one rank each; {mpi_of(document)}; {machine_of(document)}; {document['ended'][:10]}. "
+    caption = (f"Measured: virtual hosts at 1 Gbit/s with one rank each; {results_page.mpi_of(document)}; {machine_of(document)}; {document['ended'][:10]}. "
                "Bars: of the medians; lines: quartiles. Step overlap of tests/bench/reproduce.")
     path = pictures.overlap(shown, directory, "nonblocking_overlap", "Overlap of non-blocking collectives with a computation of their own length", caption)
     return ["## Overlap with computation", "", "blocking: MPI_Bcast; pure: MPI_Ibcast, MPI_Wait; both: MPI_Ibcast, a computation as long as pure with so many calls of "
@@ -210,7 +206,7 @@ def section_persistent(directory):
             lines += overlap_part(f"{hosts} hosts, started again", document)
     if not lines:
         return []
-    return ["## Persistent collectives", "", "As above; pure: MPI_Start, MPI_Wait of a request that MPI_Bcast_init or MPI_Allreduce_init has made once for all "
+    return ["### Persistent collectives", "", "As above; pure: MPI_Start, MPI_Wait of a request that MPI_Bcast_init or MPI_Allreduce_init has made once for all "
             "repetitions. Step persistent of tests/bench/reproduce.", "", *lines]
 
 
@@ -219,8 +215,8 @@ def section_node(directory):
     for mpi in ("openmpi", "mpich"):
         document = load(directory, f"node_{mpi}")
         if document and document.get("library"):
-            lines += [f"### {mpi_of(document)}", "", setup_of(document), "", command_of(document), "", *bench_table(document), ""]
-    return ["## One node", "", "Two ranks on two cores, through memory that they share and straight from each other's memory. More ranks than cores: README.md.", "",
+            lines += [f"### {results_page.mpi_of(document)}", "", setup_of(document), "", command_of(document), "", *bench_table(document), ""]
+    return ["## One node", "", "Two ranks on two cores, through memory that they share and straight from each other's memory.", "",
             *lines] if lines else []
 
 
@@ -343,34 +339,26 @@ def section_simulated(directory):
             "comparison, and what is not.", "", *lines] if lines else []
 
 
-def geometric_mean(values):
-    return math.exp(sum(map(math.log, values)) / len(values))
-
-
 def section_never_slower(directory):
     lines, everything = [], []
-    for name in sorted(os.listdir(directory)):
-        document = load(directory, name[:-5]) if name.startswith("never_slower_") and name.endswith(".json") else None
-        if not document:
-            continue
-        means = []
-        before = len(everything)
-        for collective in TITLES:
-            ratios = [row.get("again", row["ratio"]) for row in document["rows"] if row["collective"] == collective]
-            everything += ratios
-            means.append(f"{geometric_mean(ratios):.2f}" if ratios else "")
-        means.append(f"{geometric_mean(everything[before:]):.2f}")
+    found = [load(directory, name[:-5]) for name in sorted(os.listdir(directory)) if name.startswith("never_slower_") and name.endswith(".json")]
+    measured = [collective for collective in TITLES if any(row["collective"] == collective for document in found for row in document["rows"])]
+    for document in found:
+        means = results_page.means(document["rows"])
+        ratios = [results_page.ratio_of(row) for row in document["rows"]]
+        everything += ratios
+        cells = [f"{means[collective]:.2f}" if collective in means else "" for collective in measured]
         slower = [f"{row['collective']} {bytes_text(row['bytes'])}: {row['again']:.2f}{'' if row['taken_again'] > 0.5 else ' (passed through)'}"
-                  for row in document["rows"] if row.get("again", 1) < 0.95]
-        worst = min(row.get("again", row["ratio"]) for row in document["rows"])
-        lines.append(f"| {document['layout']} | {mpi_of(document)} | {' | '.join(means)} | {worst:.2f} | {'; '.join(slower)} |")
+                  for row in document["rows"] if row.get("again", 1) < results_page.LEAST]
+        lines.append(f"| {document['layout']} | {results_page.mpi_of(document)} | {' | '.join(cells)} | {results_page.geometric_mean(ratios):.2f} | {min(ratios):.2f} "
+                     f"| {'; '.join(slower)} |")
     if not lines:
         return []
-    head = [*TITLES.values(), "all"]
+    head = [*(TITLES[collective] for collective in measured), "all"]
     return ["## Never slower", "", "Nothing is set: the built-in rules, the probes of that run, and the guard. Calls after the first 20 of each collective and size, "
             "4 B to 16 MiB; geometric mean of the ratios over the sizes. A ratio below 0.95 was measured again, four times as long, and the second figure counts.", "",
             f"| ranks | MPI | {' | '.join(head)} | lowest ratio | below 0.95 |", "|---|---|" + "---|" * (len(head) + 2), *lines, "",
-            f"Over all {len(everything)} cells: {geometric_mean(everything):.2f}.", ""]
+            f"Over all {len(everything)} cells: {results_page.geometric_mean(everything):.2f}.", ""]
 
 
 def section_tuning(directory):
@@ -410,14 +398,44 @@ def section_examples(directory):
     return results_examples.section(directory, machine_of)
 
 
-SECTIONS = [section_cluster, section_never_slower, section_overlap, section_persistent, section_examples, section_tuning, section_layouts, section_arrival, section_forced, section_node, section_simulated, section_noise]
+# File in docs/results, its title, its sections; the title is that of the first one that has figures.
+FILES = {
+    "virtual_cluster": (section_cluster, section_layouts, section_arrival, section_forced),
+    "never_slower": (section_never_slower,),
+    "one_node": (section_node,),
+    "overlap": (section_overlap, section_persistent),
+    "examples": (section_examples,),
+    "tuning": (section_tuning,),
+    "simulated": (section_simulated,),
+    "noise": (section_noise,),
+}
 
 
-def write(directory, text):
-    """Writes the text; returns the paths of what was written."""
-    lines = HEAD.splitlines() + [""]
-    for section in SECTIONS:
-        lines += section(directory)
+def documents(directory):
+    """{name: document} of all figures."""
+    return {name[:-5]: load(directory, name[:-5]) for name in sorted(os.listdir(directory)) if name.endswith(".json")}
+
+
+def write_tables(directory):
+    """A file for each kind of figures; returns the paths."""
+    written, here = [], f"]({os.path.relpath(directory)}/"
+    for name, sections in FILES.items():
+        lines = [line for section in sections for line in section(directory)]
+        if not lines:
+            continue
+        lines = [re.sub(r"^#(#+ )", r"\1", line).replace(here, "](") for line in lines]
+        lines[1:1] = ["", f"{WRITTEN} [RESULTS.md](../../RESULTS.md) says what the columns are."]
+        path = os.path.join(directory, name + ".md")
+        with open(path, "w") as file:
+            file.write("\n".join(lines).rstrip() + "\n")
+        written.append(path)
+    return written
+
+
+def write(directory, text, readme):
+    """Writes the tables, the page, and the block of README.md; returns the paths of what was written."""
+    written, results = write_tables(directory), documents(directory)
+    lines = results_page.page(results, directory, HEAD, section_never_slower(directory))
     with open(text, "w") as file:
         file.write("\n".join(lines).rstrip() + "\n")
-    return [text]
+    return [*written, text, *results_page.write_readme(results, directory, readme)]

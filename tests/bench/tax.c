@@ -34,7 +34,7 @@ enum {
     COUNTED_CALLS = 20,
     SETTLING_CALLS = 200,
     LONG_BYTES = 4096,
-    SETUP_BYTES = 1 << 17
+    SETUP_BYTES = 1 << 18
 };
 
 typedef void (*function_t)(void);

@@ -1,11 +1,16 @@
 #!/usr/bin/python3
-"""RESULTS.md and the table in examples/README.md are what `reproduce --render` makes of the figures in docs/results today. Argument: a folder to work in."""
+"""RESULTS.md, docs/results/*.md, the block of README.md and the table in examples/README.md are what `reproduce --render` makes of the figures in docs/results today. Argument: a folder to work in."""
 import os
 import shutil
 import subprocess
 import sys
 
 ROOT = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+
+
+def read(path):
+    with open(path) as file:
+        return file.read()
 
 
 def main():
@@ -15,22 +20,22 @@ def main():
         print("skipped: needs python3-matplotlib")
         return 77
     work = os.path.abspath(sys.argv[1])
-    figures, text, readme = os.path.join(work, "results"), os.path.join(work, "RESULTS.md"), os.path.join(work, "README.md")
-    shutil.rmtree(figures, ignore_errors=True)
+    figures = os.path.join(work, "results")
+    shutil.rmtree(work, ignore_errors=True)
     shutil.copytree(os.path.join(ROOT, "docs", "results"), figures)
-    shutil.copy(os.path.join(ROOT, "examples", "README.md"), readme)
-    subprocess.run([sys.executable, os.path.join(ROOT, "tests", "bench", "reproduce"), "--render", "--output", figures, "--text", text,
-                    "--readme", readme], check=True)
-    with open(readme) as made, open(os.path.join(ROOT, "examples", "README.md")) as kept:
-        if made.read() != kept.read():
-            print("the table in examples/README.md is not what the figures say; write it: tests/bench/reproduce --render")
+    kept = {"RESULTS.md": "RESULTS.md", "README.md": "README.md", "examples.md": "examples/README.md"}
+    for made, path in kept.items():
+        shutil.copy(os.path.join(ROOT, path), os.path.join(work, made))
+    subprocess.run([sys.executable, os.path.join(ROOT, "tests", "bench", "reproduce"), "--render", "--output", figures, "--text", os.path.join(work, "RESULTS.md"),
+                    "--readme", os.path.join(work, "README.md"), "--examples", os.path.join(work, "examples.md")], check=True)
+    kept.update({f"results/{name}": f"docs/results/{name}" for name in os.listdir(figures) if name.endswith(".md")})
+    pictures = []
+    for made, path in kept.items():
+        made, text = read(os.path.join(work, made)).replace(os.path.relpath(figures, ROOT), "docs/results"), read(os.path.join(ROOT, path))
+        if made != text:
+            print(f"{path} is not what the figures say; write it: tests/bench/reproduce --render")
             return 1
-    with open(text) as made, open(os.path.join(ROOT, "RESULTS.md")) as kept:
-        made, kept = made.read().replace(os.path.relpath(figures, ROOT), "docs/results"), kept.read()
-    if made != kept:
-        print("RESULTS.md is not what the figures say; write it: tests/bench/reproduce --render")
-        return 1
-    pictures = [line.split("](")[1].rstrip(")") for line in kept.splitlines() if line.startswith("![")]
+        pictures += [os.path.join(os.path.dirname(path), line.split("](")[1].rstrip(")")) for line in text.splitlines() if line.startswith("![")]
     missing = [path for path in pictures if not os.path.exists(os.path.join(ROOT, path))]
     print(f"{len(pictures)} pictures, missing: {missing or 'none'}")
     return 1 if missing or not pictures else 0

@@ -315,7 +315,7 @@ def small_topology(host):
 def cache_that_cannot_be_written(host):
     """One warning with variable, value and what is accepted, at the end of the run."""
     for directory in ("/proc/no/such/directory", os.path.abspath(__file__)):
-        result = host.run({"HANPMPI_CACHE": directory})
+        result = host.run({"HANPMPI_CACHE": directory, "HANPMPI_PROBE_AFTER_US": "0"})
         result.check_ran(2)
         result.check_said(1, "warning", f"HANPMPI_CACHE={directory}", "accepted", "off")
 
@@ -485,6 +485,67 @@ def missing_backend(host):
         result = host.run(FORCED, preload=[alone])
         result.check_ran(2)
         result.check_said(1, "warning", "backend", host.options.abi)
+
+
+@case
+def required(host):
+    """HANPMPI_REQUIRE=1: a job in which the library cannot be active ends in MPI_Init, and says why; one in which it is runs on."""
+    result = host.run({**FORCED, "HANPMPI_REQUIRE": "1"})
+    result.check_ran(2)
+    result.check_said(0)
+    required = {"HANPMPI_REQUIRE": "1", "HANPMPI_HANDSHAKE_SECONDS": "1"}
+    with tempfile.TemporaryDirectory() as temporary:
+        alone = shutil.copy(os.path.realpath(host.library), os.path.join(temporary, "libhanpmpi.so"))
+        for result, why in ((host.run(required, preload=[alone]), "no backend"),
+                            (host.run({**required, "HANPMPI_ENABLE": "0"}), "HANPMPI_ENABLE=0"),
+                            (host.run_unlike(required, required, preload=[[host.library], []]), "loaded")):
+            result.check(result.code != 0 and not result.ranks, "the job did not end")
+            result.check(result.seconds < 20, f"took {result.seconds:.0f} s")
+            for words in ("HANPMPI_REQUIRE=1", why):
+                result.check(any(words in line for line in result.said), f"the library did not say '{words}'")
+
+
+@case
+def started_by_hanpmpi_run(host):
+    """hanpmpi-run starts a program with the library that lies beside it, from any folder; what cannot work is named, and nothing starts."""
+    start = os.path.join(os.path.dirname(host.library), "..", "bin", "hanpmpi-run")
+    mpirun, own = [*host.launch, "-np", "2", host.options.probe], {**FORCED, "HANPMPI_SETUP_CALLS": "1", "HANPMPI_CACHE": "off"}
+    if host.options.helper:
+        own["LD_PRELOAD"] = host.options.helper
+    with tempfile.TemporaryDirectory() as temporary:
+        link = os.path.join(temporary, "run")
+        os.symlink(os.path.realpath(start), link)
+        for command in ([start, *mpirun], [link, "--", *mpirun],
+                        [start, "--library", os.path.relpath(host.library), *mpirun]):
+            result = host.execute(command, own)
+            result.check_ran(2)
+            result.check(all(rank["bcast"] == all_taken() for rank in result.ranks), "not all calls were taken")
+        result = host.execute([start, "--print"])
+        result.check(result.out == f"LD_PRELOAD={os.path.realpath(host.library)} HANPMPI_REQUIRE=1\n", "other words")
+
+        alone = shutil.copy(os.path.realpath(host.library), os.path.join(temporary, "libhanpmpi.so"))
+        noise = os.path.join(temporary, "noise.so")
+        open(noise, "wb").write(b"not an object")
+        blank = os.path.join(temporary, "a b.so")
+        os.symlink(os.path.realpath(host.library), blank)
+        lonely = shutil.copy(os.path.realpath(start), os.path.join(temporary, "lonely"))
+        os.mkdir(os.path.join(temporary, "bin"))
+        lonely = shutil.move(lonely, os.path.join(temporary, "bin", "lonely"))
+        for command, settings, why, code in (
+            ([start, "--library", "no_such.so", *mpirun], {}, "no_such.so does not exist", 2),
+            ([start, "--library", noise, *mpirun], {}, "no library of this machine", 2),
+            ([start, "--library", alone, *mpirun], {}, "no backend", 2),
+            ([lonely, *mpirun], {}, "no libhanpmpi.so", 2),
+            ([start, *mpirun], {"HANPMPI_ENABLE": "0"}, "HANPMPI_ENABLE=0", 2),
+            ([start, "no_such_launcher"], {}, "no such command", 127),
+            ([start, "--fast", *mpirun], {}, "--fast", 2),
+            ([start], {}, "which command", 2),
+        ):
+            result = host.execute(command, settings)
+            result.check(result.code == code and not result.ranks, f"not exit code {code}")
+            result.check(why in result.err and result.err.startswith("hanpmpi-run: "), f"it did not say '{why}'")
+        result = host.execute([start, "--library", blank, *mpirun], own)
+        result.check_ran(2) # a link is followed to a name without blanks
 
 
 @case

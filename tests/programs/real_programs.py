@@ -2,25 +2,32 @@
 """Runs real MPI programs with and without the library and compares what they print.
 
 A program passes when it ends with the library as it ends without it: the same exit code and the same
-results (what is compared is told at each program below). Both runs are timed; the table at the end shows them.
+results (what is compared is told at each program below). The runs alternate; the table at the end shows the medians of
+their times: the program's own where it tells them, else from start to end, and what it says of its time in MPI.
 
-  real_programs.py --library build/lib/libhanpmpi.so lammps hpcc espresso
+  real_programs.py --library build/lib/libhanpmpi.so lammps hpcc espresso training-server
   real_programs.py --library ... --cluster 4 --ranks 16 lammps-profile      over the virtual cluster (needs root)
   real_programs.py --library ... --side forced lammps                       every collective taken, two made-up nodes
 
 Exit code: 0 all equal, 1 a difference, 77 nothing could be run (program not installed).
 """
 import argparse
+import collections
+import math
 import os
 import re
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+PROJECT = os.path.realpath(os.path.join(HERE, "..", ".."))
 VCLUSTER = os.path.join(HERE, "..", "cluster", "vcluster")
+TRAINING = os.path.join(PROJECT, "examples", "training.py")
+DIGITS = os.path.join(PROJECT, ".venv", "digits.csv.gz")  # scripts/setup fetches it
 
 FORCED = {
     "HANPMPI_TOPOLOGY": "node:2 core:2",
@@ -76,16 +83,41 @@ K_POINTS automatic
 """
 
 
-class Program:
-    """One program: its input files, its command, and the lines of its output that must not change."""
+NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
 
-    def __init__(self, executable, arguments, files, keep, mpi="openmpi", transform=None):
+
+class Program:
+    """One program: its input files, its command, and the lines of its output that must not change.
+
+    tolerance: by what share numbers on these lines may differ, where reductions of floating-point numbers have a part in them.
+    seconds, mpi_seconds: where it prints its own time, and what of it was spent in MPI by the mean of the ranks.
+    needs: a file without which it is skipped.
+    """
+
+    def __init__(self, executable, arguments, files, keep, mpi="openmpi", transform=None, tolerance=0.0, seconds=None, mpi_seconds=None,
+                 needs=None):
         self.executable, self.arguments, self.files, self.keep = executable, arguments, files, keep
-        self.mpi, self.transform = mpi, transform
+        self.mpi, self.transform, self.tolerance = mpi, transform, tolerance
+        self.seconds, self.mpi_seconds, self.needs = seconds, mpi_seconds, needs
 
     def result(self, text):
         lines = [line.strip() for line in text.splitlines() if re.search(self.keep, line)]
         return [self.transform(line) for line in lines] if self.transform else lines
+
+    def equal(self, one, other):
+        """Of results, each with its exit code."""
+        if not self.tolerance:
+            return one == other
+        words = [[NUMBER.sub("#", line) for line in lines] for _, lines in (one, other)]
+        numbers = [[float(number) for line in lines for number in NUMBER.findall(line)] for _, lines in (one, other)]
+        return one[0] == other[0] and words[0] == words[1] and all(
+            math.isclose(a, b, rel_tol=self.tolerance) for a, b in zip(*numbers))
+
+
+def told(pattern, text):
+    """The seconds that a program prints, or None."""
+    found = pattern and re.search(pattern, text, re.M)
+    return float(found.group(1)) if found else None
 
 
 def hpcc_input():
@@ -102,17 +134,28 @@ def hpcc_input():
 
 
 THERMO = r"^\s*\d+(\s+-?[\d.eE+-]+){5}\s*$"
+LAMMPS_TIMES = {"seconds": r"^Loop time of ([\d.]+)", "mpi_seconds": r"^Comm +\| [^|]+\| ([\d.]+)"}
+
+
+def training(form, *arguments):
+    """What was learned: the loss, and the images that were read right."""
+    return Program("/usr/bin/python3", [TRAINING, "--data", DIGITS, "--form", form, *arguments], {}, r"^(learned|server|allreduce):",
+                   tolerance=0.02, seconds=r"^seconds: ([\d.]+)", mpi_seconds=r"^seconds: .* in MPI ([\d.]+)", needs=DIGITS)
+
 
 PROGRAMS = {
     # The thermodynamic table: step, temperature, energies, pressure.
-    "lammps": Program("lmp", ["-in", "in.melt"], {"in.melt": MELT + "thermo 50\nrun 250\n"}, THERMO),
-    "lammps-profile": Program("lmp", ["-in", "in.profile"], {"in.profile": MELT + PROFILE}, THERMO),
+    "lammps": Program("lmp", ["-in", "in.melt"], {"in.melt": MELT + "thermo 50\nrun 250\n"}, THERMO, **LAMMPS_TIMES),
+    "lammps-profile": Program("lmp", ["-in", "in.profile"], {"in.profile": MELT + PROFILE}, THERMO, **LAMMPS_TIMES),
     # HPL and PTRANS check their own residuals; figures of speed differ from run to run. PTRANS prints one WALL line for each
     # test with its time, and a CPU line beside it only where the clock of the processor has ticked meanwhile.
     "hpcc": Program("hpcc", [], {"hpccinf.txt": hpcc_input()},
                     r"^(?!CPU ).*(PASSED|FAILED)|Success=|Found \d+ errors|^\s*\d+ tests ",
                     transform=lambda line: re.sub(r"^(WALL .*?)\s+[\d.]+\s+(PASSED|FAILED).*", r"\1 \2",
                                                   re.sub(r"(PASSED|FAILED).*", r"\1", line))),
+    "training-server": training("server"),
+    "training-allreduce": training("allreduce"),
+    "training-short": training("server", "--hidden", "128", "--epochs", "2"),
     # Total energy of every iteration, to the digits the convergence threshold allows.
     "espresso": Program("pw.x", ["-in", "si.in"], {"si.in": SILICON}, r"^!\s+total energy|convergence has been|JOB DONE"),
 }
@@ -152,37 +195,45 @@ def run(arguments, program, side, directory):
     text = done.stdout
     if os.path.exists(report):
         text += open(report).read()
-    return done.returncode, program.result(text), seconds, done
+    own = told(program.seconds, text)
+    return (done.returncode, program.result(text)), own or seconds, told(program.mpi_seconds, text), done
+
+
+Row = collections.namedtuple("Row", "program side equal lines native library native_in_mpi library_in_mpi")
 
 
 def compare(arguments, name):
     program = PROGRAMS[name]
-    if not shutil.which(program.executable):
-        print(f"{name}: {program.executable} is not installed, skipped", flush=True)
-        return None
+    for needed in (program.executable, program.needs):
+        if needed and not shutil.which(needed) and not os.path.exists(needed):
+            print(f"{name}: {needed} is not installed, skipped", flush=True)
+            return None
     sides = {"library": ["native", "library"], "forced": ["native", "forced"],
              "both": ["native", "library", "forced"]}[arguments.side]
-    times = {side: [] for side in sides}
-    results = {}
+    times, in_mpi = {side: [] for side in sides}, {side: [] for side in sides}
+    results, equal = {}, {side: True for side in sides}
     with tempfile.TemporaryDirectory(prefix="hanpmpi-") as directory:
         for repetition in range(arguments.repeat):
             for side in sides:
                 print(f"{name}: {side}, run {repetition + 1} of {arguments.repeat} ...", flush=True)
-                code, result, seconds, done = run(arguments, program, side, directory)
+                result, seconds, mpi_seconds, done = run(arguments, program, side, directory)
                 times[side].append(seconds)
-                results.setdefault(side, (code, result))
+                in_mpi[side].append(mpi_seconds)
                 if side != "native" and arguments.stats and repetition == 0:
                     print("".join(line + "\n" for line in done.stderr.splitlines()
                                   if line.startswith(("hanpmpi", "  "))), end="", flush=True)
-                if side == "native" and (code != 0 or not result):
-                    print(f"{name}: does not run here even without the library (exit code {code}), skipped\n"
+                first = results.setdefault("native", result)
+                if side == "native" and (result[0] != 0 or not result[1]):
+                    print(f"{name}: does not run here even without the library (exit code {result[0]}), skipped\n"
                           + done.stdout[-1500:] + done.stderr[-1500:])
                     return None
-                if results[side] != results["native"]:
-                    print(f"{name}: DIFFERENT\nnative: {results['native']}\n{side}: {results[side]}\n{done.stderr[-3000:]}")
-    median = {side: sorted(seconds)[len(seconds) // 2] for side, seconds in times.items()}
-    lines = len(results["native"][1])
-    return [(name, side, results[side] == results["native"], lines, median["native"], median[side]) for side in sides[1:]]
+                if not program.equal(first, result):
+                    equal[side] = False
+                    print(f"{name}: DIFFERENT\nnative: {first}\n{side}: {result}\n{done.stderr[-3000:]}")
+    return [Row(name, side, equal[side] and equal["native"], len(results["native"][1]),
+                *(statistics.median(times[one]) for one in ("native", side)),
+                *(statistics.median(in_mpi[one]) if in_mpi[one][0] is not None else None for one in ("native", side)))
+            for side in sides[1:]]
 
 
 def main():
@@ -217,11 +268,13 @@ def main():
     if not rows:
         return 77
     where = f"{arguments.cluster} virtual hosts at {arguments.rate}" if arguments.cluster else "one node"
-    print(f"\n{arguments.ranks} ranks on {where}; forced: every collective taken")
-    print(f"{'program':<16} {'side':<9} {'result':<10} {'lines compared':>14} {'native s':>10} {'library s':>10} {'ratio':>7}")
-    for name, side, equal, lines, native, library in rows:
-        print(f"{name:<16} {side:<9} {'equal' if equal else 'DIFFERENT':<10} {lines:>14} {native:>10.2f} {library:>10.2f} {native / library:>7.2f}")
-    return 0 if all(row[2] for row in rows) else 1
+    print(f"\n{arguments.ranks} ranks on {where}, medians of {arguments.repeat}; forced: every collective taken")
+    print(f"{'program':<19} {'side':<8} {'result':<10} {'lines':>5} {'native s':>9} {'library s':>9} {'ratio':>6} {'in MPI: native':>15} {'library':>8}")
+    for row in rows:
+        in_mpi = [f"{seconds:.2f}" if seconds is not None else "-" for seconds in (row.native_in_mpi, row.library_in_mpi)]
+        print(f"{row.program:<19} {row.side:<8} {'equal' if row.equal else 'DIFFERENT':<10} {row.lines:>5} {row.native:>9.2f} {row.library:>9.2f}"
+              f" {row.native / row.library:>6.2f} {in_mpi[0]:>15} {in_mpi[1]:>8}")
+    return 0 if all(row.equal for row in rows) else 1
 
 
 if __name__ == "__main__":

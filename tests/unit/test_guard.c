@@ -441,6 +441,56 @@ static void the_verdict_so_far(void **state)
     assert_int_equal(hp_guard_verdict(&job->guard[0]), HP_SLOT_RULE);
 }
 
+static void offer(job_t *job, unsigned slot)
+{
+    for (unsigned rank = 0; rank < RANKS; rank++)
+        hp_guard_offer(&job->guard[rank], slot);
+}
+
+/* What comes later is tried against what was chosen, alone; meanwhile that stays the verdict. */
+static void one_more_slot_is_offered(void **state)
+{
+    (void)state;
+    for (unsigned better = 0; better < 2; better++) {
+        job_t *job = job_start(TWO, 20, 10, better ? 5 : 12);
+        settle(job);
+        job->calls[HP_SLOT_RULE] = 0;
+        offer(job, HP_SLOT_MODEL);
+        assert_int_equal(hp_guard_verdict(&job->guard[0]), HP_SLOT_NATIVE);
+        assert_in_range(settle(job), 1, SETTLED_AFTER);
+        assert_int_equal(job->calls[HP_SLOT_RULE], 0);
+        assert_int_equal(call(job), better ? HP_SLOT_MODEL : HP_SLOT_NATIVE);
+    }
+}
+
+/* A slot that is alone is timed where another one may come, so that somebody knows when that is worth it. */
+static void the_time_spent_is_known(void **state)
+{
+    (void)state;
+    job_t *job = job_start(1 << HP_SLOT_RULE, 20, 0, 10);
+    for (unsigned rank = 0; rank < RANKS; rank++)
+        hp_guard_init(&job->guard[rank], 1 << HP_SLOT_RULE, HP_SLOT_RULE, (hp_guard_calls_t){.may_grow = true});
+    double sum = 0;
+    unsigned calls = 0, seen = 0;
+    for (; calls < CALLS_MAX; calls++) {
+        const unsigned timed = job->guard[0].timed;
+        if (timed == HP_GUARD_CHECK_CALLS - 1) { /* the next one agrees, after which the times are gone */
+            hp_guard_t guard = job->guard[0];
+            unsigned count;
+            hp_guard_record(&guard, 28, &count);
+            sum += hp_guard_spent_us(&guard);
+            seen++;
+        }
+        call(job);
+    }
+    assert_in_range(seen, 5, 10);
+    assert_int_equal(job->agreements, seen);
+    assert_in_range((unsigned)sum, 20 * CALLS_MAX / 4, 28 * CALLS_MAX); /* of the slowest rank; the last calls wait for a check */
+    offer(job, HP_SLOT_MODEL);
+    assert_in_range(settle(job), 1, SETTLED_AFTER + 1); /* both warm up */
+    assert_int_equal(call(job), HP_SLOT_MODEL);
+}
+
 /* Timed calls and messages of its own grow with the logarithm of the calls. */
 static void looks_become_rare(void **state)
 {
@@ -470,6 +520,8 @@ int main(void)
         cmocka_unit_test(cold_calls_do_not_count),
         cmocka_unit_test(drift_reopens_the_question),
         cmocka_unit_test(the_verdict_so_far),
+        cmocka_unit_test(one_more_slot_is_offered),
+        cmocka_unit_test(the_time_spent_is_known),
         cmocka_unit_test(looks_become_rare),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

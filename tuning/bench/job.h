@@ -48,6 +48,10 @@ typedef struct {
 void bench_job_init(bench_job_t *job, char *const *hints, int hint_count, bool sync_library);
 void bench_job_fini(bench_job_t *job);
 
+/* As much use of a communicator of the library's as makes it set that up (HANPMPI_SETUP_CALLS, HANPMPI_SETUP_BYTES), so that what is
+ * measured is what the library does then. Collective. */
+void bench_set_up(MPI_Comm comm);
+
 /* The library's count for a collective on this rank until now. */
 void bench_outcomes_get(const char *collective, bench_outcomes_t *outcomes);
 

@@ -8,7 +8,7 @@
 #include "model.h"
 #include "tasks/hanpmpi_tasks.h"
 
-enum { SETUP_CALLS = 8, SETUP_BYTES = 65536, WARM_UP_BYTES = 1 << 20, BATCHES_MAX = 3 };
+enum { WARM_UP_BYTES = 1 << 20, BATCHES_MAX = 3 };
 /* A pipeline of so many segments shows its steady state, or never does; no longer messages than that for
  * it. */
 enum { LOCKSTEP_SEGMENTS = 8, LOCKSTEP_SEGMENTS_MAX = 32, LOCKSTEP_RUNS = 3, LOCKSTEP_BYTES_MAX = 8 << 20 };
@@ -391,13 +391,6 @@ static void init_values(tune_runner_t *runner)
     }
 }
 
-/* The library sets a communicator up in one of its first calls. */
-static void set_up(tune_runner_t *runner, int side)
-{
-    for (int i = 0; i < SETUP_CALLS; i++)
-        BENCH_MPI(MPI_Bcast(runner->recv, SETUP_BYTES, MPI_BYTE, 0, runner->sides[side].comm));
-}
-
 void tune_runner_init(tune_runner_t *runner, const bench_job_t *job, const tune_options_t *options,
                       const tune_list_t *lists)
 {
@@ -416,7 +409,7 @@ void tune_runner_init(tune_runner_t *runner, const bench_job_t *job, const tune_
         BENCH_MPI(MPI_Comm_dup(MPI_COMM_WORLD, &runner->sides[side].comm));
         runner->sides[side].config = -1;
         hint(runner, side, TUNE_BCAST, lists[TUNE_BCAST].count - 1);
-        set_up(runner, side);
+        bench_set_up(runner->sides[side].comm);
     }
 }
 

@@ -36,6 +36,7 @@ typedef struct {
     hp_knobs_t knobs;            /* the job's, with this communicator's hints over them */
     const hp_knobs_t *job_knobs; /* without the hints; NULL: there are none */
     hp_probes_t probes;          /* what is known of the machine; the same on all ranks */
+    bool probes_may_come;        /* what is not known yet will be measured when that is worth it */
     hp_hierarchy_t *hierarchy;   /* by topology */
     hp_hierarchy_t
         *rank_order; /* flat, for non-commutative reductions; NULL when hierarchy keeps rank order itself */

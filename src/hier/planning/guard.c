@@ -81,12 +81,34 @@ void hp_guard_init(hp_guard_t *guard, uint8_t offered, unsigned preferred, hp_gu
     guard->offered = offered;
     guard->synchronizes = calls.synchronizes;
     guard->is_long = calls.is_long;
+    guard->may_grow = calls.may_grow;
     guard->doubted = calls.doubted;
     open(guard);
     if (count_slots(offered) == 1) {
         settle(guard, preferred, preferred);
-        guard->due = UINT32_MAX;
+        guard->due = calls.may_grow ? FIRST_CHECK : UINT32_MAX;
     }
+}
+
+void hp_guard_offer(hp_guard_t *guard, unsigned slot)
+{
+    guard->may_grow = false;
+    guard->offered |= (uint8_t)(1u << slot);
+    guard->open = (uint8_t)(1u << guard->chosen | 1u << slot);
+    guard->is_found = guard->is_rough = false;
+    guard->round = guard->turn = guard->timed = 0;
+    guard->expected_us[slot] = -1;
+}
+
+double hp_guard_spent_us(const hp_guard_t *guard)
+{
+    double sum = 0;
+
+    for (unsigned i = 0; i < guard->timed; i++)
+        sum += guard->us[2 * i];
+    if (guard->open || !guard->timed)
+        return sum;
+    return sum / guard->timed * (guard->due / 2); /* each check comes after twice as many calls as the one before */
 }
 
 void hp_guard_trust(hp_guard_t *guard, unsigned chosen, unsigned second, const double us[HP_SLOTS])
@@ -107,7 +129,7 @@ static uint8_t slots_of_round(const hp_guard_t *guard)
 unsigned hp_guard_try(hp_guard_t *guard, bool *is_timed)
 {
     if (!guard->open) { /* the last calls before a check for drift */
-        *is_timed = guard->offered & (guard->offered - 1);
+        *is_timed = guard->may_grow || count_slots(guard->offered) > 1;
         if (!*is_timed) /* nothing to choose: count on */
             guard->calls = 0;
         return guard->chosen;
@@ -228,6 +250,8 @@ static void check_drift(hp_guard_t *guard)
     const double now = spread_of(guard, guard->chosen, last_rank_counts(guard)).median;
 
     guard->timed = 0;
+    if (count_slots(guard->offered) == 1) /* whatever it takes */
+        guard->settled_us = guard->expected_us[guard->chosen] = now;
     if (has_changed(guard, now)) {
         guard->reopened++;
         open(guard);

@@ -53,6 +53,7 @@ typedef struct {
     uint8_t second;               /* likewise: the best of the others if that is the mock-up, else the same */
     bool synchronizes;            /* nobody leaves this collective before all have come */
     bool is_long;                 /* a call takes much longer than an agreement */
+    bool may_grow;                /* a slot may be offered later, so that one alone is timed, too */
     bool is_found;                /* what holds was found elsewhere */
     bool is_rough;                /* few calls stand behind settled_us, or none of this communicator */
     uint8_t doubted;              /* slots that were slow elsewhere */
@@ -71,6 +72,7 @@ typedef struct {
 typedef struct {
     bool synchronizes; /* nobody leaves before all have come */
     bool is_long;      /* a call takes much longer than an agreement */
+    bool may_grow;     /* a slot may be offered later */
     uint8_t doubted;   /* slots that were much slower than the best for calls of nearly this size */
 } hp_guard_calls_t;
 
@@ -80,13 +82,20 @@ void hp_guard_init(hp_guard_t *guard, uint8_t offered, unsigned preferred, hp_gu
 /* No trial: what another guard has found. us: what its slots took; < 0: not known. */
 void hp_guard_trust(hp_guard_t *guard, unsigned chosen, unsigned second, const double us[HP_SLOTS]);
 
+/* The trial is over, and there is one more slot: it is tried against the chosen one. */
+void hp_guard_offer(hp_guard_t *guard, unsigned slot);
+
+/* What the calls since the last agreement took, about. To be asked when the ranks have agreed on the times, before
+ * hp_guard_agreed: then it is the same on all of them. */
+double hp_guard_spent_us(const hp_guard_t *guard);
+
 /* The slot of the next call. *is_timed: hand its time to hp_guard_record. */
 static inline unsigned hp_guard_next(hp_guard_t *guard, bool *is_timed);
 
-/* The slot that the calls so far speak for, without taking part in a trial. Never the mock-up. */
+/* The slot that the trials so far speak for, without taking part in one: the rules' before the first. Never the mock-up. */
 static inline unsigned hp_guard_verdict(const hp_guard_t *guard)
 {
-    return guard->open && !guard->reopened ? HP_SLOT_RULE : guard->second;
+    return guard->second;
 }
 
 /* true: after this call the ranks must agree: replace the `count` doubles at guard->us by their maxima over all

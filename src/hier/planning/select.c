@@ -124,17 +124,48 @@ hp_finding_t hp_select_finding(const hp_comm_t *comm, hp_collective_t collective
     return finding;
 }
 
+static bool is_probed(const hp_comm_t *comm)
+{
+    const hp_layout_t layout = hp_comm_layout(comm);
+    return hp_probes_cover(&comm->probes, &layout);
+}
+
+/* Where nobody waits for probes there is no model either: not with the guard off, nor without another one to ask. */
+static bool may_have_models(const hp_comm_t *comm)
+{
+    return comm->knobs.guard && comm->knobs.model && comm->probes_may_come;
+}
+
+void hp_select_offer_model(hp_comm_t *comm, hp_collective_t collective, hp_bin_t *bin)
+{
+    const hp_situation_t situation = hp_candidates_situation(comm);
+    hp_candidates_t now;
+
+    if (!bin->lacks_model || bin->guard.open || !is_probed(comm))
+        return;
+    bin->lacks_model = bin->guard.may_grow = false;
+    hp_candidates_find(&situation, collective, bin->candidates.bytes.from, &now);
+    bin->candidates.slot[HP_SLOT_RULE].expected_us = now.slot[HP_SLOT_RULE].expected_us;
+    if (!(now.offered & (1u << HP_SLOT_MODEL)))
+        return;
+    bin->candidates.slot[HP_SLOT_MODEL] = now.slot[HP_SLOT_MODEL];
+    bin->candidates.offered |= 1u << HP_SLOT_MODEL;
+    hp_guard_offer(&bin->guard, HP_SLOT_MODEL);
+}
+
 static void fill(hp_comm_t *comm, hp_collective_t collective, uint64_t bytes, hp_bin_t *bin)
 {
     const hp_situation_t situation = hp_candidates_situation(comm);
     const bool is_first = !bin->candidates.offered;
 
     hp_candidates_find(&situation, collective, bytes, &bin->candidates);
+    bin->lacks_model = may_have_models(comm) && !is_probed(comm);
     /* For another part of the bin, with another rule, what the guard found goes on to hold for the slots. */
     if (!is_first)
         return;
     const hp_guard_calls_t calls = {.synchronizes = synchronizes(collective),
                                     .is_long = is_long(comm, collective, bytes),
+                                    .may_grow = bin->lacks_model,
                                     .doubted =
                                         doubted(comm, collective, hp_size_bin(bytes), &bin->candidates)};
     hp_guard_init(&bin->guard, bin->candidates.offered, HP_SLOT_RULE, calls);

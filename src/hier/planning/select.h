@@ -15,6 +15,7 @@
 typedef struct {
     hp_candidates_t candidates;
     hp_guard_t guard;
+    bool lacks_model; /* its candidates were found before the machine was probed */
     uint64_t calls[HP_SLOTS];
     double us[HP_SLOTS]; /* sum of the calls' times on this rank, where HANPMPI_EXPLAIN has them taken */
     uint64_t agreements; /* of the guard, and the time they took, likewise */
@@ -58,6 +59,10 @@ void hp_select_agree(hp_comm_t *comm, hp_collective_t collective, hp_seen_t seen
 /* The row (collective.h) of such a call that the choice is for; 0: none. */
 size_t hp_select_row(const hp_comm_t *comm, hp_collective_t collective, uint32_t root,
                      const hp_choice_t *choice);
+
+/* The machine may have been probed since the bin's candidates were found: what the model would do is then tried against what
+ * the trial has chosen. Asked when the ranks have agreed on times. */
+void hp_select_offer_model(hp_comm_t *comm, hp_collective_t collective, hp_bin_t *bin);
 
 /* Each bin that the communicator has. */
 typedef void (*hp_bin_fn_t)(void *context, hp_collective_t collective, unsigned number, const hp_bin_t *bin);

@@ -104,8 +104,10 @@ static int front_Init(int *argc, char ***argv)
 
     int code = level >= 0 ? host_Init_thread(argc, argv, level, &provided)
                           : ((int (*)(int *, char ***))host_functions[HP_WRAPPED_Init])(argc, argv);
-    if (code == 0)
+    if (code == 0) {
         start_backend();
+        hp_start_require(hp_front.active);
+    }
     return code;
 }
 
@@ -114,8 +116,10 @@ static int front_Init_thread(int *argc, char ***argv, int required, int *provide
     const int level = hp_start_thread_level(&host);
 
     int code = host_Init_thread(argc, argv, level > required ? level : required, provided);
-    if (code == 0)
+    if (code == 0) {
         start_backend();
+        hp_start_require(hp_front.active);
+    }
     return code;
 }
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "base/log.h"
 #include "base/words.h"
 
@@ -14,6 +15,24 @@ bool hp_start_is_enabled(void)
     const char *value = getenv("HANPMPI_ENABLE");
     bool enabled;
     return !value || !hp_word_boolean(value, &enabled) || enabled; /* the backend reports a bad value */
+}
+
+/* Whoever is asked for this is not there to be asked: read here, not from the knobs. */
+static bool is_on(const char *variable)
+{
+    const char *value = getenv(variable);
+    bool on;
+    return value && hp_word_boolean(value, &on) && on;
+}
+
+void hp_start_require(bool active)
+{
+    if (active || !is_on("HANPMPI_REQUIRE"))
+        return;
+    hp_error("HANPMPI_REQUIRE=1, but the library is not active%s: the job ends here",
+             hp_start_is_enabled() ? "" : " (HANPMPI_ENABLE=0)");
+    fflush(NULL);
+    _exit(EXIT_FAILURE); /* no MPI_COMM_WORLD is known here to abort; the launcher ends the other ranks */
 }
 
 /* The backend reads HANPMPI_VERBOSE with its checks; the few warnings that come before it heed it too. 101:
@@ -142,12 +161,10 @@ void hp_start_explain_session(void)
     static const char text[] = "MPI_Session_init without MPI_Init: collectives on communicators of sessions "
                                "alone pass through to the "
                                "host MPI; the library becomes active in MPI_Init or MPI_Init_thread%s";
-    const char *value = getenv("HANPMPI_STATS");
-    bool stats = false;
 
     if (!hp_start_is_enabled() || !hp_start_speaks_for_job())
         return;
-    if (value && hp_word_boolean(value, &stats) && stats)
+    if (is_on("HANPMPI_STATS") || is_on("HANPMPI_REQUIRE"))
         hp_warn(text, ", so there are no statistics yet");
     else
         hp_info(text, "");

@@ -19,6 +19,9 @@ int hp_start_thread_level(const hp_host_mpi_t *host);
 const hp_backend_t *hp_start_open_backend(const hp_host_mpi_t *host, const hp_function_t *mpi_calls,
                                           hp_find_fn_t find);
 
+/* HANPMPI_REQUIRE=1: ends this process, and so the job, where the library is not active at the end of MPI_Init. */
+void hp_start_require(bool active);
+
 /* The program has opened a session of MPI 4 without MPI_Init: rank 0 says once, where somebody wants to know
  * (HANPMPI_VERBOSE, HANPMPI_STATS), that its collectives pass through. */
 void hp_start_explain_session(void);

@@ -9,6 +9,7 @@
 #include "pmpi_wrappers/backend/calls/agreement.h"
 #include "pmpi_wrappers/backend/calls/decision.h"
 #include "pmpi_wrappers/backend/calls/flight.h"
+#include "pmpi_wrappers/backend/comms/machine_setup.h"
 #include "pmpi_wrappers/backend/comms/wisdom_setup.h"
 #include "pmpi_wrappers/backend/progress/deferred.h"
 #include "pmpi_wrappers/backend/progress/host_collectives.h"
@@ -117,6 +118,29 @@ static void learn(const hp_comm_t *comm, hp_collective_t collective, const hp_bi
     hp_wisdom_learn(&finding);
 }
 
+static void learn_bin(void *context, hp_collective_t collective, unsigned number, const hp_bin_t *bin)
+{
+    (void)number;
+    if (bin->guard.offered & (bin->guard.offered - 1) && !bin->guard.open)
+        learn(context, collective, bin);
+}
+
+/* Time has gone by on a communicator. Where it is worth it now to know the machine: what the guards have found so far holds for
+ * the network that is known then. */
+static int spend(hp_comm_state_t *state, double us, MPI_Comm comm)
+{
+    bool learned = false;
+
+    if (!hp_machine_spend(state, us))
+        return MPI_SUCCESS;
+    int code = hp_host_collective_begin(comm);
+    if (code == MPI_SUCCESS)
+        code = hp_machine_learn(state, comm, &learned);
+    if (learned)
+        hp_select_each(state->comm, learn_bin, state->comm);
+    return code;
+}
+
 /* The maximum of the guard's times over the ranks, and of what they have seen of sizes that no rank knows of another, by the
  * library's own allreduce: it needs no more of the host MPI than the collectives that are taken. */
 static int agree_on_times(hp_comm_state_t *state, hp_collective_t collective, hp_bin_t *bin, unsigned count,
@@ -141,15 +165,18 @@ static int agree_on_times(hp_comm_state_t *state, hp_collective_t collective, hp
     hp_reduction_describe(MPI_MAX, MPI_DOUBLE, &call.type, &call.commutative, &call.kernel);
     hp_setting_default(&setting);
     setting.shapes.shape[HP_LEVEL_NODE] = HP_SHAPE_BINOMIAL;
-    const int code =
+    int code =
         execute(state, hp_algorithm_with(HP_ALLREDUCE, HP_TRAIT_PIPELINED), &call, &setting, false, comm);
     if (code == MPI_SUCCESS) {
+        const double spent_us = hp_guard_spent_us(guard);
         if (sees)
             hp_select_agree(state->comm, collective,
                             (hp_seen_t){(uint64_t)guard->us[count], (uint64_t)guard->us[count + 1]});
         hp_guard_agreed(guard);
         if (is_news && !guard->open)
             learn(state->comm, collective, bin);
+        code = spend(state, spent_us, comm);
+        hp_select_offer_model(state->comm, collective, bin);
     }
     return code;
 }

@@ -80,6 +80,20 @@ static hp_outcome_t decide_possible(const hp_ticket_t *ticket)
                                                      ticket->bytes, hp_job.one_node);
 }
 
+/* Is the communicator used enough for a set-up to pay, which costs as much as many short calls, or a few long ones? The calls
+ * so far, this one included, as a share of setup_calls, and their bytes, as one of setup_bytes, come to 1. */
+static bool counts_enough(const hp_ticket_t *ticket, const hp_knobs_t *knobs)
+{
+    hp_comm_state_t *state = ticket->state;
+    const double calls = knobs->setup_calls > 0 ? (double)knobs->setup_calls : 1;
+    const double bytes = knobs->setup_bytes > 0 ? (double)knobs->setup_bytes : 1;
+    const bool is_block = hp_collective_is(ticket->collective, HP_OF_BLOCKS);
+
+    state->eligible_calls++;
+    state->eligible_bytes += (double)ticket->bytes * (is_block ? state->size : 1);
+    return (double)state->eligible_calls / calls + state->eligible_bytes / bytes >= 1;
+}
+
 /* It may. Sets the communicator up when it is time. arguments: HP_OUTCOME_TAKEN, or why they make the call pass. Such a one
  * may be this rank's alone, which will call again: it is not counted, nor agreed on. */
 static hp_outcome_t decide_size(hp_ticket_t *ticket, MPI_Comm comm, hp_outcome_t arguments)
@@ -93,8 +107,7 @@ static hp_outcome_t decide_size(hp_ticket_t *ticket, MPI_Comm comm, hp_outcome_t
             return HP_OUTCOME_TAKEN;
         return ticket->persistent ? decide_persistent(ticket, comm) : hp_nonblocking_want();
     }
-    const bool is_time = ++state->eligible_calls >= (uint64_t)knobs->setup_calls ||
-                         ticket->bytes >= (uint64_t)knobs->setup_bytes || knobs->reproducible;
+    const bool is_time = counts_enough(ticket, knobs) || knobs->reproducible;
     if (ticket->persistent)
         return decide_persistent(ticket, comm);
     if (ticket->nonblocking) { /* does not wait for other ranks, as setting up does */

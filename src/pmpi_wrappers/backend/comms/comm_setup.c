@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include "base/log.h"
 #include "hier/executions/execution.h"
+#include "pmpi_wrappers/backend/comms/machine_setup.h"
 #include "pmpi_wrappers/backend/comms/node_setup.h"
 #include "pmpi_wrappers/backend/comms/private_comm.h"
 #include "pmpi_wrappers/backend/comms/shared_comm.h"
@@ -10,7 +11,6 @@
 #include "pmpi_wrappers/backend/glue/device.h"
 #include "pmpi_wrappers/backend/glue/machine.h"
 #include "pmpi_wrappers/backend/start/job.h"
-#include "pmpi_wrappers/backend/start/probe.h"
 
 /* What each rank tells the others when a communicator is set up. */
 typedef struct {
@@ -21,8 +21,7 @@ typedef struct {
     uint64_t
         id; /* of the communicator, if this is its first rank; the upper half: its rank in MPI_COMM_WORLD */
     hp_process_t process;
-    hp_probes_t probes;        /* what it knows of the machine */
-    uint64_t probes_are_fresh; /* of this run, what is between nodes */
+    hp_machine_introduction_t machine;
     hp_wisdom_introduction_t wisdom;
 } introduction_t;
 
@@ -87,45 +86,16 @@ static int exchange(MPI_Comm comm, const needs_t *needs, int *first_tag)
 {
     static _Atomic uint32_t count; /* of the communicators that this rank began to set up */
     introduction_t mine = {0};
-    bool is_fresh;
 
     hp_job_locality(&mine.locality);
     hp_node_setup_introduce(&mine.process);
-    hp_probe_known(&mine.probes, &is_fresh);
-    mine.probes_are_fresh = is_fresh;
+    hp_machine_introduce(&mine.machine);
     mine.wisdom = needs->wisdom;
     mine.id = (uint64_t)hp_job.rank << 32 | (atomic_fetch_add(&count, 1) + 1);
     mine.may_duplicate = may_duplicate(first_tag);
     mine.first_tag = *first_tag;
     mine.other_devices = hp_device_has_other_runtime();
     return P(Allgather)(&mine, sizeof mine, MPI_BYTE, needs->all, sizeof mine, MPI_BYTE, comm);
-}
-
-/* What some rank has learned, or else what is measured now: first those who have done so in this run. */
-static int know_the_machine(hp_comm_state_t *state, MPI_Comm users, const introduction_t *all)
-{
-    hp_comm_t *comm = state->comm;
-    const hp_layout_t layout = hp_comm_layout(comm);
-    uint32_t first = 0;
-
-    if (!hp_job.knobs.model || hp_ranks_take_turns)
-        return MPI_SUCCESS;
-    while (first < comm->size && !all[first].probes_are_fresh)
-        first++;
-    const bool checks = layout.nodes > 1 && first == comm->size;
-    first %= comm->size;
-    comm->probes = all[first].probes; /* if only some of it is known, the rest is measured */
-    const bool is_known =
-        hp_probes_adopt(&all[first].probes, sizeof *all, comm->size - first, &layout, &comm->probes);
-    if (!is_known || checks) {
-        const int code = hp_probe(users, &state->transport.route, comm, checks, &comm->probes);
-        if (code != MPI_SUCCESS)
-            return code;
-    }
-    hp_probe_learn(&comm->probes, false);
-    comm->probes.cores =
-        comm->cores; /* of this communicator's ranks; what was measured on may have been others */
-    return MPI_SUCCESS;
 }
 
 /* For who watches. Without memory this communicator is not watched, that is all. */
@@ -207,7 +177,7 @@ static int set_up_together(hp_comm_state_t *state, MPI_Comm comm, bool *ready)
         code = hp_node_setup(state->comm, comm, &state->transport.route, &needs.all[0].process,
                              sizeof *needs.all);
     if (*ready && code == MPI_SUCCESS)
-        code = know_the_machine(state, comm, needs.all);
+        code = hp_machine_setup(state, comm, &needs.all[0].machine, sizeof *needs.all);
     if (*ready && code == MPI_SUCCESS && needs.findings) {
         code = hp_wisdom_setup(state->comm, comm, &needs.all[0].wisdom, sizeof *needs.all, needs.findings);
         needs.findings = NULL;

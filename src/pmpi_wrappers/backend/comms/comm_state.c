@@ -23,6 +23,9 @@ bool hp_comm_state_init(hp_comm_state_t *state, MPI_Comm comm)
     state->checked_calls = 0;
     state->unchecked = 0;
     state->eligible_calls = 0;
+    state->eligible_bytes = 0;
+    state->lacks_probes = false;
+    state->spent_us = 0;
     state->asking_calls = 0;
     state->hinted = NULL;
     state->private_comm = MPI_COMM_NULL;

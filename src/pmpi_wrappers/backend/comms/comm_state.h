@@ -21,6 +21,8 @@ typedef struct hp_comm_state {
     hp_outcome_t always;     /* not HP_OUTCOME_TAKEN: every call passes through, for this reason */
     bool is_set_up;
     bool is_within_world;   /* all its ranks are of this job, as far as known */
+    bool lacks_probes;      /* something of the machine is still to be measured: machine_setup.h */
+    double spent_us;        /* by calls until then, as agreed */
     bool takes_nonblocking; /* once set up; the same on all ranks: agreement.h */
     int size, rank;
     uint64_t
@@ -29,6 +31,7 @@ typedef struct hp_comm_state {
     uint64_t
         unchecked; /* and what the non-blocking ones were since the last one that was compared: check.h */
     uint64_t eligible_calls; /* calls so far that could have been taken */
+    double eligible_bytes;   /* and their bytes, all blocks of a rank together; the same on all ranks, to the bit */
     uint64_t asking_calls;   /* calls so far that may have asked for takes_nonblocking */
     hp_knobs_t *hinted;      /* knobs with this communicator's hints; NULL: the job's */
     MPI_Comm private_comm;   /* MPI_COMM_NULL where communicators share one (shared_comm.h) */

@@ -1,4 +1,4 @@
-/* probe: measures what the model needs to know of the machine, while a communicator is set up.
+/* probe: measures what the model needs to know of the machine, inside a collective on a communicator (comms/machine_setup.h).
  *
  * One rank of a node with most ranks leads; its neighbour on the node, one rank of another node, and for
  * the node's memory all ranks of the node serve it (probe_link.h). The others sleep until the results

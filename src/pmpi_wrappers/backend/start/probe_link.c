@@ -225,8 +225,8 @@ static int serve_stream(const hp_probe_site_t *site, int leader)
 
 /* ---- shared memory ----
  *
- * Each of the two stores into the first word of its first slot, which no step has used yet: the leader counts
- * up, the peer repeats it. Pairs: the leader's store (release) with the peer's load (acquire), and back. */
+ * Each of the two stores into the first word of its first slot, which no step uses meanwhile: it sets it to 0, and when both
+ * have, the leader counts up, the peer repeats it. Pairs: the leader's store (release) with the peer's load (acquire), and back. */
 
 static const uint64_t over = UINT64_MAX;
 
@@ -277,7 +277,12 @@ int hp_probe_flag(const hp_probe_site_t *site, int peer, double *us)
     uint64_t value = 0;
 
     *us = 0;
-    const int code = send_word(site, peer, FLAG);
+    uint64_t ready;
+
+    atomic_store_explicit(word_of(site, (int)site->state->rank), 0, memory_order_release);
+    int code = send_word(site, peer, FLAG);
+    if (code == MPI_SUCCESS)
+        code = receive(site, &ready, sizeof ready, peer);
     if (code != MPI_SUCCESS)
         return code;
     if (round_trips(site, peer, 1, until, &value, &one_way)) { /* the peer is there */
@@ -291,14 +296,17 @@ int hp_probe_flag(const hp_probe_site_t *site, int peer, double *us)
     return MPI_SUCCESS;
 }
 
-static void serve_flag(const hp_probe_site_t *site, int leader)
+static int serve_flag(const hp_probe_site_t *site, int leader)
 {
     const hp_counter_t *theirs = word_of(site, leader);
     hp_counter_t *mine = word_of(site, (int)site->state->rank);
     uint64_t value = 0;
 
-    while ((value = await_word(theirs, value, 0)) != over)
+    atomic_store_explicit(mine, 0, memory_order_release);
+    const int code = send_word(site, leader, FLAG);
+    while (code == MPI_SUCCESS && (value = await_word(theirs, value, 0)) != over)
         atomic_store_explicit(mine, value, memory_order_release);
+    return code;
 }
 
 /* ---- memory ---- */
@@ -380,7 +388,7 @@ int hp_probe_serve(const hp_probe_site_t *site, int leader)
             code = serve_stream(site, leader);
             break;
         case FLAG:
-            serve_flag(site, leader);
+            code = serve_flag(site, leader);
             break;
         case COPY:
             code = serve_copy(site, leader);

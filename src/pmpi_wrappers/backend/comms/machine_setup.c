@@ -1,0 +1,120 @@
+#include "pmpi_wrappers/backend/comms/machine_setup.h"
+
+#include "hier/planning/wisdom.h"
+#include "pmpi_wrappers/backend/glue/machine.h"
+#include "pmpi_wrappers/backend/start/job.h"
+#include "pmpi_wrappers/backend/start/probe.h"
+
+void hp_machine_introduce(hp_machine_introduction_t *out)
+{
+    bool is_fresh;
+    hp_probe_known(&out->probes, &is_fresh);
+    out->is_fresh = is_fresh;
+}
+
+/* What the communicator knows now is what this process knows. The cores are those of this communicator's ranks; what was
+ * measured on may have been others. */
+static void keep(hp_comm_t *comm)
+{
+    hp_probe_learn(&comm->probes, false);
+    comm->probes.cores = comm->cores;
+}
+
+static bool is_complete(const hp_comm_t *comm)
+{
+    const hp_layout_t layout = hp_comm_layout(comm);
+    return hp_probes_cover(&comm->probes, &layout);
+}
+
+/* Measures, or compares, on all ranks. */
+static int measure(hp_comm_state_t *state, MPI_Comm users)
+{
+    hp_comm_t *comm = state->comm;
+
+    const int code =
+        hp_probe(users, &state->transport.route, comm, hp_comm_layout(comm).nodes > 1, &comm->probes);
+    if (code == MPI_SUCCESS)
+        keep(comm);
+    return code;
+}
+
+int hp_machine_setup(hp_comm_state_t *state, MPI_Comm users, const hp_machine_introduction_t *all, size_t stride)
+{
+    hp_comm_t *comm = state->comm;
+    const hp_layout_t layout = hp_comm_layout(comm);
+    uint32_t first = 0;
+
+    if (!hp_job.knobs.model || hp_ranks_take_turns)
+        return MPI_SUCCESS;
+    const hp_machine_introduction_t *one = all;
+    while (first < comm->size && !one->is_fresh) {
+        first++;
+        one = (const hp_machine_introduction_t *)((const char *)all + first * stride);
+    }
+    const bool is_fresh = first < comm->size;
+    one = is_fresh ? one : all;
+    first %= comm->size;
+    comm->probes = one->probes; /* if only some of it is known, the rest is measured */
+    const bool is_known =
+        hp_probes_adopt(&one->probes, stride, comm->size - first, &layout, &comm->probes);
+    if (is_known && (layout.nodes == 1 || is_fresh)) {
+        keep(comm);
+        return MPI_SUCCESS;
+    }
+    if (hp_job.knobs.probe_after_us == 0)
+        return measure(state, users);
+    comm->probes.cores = comm->cores;
+    state->lacks_probes = comm->probes_may_come = true;
+    return MPI_SUCCESS;
+}
+
+/* Another communicator may have had all or some of these ranks measure meanwhile. *found: what one of them knows covers
+ * this one, too. */
+static int ask(hp_comm_state_t *state, MPI_Comm users, bool *found)
+{
+    hp_machine_introduction_t mine;
+    int lowest = 0;
+
+    hp_machine_introduce(&mine);
+    const int own = mine.is_fresh ? state->size - state->rank : 0;
+    int code = P(Allreduce)(&own, &lowest, 1, MPI_INT, MPI_MAX, users);
+    *found = code == MPI_SUCCESS && lowest > 0;
+    if (!*found)
+        return code;
+    code = P(Bcast)(&mine.probes, sizeof mine.probes, MPI_BYTE, state->size - lowest, users);
+    if (code == MPI_SUCCESS)
+        state->comm->probes = mine.probes;
+    *found = is_complete(state->comm);
+    return code;
+}
+
+bool hp_machine_spend(hp_comm_state_t *state, double us)
+{
+    state->spent_us += us;
+    return state->lacks_probes && state->spent_us >= (double)hp_job.knobs.probe_after_us;
+}
+
+/* What was found with another network is not for this one. */
+static void forget_other_places(hp_comm_t *comm)
+{
+    const hp_wisdom_place_t place = hp_wisdom_place(comm);
+    comm->finding_count = hp_wisdom_at(comm->findings, comm->finding_count, &place);
+}
+
+int hp_machine_learn(hp_comm_state_t *state, MPI_Comm users, bool *learned)
+{
+    hp_comm_t *comm = state->comm;
+    const bool was_complete = is_complete(comm);
+    bool found;
+
+    int code = ask(state, users, &found);
+    if (code == MPI_SUCCESS && found)
+        keep(comm);
+    else if (code == MPI_SUCCESS)
+        code = measure(state, users);
+    state->lacks_probes = comm->probes_may_come = false;
+    *learned = code == MPI_SUCCESS && is_complete(comm);
+    if (*learned && was_complete)
+        forget_other_places(comm);
+    return code;
+}

@@ -5,6 +5,7 @@
 #include "event_engine/mem/node_memory.h"
 
 hp_stats_bin_t hp_stats[HP_COLLECTIVE_COUNT][HP_STATS_BINS];
+uint64_t hp_stats_setup_ns;
 bool hp_stats_threads;
 
 static uint64_t read_count(const uint64_t *counter)

@@ -15,10 +15,11 @@ enum { HP_STATS_BINS = 12, HP_STATS_BIN_UNKNOWN = HP_STATS_BINS - 1 };
 typedef struct {
     uint64_t calls[HP_OUTCOME_COUNT];
     uint64_t taken_bytes;
-    uint64_t taken_ns, passed_ns; /* with HANPMPI_STATS=1 only */
+    uint64_t taken_ns, passed_ns; /* where somebody wants to know how long */
 } hp_stats_bin_t;
 
 extern hp_stats_bin_t hp_stats[HP_COLLECTIVE_COUNT][HP_STATS_BINS];
+extern uint64_t hp_stats_setup_ns; /* in setting communicators up, likewise */
 
 static inline unsigned hp_stats_bin(uint64_t bytes)
 {

@@ -1,27 +1,12 @@
 #include "hier/planning/explain.h"
 
 #include <jansson.h>
-#include <pthread.h>
 #include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
 #include "base/words.h"
 #include "hier/call/stats.h"
+#include "hier/planning/kept.h"
 #include "hier/planning/model/model_blocks.h"
-
-typedef struct row {
-    hp_layout_t layout;
-    hp_collective_t collective;
-    unsigned number; /* of the bin */
-    unsigned communicators;
-    hp_bin_t bin;
-    double bound_us; /* 0: not known */
-    struct row *next;
-} row_t;
-
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the two below */
-static row_t *rows;                                      /* in the order of layout, collective, bin */
-static bool lacks_memory;
 
 enum { TEXT_BYTES = 160 };
 
@@ -132,38 +117,13 @@ const char *hp_explain_candidate(const hp_candidate_t *candidate, hp_collective_
     return text;
 }
 
-/* ---- what a run came to ---- */
-
-/* Settled or not: what would run next. */
-static unsigned chosen_slot(const hp_bin_t *bin)
-{
-    return bin->guard.open || !(bin->candidates.offered & (1u << bin->guard.chosen)) ? HP_SLOT_RULE
-                                                                                     : bin->guard.chosen;
-}
-
-static bool was_tried(const hp_bin_t *bin)
-{
-    return (bin->guard.offered & (bin->guard.offered - 1)) && bin->guard.expected_us[HP_SLOT_RULE] >= 0;
-}
-
-static hp_decider_t decider_of(const hp_bin_t *bin)
-{
-    if (bin->guard.is_found)
-        return HP_DECIDER_WISDOM;
-    return was_tried(bin) && !bin->guard.open ? HP_DECIDER_GUARD : bin->candidates.slot[chosen_slot(bin)].by;
-}
-
-/* On this rank, over all calls; < 0: none. */
-static double mean_us(const hp_bin_t *bin, unsigned slot)
-{
-    return bin->calls[slot] ? bin->us[slot] / (double)bin->calls[slot] : -1;
-}
+/* ---- the table ---- */
 
 /* What the guard measured, or else the mean. */
 static double measured_us(const hp_bin_t *bin, unsigned slot)
 {
-    return was_tried(bin) && bin->guard.expected_us[slot] >= 0 ? bin->guard.expected_us[slot]
-                                                               : mean_us(bin, slot);
+    return hp_kept_was_tried(bin) && bin->guard.took[slot].median >= 0 ? bin->guard.took[slot].median
+                                                                       : hp_kept_mean_us(bin, slot);
 }
 
 static uint64_t all_calls(const hp_bin_t *bin)
@@ -173,99 +133,6 @@ static uint64_t all_calls(const hp_bin_t *bin)
         calls += bin->calls[slot];
     return calls;
 }
-
-static int compare_layouts(const hp_layout_t *a, const hp_layout_t *b)
-{
-    if (a->nodes != b->nodes)
-        return a->nodes < b->nodes ? -1 : 1;
-    if (a->most_ranks != b->most_ranks)
-        return a->most_ranks < b->most_ranks ? -1 : 1;
-    if (a->least_ranks != b->least_ranks)
-        return a->least_ranks < b->least_ranks ? -1 : 1;
-    return a->shares_memory - b->shares_memory;
-}
-
-static int compare(const row_t *a, const row_t *b)
-{
-    const int layouts = compare_layouts(&a->layout, &b->layout);
-    if (layouts)
-        return layouts;
-    if (a->collective != b->collective)
-        return a->collective < b->collective ? -1 : 1;
-    return a->number == b->number ? 0 : a->number < b->number ? -1 : 1;
-}
-
-/* Was the same chosen, from the same? */
-static bool is_alike(const hp_bin_t *a, const hp_bin_t *b)
-{
-    bool alike = chosen_slot(a) == chosen_slot(b) && decider_of(a) == decider_of(b) &&
-                 a->candidates.offered == b->candidates.offered;
-    for (unsigned slot = 0; slot < HP_SLOTS && alike; slot++)
-        alike = !(a->candidates.offered & (1u << slot)) ||
-                (a->candidates.slot[slot].algorithm == b->candidates.slot[slot].algorithm &&
-                 hp_setting_same(&a->candidates.slot[slot].setting, &b->candidates.slot[slot].setting));
-    return alike;
-}
-
-static void put_together(row_t *row, const hp_bin_t *bin)
-{
-    row->communicators++;
-    for (unsigned slot = 0; slot < HP_SLOTS; slot++) {
-        row->bin.calls[slot] += bin->calls[slot];
-        row->bin.us[slot] += bin->us[slot];
-    }
-    row->bin.guard.reopened += bin->guard.reopened;
-    row->bin.agreements += bin->agreements;
-    row->bin.agreements_us += bin->agreements_us;
-}
-
-static void keep_bin(void *context, hp_collective_t collective, unsigned number, const hp_bin_t *bin)
-{
-    const hp_comm_t *comm = context;
-    const uint64_t bytes = number ? 1ull << (number - 1) : 0;
-    row_t like = {.layout = hp_comm_layout(comm), .collective = collective, .number = number};
-    row_t **place = &rows;
-
-    if (!all_calls(bin))
-        return;
-    while (*place && compare(*place, &like) < 0)
-        place = &(*place)->next;
-    for (row_t *row = *place; row && compare(row, &like) == 0; row = row->next)
-        if (is_alike(&row->bin, bin)) {
-            put_together(row, bin);
-            return;
-        }
-    row_t *row = malloc(sizeof *row);
-    if (!row) {
-        lacks_memory = true;
-        return;
-    }
-    like.communicators = 1;
-    like.bin = *bin;
-    like.bound_us = hp_model_bound_us(&comm->probes, &like.layout, collective, bytes);
-    like.next = *place;
-    *row = like;
-    *place = row;
-}
-
-void hp_explain_keep(const hp_comm_t *comm)
-{
-    pthread_mutex_lock(&lock);
-    hp_select_each(comm, keep_bin, (void *)comm);
-    pthread_mutex_unlock(&lock);
-}
-
-void hp_explain_fini(void)
-{
-    while (rows) {
-        row_t *row = rows;
-        rows = row->next;
-        free(row);
-    }
-    lacks_memory = false;
-}
-
-/* ---- the table ---- */
 
 static const char *us_text(double us, char *text, size_t room)
 {
@@ -282,17 +149,17 @@ static const char *rejection(const hp_bin_t *bin, unsigned slot, char *text, siz
     char us[24];
     if (bin->guard.open)
         snprintf(text, room, "still being measured");
-    else if (bin->guard.expected_us[slot] >= 0)
-        snprintf(text, room, "measured %s us", us_text(bin->guard.expected_us[slot], us, sizeof us));
+    else if (bin->guard.took[slot].median >= 0)
+        snprintf(text, room, "measured %s us", us_text(bin->guard.took[slot].median, us, sizeof us));
     else
         snprintf(text, room, "not tried");
     return text;
 }
 
-static void print_row(FILE *out, const row_t *row)
+static void print_row(FILE *out, const hp_kept_t *row)
 {
     const hp_bin_t *bin = &row->bin;
-    const unsigned chosen = chosen_slot(bin);
+    const unsigned chosen = hp_kept_chosen(bin);
     const hp_candidate_t *candidate = &bin->candidates.slot[chosen];
     const double measured = measured_us(bin, chosen);
     char size[32], what[TEXT_BYTES], expected[24], took[24], share[24] = "-", why[64];
@@ -302,7 +169,7 @@ static void print_row(FILE *out, const row_t *row)
         snprintf(share, sizeof share, "%.2f", row->bound_us / measured);
     fprintf(out, "  %-10s %-13s %9llu  %-42s %-6s %9s %9s %6s\n", hp_collective_name(row->collective),
             bin_text(row->number, size, sizeof size), (unsigned long long)all_calls(bin), what,
-            hp_decider_word(decider_of(bin)), us_text(candidate->expected_us, expected, sizeof expected),
+            hp_decider_word(hp_kept_decider(bin)), us_text(candidate->expected_us, expected, sizeof expected),
             us_text(measured, took, sizeof took), share);
     for (unsigned slot = 0; slot < HP_SLOTS; slot++) {
         const hp_candidate_t *other = &bin->candidates.slot[slot];
@@ -327,61 +194,25 @@ static void print_outcomes(FILE *out)
     }
 }
 
-/* What the guard's questions have cost: calls of what was not chosen, as far as they took longer, and the
- * agreements. */
-typedef struct {
-    uint64_t calls, agreements;
-    double us;
-} guard_cost_t;
-
-static guard_cost_t guard_cost(void)
+void hp_explain_print(FILE *out, unsigned rank)
 {
-    guard_cost_t cost = {0, 0, 0};
-
-    for (const row_t *row = rows; row; row = row->next) {
-        const unsigned chosen = chosen_slot(&row->bin);
-        const double usual_us = mean_us(&row->bin, chosen);
-        cost.agreements += row->bin.agreements;
-        cost.us += row->bin.agreements_us;
-        for (unsigned slot = 0; slot < HP_SLOTS; slot++) {
-            const double more_us = mean_us(&row->bin, slot) - usual_us;
-            if (slot == chosen || !row->bin.calls[slot])
-                continue;
-            cost.calls += row->bin.calls[slot];
-            if (usual_us >= 0 && more_us > 0)
-                cost.us += more_us * (double)row->bin.calls[slot];
-        }
-    }
-    return cost;
-}
-
-void hp_explain_print(FILE *out, unsigned rank, double run_seconds)
-{
-    const guard_cost_t cost = guard_cost();
     char text[96];
-    const row_t *before = NULL;
+    const hp_kept_t *before = NULL;
 
     fprintf(out,
             "hanpmpi: what ran, and why. Calls of rank %u; microseconds: expected by the model, measured by "
             "the guard on the\n"
             "slowest rank, else the mean of rank %u; of bound: share of the least time that is possible\n",
             rank, rank);
-    for (const row_t *row = rows; row; before = row, row = row->next) {
-        if (!before || compare_layouts(&before->layout, &row->layout))
+    for (const hp_kept_t *row = hp_kept_first(); row; before = row, row = row->next) {
+        if (!before || hp_kept_compare_layouts(&before->layout, &row->layout))
             fprintf(out, "  -- communicators of %s\n  %-10s %-13s %9s  %-42s %-6s %9s %9s %6s\n",
                     layout_text(&row->layout, text, sizeof text), "collective", "bytes", "calls", "runs",
                     "by", "expected", "measured", "bound");
         print_row(out, row);
     }
     print_outcomes(out);
-    if (cost.agreements)
-        fprintf(out,
-                "  The guard made %llu calls with what was not chosen, and the ranks agreed %llu times: %.2f "
-                "ms in all, "
-                "%.3f%% of the run\n",
-                (unsigned long long)cost.calls, (unsigned long long)cost.agreements, cost.us / 1000,
-                cost.us / run_seconds / 1e4);
-    if (lacks_memory)
+    if (hp_kept_lacks())
         fprintf(out, "  some communicators are missing: no memory\n");
 }
 
@@ -393,7 +224,7 @@ static void put_us(json_t *object, const char *key, double us)
         json_object_set_new(object, key, json_real(us));
 }
 
-static json_t *candidate_json(const row_t *row, unsigned slot)
+static json_t *candidate_json(const hp_kept_t *row, unsigned slot)
 {
     const hp_candidate_t *candidate = &row->bin.candidates.slot[slot];
     char what[TEXT_BYTES];
@@ -414,13 +245,13 @@ static json_t *candidate_json(const row_t *row, unsigned slot)
                             json_integer((json_int_t)candidate->setting.segment_bytes));
     json_object_set_new(object, "calls", json_integer((json_int_t)row->bin.calls[slot]));
     put_us(object, "expected_us", candidate->expected_us);
-    put_us(object, "guard_us", was_tried(&row->bin) ? row->bin.guard.expected_us[slot] : -1);
-    put_us(object, "mean_us", mean_us(&row->bin, slot));
-    json_object_set_new(object, "chosen", json_boolean(slot == chosen_slot(&row->bin)));
+    put_us(object, "guard_us", hp_kept_was_tried(&row->bin) ? row->bin.guard.took[slot].median : -1);
+    put_us(object, "mean_us", hp_kept_mean_us(&row->bin, slot));
+    json_object_set_new(object, "chosen", json_boolean(slot == hp_kept_chosen(&row->bin)));
     return object;
 }
 
-static json_t *row_json(const row_t *row)
+static json_t *row_json(const hp_kept_t *row)
 {
     const hp_layout_t *layout = &row->layout;
     json_t *candidates = json_array();
@@ -435,7 +266,7 @@ static json_t *row_json(const row_t *row)
                   "collective", hp_collective_name(row->collective), "bytes",
                   (json_int_t)(row->number ? 1ull << (row->number - 1) : 0),
                   (json_int_t)(row->number ? (1ull << (row->number - 1)) * 2 - 1 : 0), "by",
-                  hp_decider_word(decider_of(&row->bin)), "settled", (int)!row->bin.guard.open, "reopened",
+                  hp_decider_word(hp_kept_decider(&row->bin)), "settled", (int)!row->bin.guard.open, "reopened",
                   (int)row->bin.guard.reopened, "candidates", candidates);
     if (object)
         put_us(object, "bound_us", row->bound_us > 0 ? row->bound_us : -1);
@@ -457,17 +288,15 @@ static json_t *outcomes_json(void)
     return all;
 }
 
-bool hp_explain_write(FILE *out, unsigned rank, double run_seconds)
+bool hp_explain_write(FILE *out, unsigned rank, const hp_savings_t *savings)
 {
-    const guard_cost_t cost = guard_cost();
     json_t *list = json_array();
 
-    for (const row_t *row = rows; row; row = row->next)
+    for (const hp_kept_t *row = hp_kept_first(); row; row = row->next)
         json_array_append_new(list, row_json(row));
-    json_t *document = json_pack("{s:s,s:s,s:i,s:f,s:{s:I,s:I,s:f},s:o,s:o}", "program", "hanpmpi", "version",
-                                 HANPMPI_VERSION, "rank", (int)rank, "seconds", run_seconds, "guard", "calls",
-                                 (json_int_t)cost.calls, "agreements", (json_int_t)cost.agreements, "us",
-                                 cost.us, "selections", list, "outcomes", outcomes_json());
+    json_t *document = json_pack("{s:s,s:s,s:i,s:f,s:o,s:o,s:o}", "program", "hanpmpi", "version", HANPMPI_VERSION,
+                                 "rank", (int)rank, "seconds", savings->run_seconds, "savings",
+                                 hp_savings_json(savings), "selections", list, "outcomes", outcomes_json());
     if (!document)
         return false;
     const bool written = json_dumpf(document, out, JSON_INDENT(1)) == 0 && fputc('\n', out) != EOF;

@@ -55,13 +55,18 @@ static unsigned warm_ups(const hp_guard_t *guard)
     return guard->is_long ? 1 : 2;
 }
 
+static hp_guard_spread_t only(double us)
+{
+    return (hp_guard_spread_t){us, us, us};
+}
+
 static void open(hp_guard_t *guard)
 {
     guard->open = guard->offered;
     guard->is_found = guard->is_rough = false;
     guard->round = guard->turn = guard->timed = 0;
     for (unsigned slot = 0; slot < HP_SLOTS; slot++)
-        guard->expected_us[slot] = -1;
+        guard->took[slot] = only(-1);
 }
 
 static void settle(hp_guard_t *guard, unsigned slot, unsigned second)
@@ -69,7 +74,7 @@ static void settle(hp_guard_t *guard, unsigned slot, unsigned second)
     guard->open = 0;
     guard->chosen = (uint8_t)slot;
     guard->second = (uint8_t)second;
-    guard->settled_us = guard->expected_us[slot];
+    guard->settled_us = guard->took[slot].median;
     guard->calls = 0;
     guard->due = FIRST_CHECK;
     guard->timed = 0;
@@ -97,7 +102,7 @@ void hp_guard_offer(hp_guard_t *guard, unsigned slot)
     guard->open = (uint8_t)(1u << guard->chosen | 1u << slot);
     guard->is_found = guard->is_rough = false;
     guard->round = guard->turn = guard->timed = 0;
-    guard->expected_us[slot] = -1;
+    guard->took[slot] = only(-1);
 }
 
 double hp_guard_spent_us(const hp_guard_t *guard)
@@ -113,7 +118,8 @@ double hp_guard_spent_us(const hp_guard_t *guard)
 
 void hp_guard_trust(hp_guard_t *guard, unsigned chosen, unsigned second, const double us[HP_SLOTS])
 {
-    memcpy(guard->expected_us, us, sizeof guard->expected_us);
+    for (unsigned slot = 0; slot < HP_SLOTS; slot++)
+        guard->took[slot] = only(us[slot]);
     settle(guard, chosen, second);
     guard->due = TRUST_CHECK;
     guard->is_found = guard->is_rough = true;
@@ -194,19 +200,15 @@ static unsigned times_of(const hp_guard_t *guard, unsigned slot, bool fastest, d
     return count;
 }
 
-typedef struct {
-    double least, median, most; /* < 0: no times */
-} spread_t;
-
-static spread_t spread_of(const hp_guard_t *guard, unsigned slot, bool fastest)
+static hp_guard_spread_t spread_of(const hp_guard_t *guard, unsigned slot, bool fastest)
 {
     double values[HP_GUARD_TIMES];
     const unsigned count = times_of(guard, slot, fastest, values);
 
     if (!count)
-        return (spread_t){-1, -1, -1};
+        return only(-1);
     const double middle = median(values, count); /* they are in order now */
-    return (spread_t){values[0], middle, values[count - 1]};
+    return (hp_guard_spread_t){values[0], middle, values[count - 1]};
 }
 
 /* Does the last rank's time count, or the slowest one's? See the head of guard.h. One answer for all slots. */
@@ -229,9 +231,9 @@ static double other_us(const hp_guard_t *guard)
     double best = -1;
 
     for (unsigned slot = 0; slot < HP_SLOTS; slot++)
-        if (slot != guard->chosen && guard->expected_us[slot] >= 0 &&
-            (best < 0 || guard->expected_us[slot] < best))
-            best = guard->expected_us[slot];
+        if (slot != guard->chosen && guard->took[slot].median >= 0 &&
+            (best < 0 || guard->took[slot].median < best))
+            best = guard->took[slot].median;
     return best;
 }
 
@@ -245,20 +247,27 @@ static bool has_changed(const hp_guard_t *guard, double now)
     return now > guard->settled_us * drift || now * drift < guard->settled_us;
 }
 
+/* What the chosen slot takes is known better now. */
+static void settle_at(hp_guard_t *guard, hp_guard_spread_t took)
+{
+    guard->took[guard->chosen] = took;
+    guard->settled_us = took.median;
+}
+
 static void check_drift(hp_guard_t *guard)
 {
-    const double now = spread_of(guard, guard->chosen, last_rank_counts(guard)).median;
+    const hp_guard_spread_t now = spread_of(guard, guard->chosen, last_rank_counts(guard));
 
     guard->timed = 0;
     if (count_slots(guard->offered) == 1) /* whatever it takes */
-        guard->settled_us = guard->expected_us[guard->chosen] = now;
-    if (has_changed(guard, now)) {
+        settle_at(guard, now);
+    if (has_changed(guard, now.median)) {
         guard->reopened++;
         open(guard);
         return;
     }
     if (guard->is_rough)
-        guard->settled_us = guard->expected_us[guard->chosen] = now;
+        settle_at(guard, now);
     guard->is_rough = false;
     if (guard->due < UINT32_MAX / 2)
         guard->due *= 2;
@@ -279,22 +288,21 @@ static double limit_of(const hp_guard_t *guard, unsigned slot)
 static unsigned judge(hp_guard_t *guard)
 {
     const bool last = last_rank_counts(guard);
-    spread_t spreads[HP_SLOTS];
+    hp_guard_spread_t *const took = guard->took;
     unsigned best = HP_SLOTS, fastest = HP_SLOTS;
 
     for (unsigned slot = 0; slot < HP_SLOTS; slot++) {
         if (!(guard->open & (1u << slot)))
             continue;
-        spreads[slot] = spread_of(guard, slot, last);
-        guard->expected_us[slot] = spreads[slot].median;
-        if (fastest == HP_SLOTS || spreads[slot].median < spreads[fastest].median)
+        took[slot] = spread_of(guard, slot, last);
+        if (fastest == HP_SLOTS || took[slot].median < took[fastest].median)
             fastest = slot;
         if (slot != HP_SLOT_MOCKUP) /* the last one */
             best = fastest;
     }
     for (unsigned slot = 0; slot < HP_SLOTS; slot++)
         if ((guard->open & (1u << slot)) && slot != fastest &&
-            spreads[slot].least > limit_of(guard, slot) * spreads[fastest].most)
+            took[slot].least > limit_of(guard, slot) * took[fastest].most)
             guard->open &= (uint8_t) ~(1u << slot);
     return best;
 }
@@ -303,7 +311,7 @@ static unsigned judge(hp_guard_t *guard)
 static bool is_worthwhile(const hp_guard_t *guard, unsigned slot, unsigned other)
 {
     const double share = slot == HP_SLOT_MOCKUP ? worthwhile_mockup : worthwhile;
-    if (guard->expected_us[slot] > share * guard->expected_us[other])
+    if (guard->took[slot].median > share * guard->took[other].median)
         return false;
     return !last_rank_counts(guard) ||
            spread_of(guard, slot, false).median <= noticing * spread_of(guard, other, false).median;

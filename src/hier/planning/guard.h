@@ -46,6 +46,11 @@ enum { HP_SLOT_RULE, HP_SLOT_NATIVE, HP_SLOT_MODEL, HP_SLOT_MOCKUP /* stays the 
 enum { HP_GUARD_ROUNDS_OF_TWO = 9, HP_GUARD_ROUNDS_OF_THREE = 6, HP_GUARD_TIMES = 20 };
 enum { HP_GUARD_SEEN = 2 };
 
+/* What the calls of a slot took in a trial, microseconds; < 0: not tried. */
+typedef struct {
+    double least, median, most;
+} hp_guard_spread_t;
+
 typedef struct {
     uint8_t open;                 /* slots still in question (bit 1 << slot); 0: settled */
     uint8_t offered;              /* slots there are */
@@ -62,7 +67,7 @@ typedef struct {
     uint32_t reopened;            /* how often drift did */
     uint32_t calls, due;          /* since it was settled; the next check for drift */
     double settled_us;            /* what the chosen slot took then */
-    double expected_us[HP_SLOTS]; /* of the last trial; < 0: not tried */
+    hp_guard_spread_t took[HP_SLOTS]; /* in the last trial, as the ranks agreed; of what was found elsewhere the median alone */
     uint8_t slot_of[HP_GUARD_TIMES];
     /* Each time, and its negative: the maximum over ranks of both; and room for what the caller has agreed on with them. */
     double us[2 * HP_GUARD_TIMES + HP_GUARD_SEEN];

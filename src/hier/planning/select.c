@@ -118,7 +118,7 @@ hp_finding_t hp_select_finding(const hp_comm_t *comm, hp_collective_t collective
     for (unsigned slot = 0; slot < HP_SLOTS; slot++) {
         const bool is_offered = bin->candidates.offered & (1u << slot);
         finding.id[slot] = is_offered ? hp_candidate_id(&bin->candidates.slot[slot]) : 0;
-        finding.us[slot] = is_offered ? bin->guard.expected_us[slot] : -1;
+        finding.us[slot] = is_offered ? bin->guard.took[slot].median : -1;
     }
     snprintf(finding.text, sizeof finding.text, "%s", text);
     return finding;

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "hier/planning/explain.h"
+#include "hier/planning/kept.h"
 #include "hier/call/inter_node_files.h"
 #include "hier/call/stats.h"
 #include "pmpi_wrappers/backend/calls/blocks.h"
@@ -86,20 +87,22 @@ static int after_init(void)
 }
 
 /* When the communicators have gone, and told what they know. */
-static void explain(void)
+static void report(void)
 {
     const char *name = hp_job.knobs.explain_json;
-    const double seconds = (double)(hp_clock_ns() - hp_job.start_ns) / 1e9;
+    const unsigned rank = (unsigned)hp_job.rank;
+    const hp_savings_t savings = hp_savings((double)(hp_clock_ns() - hp_job.start_ns) / 1e9);
 
     if (hp_job.knobs.explain)
-        hp_explain_print(stderr, (unsigned)hp_job.rank, seconds);
+        hp_explain_print(stderr, rank);
+    if (hp_job.knobs.explain || hp_job.knobs.stats)
+        hp_savings_print(stderr, &savings, rank);
     if (name[0]) {
         FILE *out = fopen(name, "w");
-        const bool written = out && hp_explain_write(out, (unsigned)hp_job.rank, seconds);
+        const bool written = out && hp_explain_write(out, rank, &savings);
         if (!out || fclose(out) != 0 || !written)
             hp_warn("HANPMPI_EXPLAIN_JSON=%s cannot be written: %s", name, strerror(errno));
     }
-    hp_explain_fini();
 }
 
 static void before_finalize(void)
@@ -122,8 +125,9 @@ static void before_finalize(void)
     hp_watchdog_close();
     hp_host_request_close();
     hp_device_fini();
-    if (hp_job.explains)
-        explain();
+    if (hp_job.is_timed && hp_job.rank == 0)
+        report();
+    hp_kept_fini();
     hp_job_rules_finish();
     hp_job_schedules_finish();
 }

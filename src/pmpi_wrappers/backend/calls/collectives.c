@@ -197,7 +197,7 @@ int hp_collective_finish(hp_ticket_t *ticket, int code, MPI_Comm comm)
     if (ticket->choice.is_timed && hp_guard_record(&bin->guard, us, &count)) {
         const int agreed = agree_on_times(ticket->state, ticket->collective, bin, count, comm);
         bin->agreements++;
-        if (hp_job.explains)
+        if (hp_job.is_timed)
             bin->agreements_us += (double)(hp_clock_ns() - ticket->start_ns) / 1000.0 - us;
         return code == MPI_SUCCESS ? agreed : code;
     }

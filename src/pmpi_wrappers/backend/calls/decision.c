@@ -33,7 +33,7 @@ static hp_outcome_t decide_comm(hp_ticket_t *ticket, MPI_Comm comm)
     /* Where ranks take turns a collective moves on only while somebody waits for it. */
     if (!hp_job.active || (ticket->nonblocking && hp_ranks_take_turns))
         return HP_OUTCOME_INACTIVE;
-    if (hp_job.knobs.stats || hp_job.explains)
+    if (hp_job.is_timed)
         ticket->start_ns = hp_clock_ns();
     hp_comm_state_t *state = ticket->state = hp_comm_state_find(comm);
     if (!state)
@@ -174,7 +174,7 @@ void hp_ticket_count(const hp_ticket_t *ticket, uint64_t ns)
     hp_stats_bin_t *bin = &hp_stats[ticket->collective][ticket->bin];
     if (ticket->outcome == HP_OUTCOME_TAKEN)
         hp_stats_add(&bin->taken_bytes, ticket->bytes);
-    if (hp_job.knobs.stats)
+    if (hp_job.is_timed)
         __atomic_fetch_add(ticket->outcome == HP_OUTCOME_TAKEN ? &bin->taken_ns : &bin->passed_ns, ns,
                            __ATOMIC_RELAXED);
 }

@@ -29,7 +29,7 @@ static void release_route(hp_comm_state_t *state, bool was_quiet)
 static void release(hp_comm_state_t *state)
 {
     finish_all(state); /* long done where the program itself frees the communicator */
-    hp_comm_state_keep_explanation(state);
+    hp_comm_state_keep_selection(state);
     hp_comm_registry_hide(state);
     const bool was_quiet = is_quiet(state);
     hp_executions_destroy(state->comm);

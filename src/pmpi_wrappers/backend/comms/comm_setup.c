@@ -1,7 +1,9 @@
 #include "pmpi_wrappers/backend/comms/comm_setup.h"
 
 #include <stdlib.h>
+#include "base/clock.h"
 #include "base/log.h"
+#include "hier/call/stats.h"
 #include "hier/executions/execution.h"
 #include "pmpi_wrappers/backend/comms/machine_setup.h"
 #include "pmpi_wrappers/backend/comms/node_setup.h"
@@ -188,9 +190,12 @@ static int set_up_together(hp_comm_state_t *state, MPI_Comm comm, bool *ready)
 
 int hp_comm_state_set_up(hp_comm_state_t *state, MPI_Comm comm)
 {
+    const uint64_t start_ns = hp_job.is_timed ? hp_clock_ns() : 0;
     bool ready = false;
 
     const int code = set_up_together(state, comm, &ready);
+    if (start_ns)
+        hp_stats_add(&hp_stats_setup_ns, hp_clock_ns() - start_ns);
     state->is_set_up = ready && code == MPI_SUCCESS;
     if (!state->is_set_up && state->always == HP_OUTCOME_TAKEN)
         state->always = HP_OUTCOME_NO_DUPLICATE;

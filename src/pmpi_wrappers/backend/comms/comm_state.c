@@ -1,7 +1,7 @@
 #include "pmpi_wrappers/backend/comms/comm_state.h"
 
 #include <stdlib.h>
-#include "hier/planning/explain.h"
+#include "hier/planning/kept.h"
 #include "pmpi_wrappers/backend/start/job.h"
 
 _Thread_local unsigned hp_comm_states_locked;
@@ -70,10 +70,10 @@ const hp_knobs_t *hp_comm_state_knobs(const hp_comm_state_t *state)
     return state->hinted ? state->hinted : &hp_job.knobs;
 }
 
-void hp_comm_state_keep_explanation(const hp_comm_state_t *state)
+void hp_comm_state_keep_selection(const hp_comm_state_t *state)
 {
-    if (hp_job.explains && state->comm)
-        hp_explain_keep(state->comm);
+    if (hp_job.is_timed && state->comm)
+        hp_kept_add(state->comm);
 }
 
 hp_status_t hp_comm_state_set_hints(hp_comm_state_t *state, const hp_knobs_t *knobs)
@@ -86,7 +86,7 @@ hp_status_t hp_comm_state_set_hints(hp_comm_state_t *state, const hp_knobs_t *kn
         free(state->hinted);
         state->hinted = NULL;
     }
-    hp_comm_state_keep_explanation(state);
+    hp_comm_state_keep_selection(state);
     if (state->comm) {
         hp_comm_state_lock(state);
         hp_select_set_knobs(state->comm, hp_comm_state_knobs(state));

@@ -76,7 +76,7 @@ const hp_knobs_t *hp_comm_state_knobs(const hp_comm_state_t *state);
 hp_status_t hp_comm_state_set_hints(hp_comm_state_t *state, const hp_knobs_t *knobs);
 
 /* Keeps what the communicator's selection remembers, before it goes (HANPMPI_EXPLAIN). */
-void hp_comm_state_keep_explanation(const hp_comm_state_t *state);
+void hp_comm_state_keep_selection(const hp_comm_state_t *state);
 
 /* How many states this thread has locked. */
 extern _Thread_local unsigned hp_comm_states_locked;

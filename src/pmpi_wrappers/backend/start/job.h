@@ -14,7 +14,7 @@
 typedef struct {
     bool active;       /* the handshake succeeded and MPI_Finalize has not begun */
     bool one_node;     /* all ranks of MPI_COMM_WORLD are on one node */
-    bool explains;     /* this rank keeps what HANPMPI_EXPLAIN and HANPMPI_EXPLAIN_JSON tell */
+    bool is_timed;     /* this rank times its calls, and keeps what its selections came to, for who reports on the run */
     bool watches;      /* somebody wants to know what is in execution, since when (watchdog.h) */
     uint64_t start_ns; /* when MPI_Init was done */
     bool has_threads;  /* MPI_THREAD_MULTIPLE, on this rank */

@@ -339,9 +339,9 @@ def section_simulated(directory):
             "comparison, and what is not.", "", *lines] if lines else []
 
 
-def section_never_slower(directory):
+def never_slower_table(found):
+    """The table of some machines, and what it comes to."""
     lines, everything = [], []
-    found = [load(directory, name[:-5]) for name in sorted(os.listdir(directory)) if name.startswith("never_slower_") and name.endswith(".json")]
     measured = [collective for collective in TITLES if any(row["collective"] == collective for document in found for row in document["rows"])]
     for document in found:
         means = results_page.means(document["rows"])
@@ -352,13 +352,24 @@ def section_never_slower(directory):
                   for row in document["rows"] if row.get("again", 1) < results_page.LEAST]
         lines.append(f"| {document['layout']} | {results_page.mpi_of(document)} | {' | '.join(cells)} | {results_page.geometric_mean(ratios):.2f} | {min(ratios):.2f} "
                      f"| {'; '.join(slower)} |")
-    if not lines:
-        return []
     head = [*(TITLES[collective] for collective in measured), "all"]
-    return ["## Never slower", "", "Nothing is set: the built-in rules, the probes of that run, and the guard. Calls after the first 20 of each collective and size, "
-            "4 B to 16 MiB; geometric mean of the ratios over the sizes. A ratio below 0.95 was measured again, four times as long, and the second figure counts.", "",
-            f"| ranks | MPI | {' | '.join(head)} | lowest ratio | below 0.95 |", "|---|---|" + "---|" * (len(head) + 2), *lines, "",
+    return [f"| ranks | MPI | {' | '.join(head)} | lowest ratio | below 0.95 |", "|---|---|" + "---|" * (len(head) + 2), *lines, "",
             f"Over all {len(everything)} cells: {results_page.geometric_mean(everything):.2f}.", ""]
+
+
+def section_never_slower(directory):
+    found = {name: load(directory, name[:-5]) for name in sorted(os.listdir(directory)) if name.startswith("never_slower_") and name.endswith(".json")}
+    if not found:
+        return []
+    blocks = [document for name, document in found.items() if name.startswith("never_slower_blocks_")]
+    others = [document for name, document in found.items() if not name.startswith("never_slower_blocks_")]
+    lines = ["## Never slower", "", "Nothing is set: the built-in rules, the probes of that run, and the guard. Calls after the first 20 of each collective and size; "
+             "geometric mean of the ratios over the sizes. A ratio below 0.95 was measured again, four times as long, and the second figure counts.", ""]
+    if others:
+        lines += ["Messages of 4 B to 16 MiB (MPICH over several hosts: 16 KiB):", "", *never_slower_table(others)]
+    if blocks:
+        lines += ["Blocks of 8 B to 32 KiB (MPICH over several hosts: 512 B):", "", *never_slower_table(blocks)]
+    return lines
 
 
 def section_tuning(directory):

@@ -5,7 +5,7 @@
 enum { EARLY_ROUNDS = 2, FIRST_CHECK = 128, TRUST_CHECK = 16 };
 
 /* A slot that at its fastest takes more than so many times as long as the best at its slowest is out: after one timed
- * round, two, three, and after each further one. Less is enough where it was slow elsewhere, too. */
+ * round, two, three, and after each further one. Less is enough where it was slow elsewhere, too, and for a mock-up. */
 static const double out[] = {2.5, 1.25, 1.1, 1.0}, doubtful = 1.2;
 /* Of short calls, after two timed rounds: noise may hit both times. */
 static const double out_short = 2.0;
@@ -281,7 +281,7 @@ static double limit_of(const hp_guard_t *guard, unsigned slot)
     const unsigned rounds = guard->round - warm_ups(guard), last = sizeof out / sizeof *out;
     const double usual = guard->is_long ? out[(rounds < last ? rounds : last) - 1] : out_short;
 
-    return guard->doubted & (1u << slot) && doubtful < usual ? doubtful : usual;
+    return (guard->doubted | mockup) & (1u << slot) && doubtful < usual ? doubtful : usual;
 }
 
 /* Takes the slots out that are hopeless. Returns the best but for the mock-up. */

@@ -8,11 +8,13 @@ their times: the program's own where it tells them, else from start to end, and 
   real_programs.py --library build/lib/libhanpmpi.so lammps hpcc espresso training-server
   real_programs.py --library ... --cluster 4 --ranks 16 lammps-profile      over the virtual cluster (needs root)
   real_programs.py --library ... --side forced lammps                       every collective taken, two made-up nodes
+  real_programs.py --library ... --side applications --json out.json ft is  a first run, and one that knows what that has found
 
 Exit code: 0 all equal, 1 a difference, 77 nothing could be run (program not installed).
 """
 import argparse
 import collections
+import json
 import math
 import os
 import re
@@ -61,6 +63,51 @@ compute cells all chunk/atom bin/3d x lower 0.0208333 y lower 0.0208333 z lower 
 fix field all ave/chunk 1 1 5 cells density/number vx vy vz
 thermo 50
 run 100
+"""
+
+# Charged particles, so that the long-ranged forces come from an FFT over all ranks (PPPM).
+CHARGED = """
+units lj
+atom_style charge
+lattice fcc 0.8442
+region box block 0 10 0 10 0 10
+create_box 2 box
+create_atoms 1 box
+set group all type/fraction 2 0.5 12393
+set type 1 charge 1.0
+set type 2 charge -1.0
+mass * 1.0
+velocity all create 1.0 87287 loop geom
+pair_style lj/cut/coul/long 2.5
+pair_coeff * * 1.0 1.0
+kspace_style pppm 1.0e-4
+neighbor 0.3 bin
+fix 1 all nve
+thermo 25
+run 50
+"""
+
+# Three-dimensional FFTs, there and back, of 128 x 128 x 128 real numbers in slabs.
+FFT = """
+import time
+import numpy as np
+from mpi4py import MPI
+from mpi4py_fft import PFFT, newDistArray
+comm, spent = MPI.COMM_WORLD, 0.0
+fft = PFFT(comm, (128, 128, 128), axes=(0, 1, 2), dtype=float, slab=True)
+field = newDistArray(fft, False)
+field[:] = np.random.default_rng(comm.rank).standard_normal(field.shape)
+begin = field.copy()
+comm.Barrier()
+start = time.perf_counter()
+for _ in range(8):
+    field = fft.backward(fft.forward(field))
+seconds = comm.allreduce(time.perf_counter() - start, MPI.MAX)
+error = comm.allreduce(float(np.abs(field - begin).max()), MPI.MAX)
+total = comm.allreduce(float((np.abs(fft.forward(field)) ** 2).sum()))
+if comm.rank == 0:
+    print(f"transformed: the same to 1e-12: {error < 1e-12}, energy {total:.9e}")
+    print(f"seconds: {seconds:.3f}")
 """
 
 SILICON = """
@@ -143,6 +190,12 @@ def training(form, *arguments):
                    tolerance=0.02, seconds=r"^seconds: ([\d.]+)", mpi_seconds=r"^seconds: .* in MPI ([\d.]+)", needs=DIGITS)
 
 
+def example(name, *arguments):
+    """One of examples/, built beside the library: a checksum of all results."""
+    return Program("{examples}/" + name, arguments, {}, r"checksum", transform=lambda line: line[line.index("checksum"):],
+                   seconds=r"([\d.]+) s, of them", mpi_seconds=r"([\d.]+) s in MPI")
+
+
 PROGRAMS = {
     # The thermodynamic table: step, temperature, energies, pressure.
     "lammps": Program("lmp", ["-in", "in.melt"], {"in.melt": MELT + "thermo 50\nrun 250\n"}, THERMO, **LAMMPS_TIMES),
@@ -155,6 +208,11 @@ PROGRAMS = {
                                                   re.sub(r"(PASSED|FAILED).*", r"\1", line))),
     "training-server": training("server"),
     "training-allreduce": training("allreduce"),
+    "lammps-pppm": Program("lmp", ["-in", "in.charged"], {"in.charged": CHARGED}, r"^\s*\d+(\s+-?[\d.eE+-]+){5,}\s*$", tolerance=1e-3, **LAMMPS_TIMES),
+    "mpi4py-fft": Program("/usr/bin/python3", ["fft.py"], {"fft.py": FFT}, r"^transformed", tolerance=1e-6, seconds=r"^seconds: ([\d.]+)"),
+    "is": example("is", "--class", "A", "--check"),
+    "ft": example("ft", "--class", "W", "--check"),
+    "sparse": example("sparse", "--check"),
     "training-short": training("server", "--hidden", "128", "--epochs", "2"),
     # Total energy of every iteration, to the digits the convergence threshold allows.
     "espresso": Program("pw.x", ["-in", "si.in"], {"si.in": SILICON}, r"^!\s+total energy|convergence has been|JOB DONE"),
@@ -172,15 +230,25 @@ def launcher(arguments, program):
     return command, environment
 
 
-def run(arguments, program, side, directory):
+def executable_of(arguments, program):
+    """None: it is not installed."""
+    examples = os.path.join(os.path.dirname(arguments.library), "..", "examples", program.mpi)
+    return shutil.which(program.executable.format(examples=os.path.realpath(examples)))
+
+
+def run(arguments, program, side, directory, stats=False):
     command, environment = launcher(arguments, program)
     command = [directory if word == "." else word for word in command]
     if side != "native":
         environment["LD_PRELOAD"] = arguments.library
-        if arguments.stats:
+        if stats:
             environment["HANPMPI_STATS"] = "1"
         if side == "forced":
             environment.update(FORCED)
+    if side in ("first", "wisdom"):
+        cache = environment["HANPMPI_CACHE"] = os.path.join(directory, "cache")
+        if side == "first":
+            shutil.rmtree(cache, ignore_errors=True)
     for name, text in program.files.items():
         with open(os.path.join(directory, name), "w") as file:
             file.write(text)
@@ -188,7 +256,7 @@ def run(arguments, program, side, directory):
     if os.path.exists(report):
         os.remove(report)
     begin = time.monotonic()
-    done = subprocess.run(command + [shutil.which(program.executable)] + program.arguments, cwd=directory, env=environment,
+    done = subprocess.run([*command, executable_of(arguments, program), *program.arguments], cwd=directory, env=environment,
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                           timeout=arguments.timeout)
     seconds = time.monotonic() - begin
@@ -199,24 +267,26 @@ def run(arguments, program, side, directory):
     return (done.returncode, program.result(text)), own or seconds, told(program.mpi_seconds, text), done
 
 
-Row = collections.namedtuple("Row", "program side equal lines native library native_in_mpi library_in_mpi")
+SIDES = {"library": ["library"], "forced": ["forced"], "both": ["library", "forced"], "applications": ["first", "wisdom"]}
+# share: of the time since MPI_Init in collectives; taken: of that in those that the library ran; by rank 0, with the library.
+Row = collections.namedtuple("Row", "program side equal lines native library native_in_mpi library_in_mpi share taken")
+SHARES = re.compile(r"were in collectives \(([\d.]+)%.*of these ([\d.]+)% in calls")
 
 
 def compare(arguments, name):
     program = PROGRAMS[name]
-    for needed in (program.executable, program.needs):
-        if needed and not shutil.which(needed) and not os.path.exists(needed):
-            print(f"{name}: {needed} is not installed, skipped", flush=True)
-            return None
-    sides = {"library": ["native", "library"], "forced": ["native", "forced"],
-             "both": ["native", "library", "forced"]}[arguments.side]
+    if not executable_of(arguments, program) or (program.needs and not os.path.exists(program.needs)):
+        print(f"{name}: {program.needs or program.executable} is not installed, skipped", flush=True)
+        return None
+    sides = ["native", *SIDES[arguments.side]]
+    shares = None, None
     times, in_mpi = {side: [] for side in sides}, {side: [] for side in sides}
     results, equal = {}, {side: True for side in sides}
     with tempfile.TemporaryDirectory(prefix="hanpmpi-") as directory:
         for repetition in range(arguments.repeat):
             for side in sides:
                 print(f"{name}: {side}, run {repetition + 1} of {arguments.repeat} ...", flush=True)
-                result, seconds, mpi_seconds, done = run(arguments, program, side, directory)
+                result, seconds, mpi_seconds, done = run(arguments, program, side, directory, arguments.stats)
                 times[side].append(seconds)
                 in_mpi[side].append(mpi_seconds)
                 if side != "native" and arguments.stats and repetition == 0:
@@ -230,9 +300,12 @@ def compare(arguments, name):
                 if not program.equal(first, result):
                     equal[side] = False
                     print(f"{name}: DIFFERENT\nnative: {first}\n{side}: {result}\n{done.stderr[-3000:]}")
+        if arguments.side == "applications":  # statistics take time, so this run is not among those above
+            found = SHARES.search(run(arguments, program, sides[-1], directory, True)[-1].stderr)
+            shares = tuple(float(share) / 100 for share in found.groups()) if found else shares
     return [Row(name, side, equal[side] and equal["native"], len(results["native"][1]),
                 *(statistics.median(times[one]) for one in ("native", side)),
-                *(statistics.median(in_mpi[one]) if in_mpi[one][0] is not None else None for one in ("native", side)))
+                *(statistics.median(in_mpi[one]) if in_mpi[one][0] is not None else None for one in ("native", side)), *shares)
             for side in sides[1:]]
 
 
@@ -244,9 +317,11 @@ def main():
     parser.add_argument("--ranks", type=int, default=4)
     parser.add_argument("--cluster", type=int, default=0, metavar="HOSTS", help="run over a virtual cluster of so many hosts")
     parser.add_argument("--rate", default="1gbit", help="its links (default 1gbit)")
-    parser.add_argument("--side", choices=("library", "forced", "both"), default="library",
+    parser.add_argument("--side", choices=sorted(SIDES), default="library",
                         help="what is compared with the host MPI alone: the library as it is (library), under settings by which every "
-                        "collective is taken (forced), or each of them (both)")
+                        "collective is taken (forced), each of them (both), or a first run and one that knows what that has found "
+                        "(applications)")
+    parser.add_argument("--json", metavar="FILE", help="keep the table")
     parser.add_argument("--stats", action="store_true", help="show the library's table of collectives")
     parser.add_argument("--repeat", type=int, default=1)
     parser.add_argument("--timeout", type=int, default=500, help="seconds for one run")
@@ -274,6 +349,9 @@ def main():
         in_mpi = [f"{seconds:.2f}" if seconds is not None else "-" for seconds in (row.native_in_mpi, row.library_in_mpi)]
         print(f"{row.program:<19} {row.side:<8} {'equal' if row.equal else 'DIFFERENT':<10} {row.lines:>5} {row.native:>9.2f} {row.library:>9.2f}"
               f" {row.native / row.library:>6.2f} {in_mpi[0]:>15} {in_mpi[1]:>8}")
+    if arguments.json:
+        with open(arguments.json, "w") as file:
+            json.dump({"where": f"{arguments.ranks} ranks, {where}", "repeat": arguments.repeat, "rows": [row._asdict() for row in rows]}, file, indent=1)
     return 0 if all(row.equal for row in rows) else 1
 
 

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "check.h"
+#include "hier/planning/foresight.h"
 #include "hier/planning/wisdom_file.h"
 
 static char top[64]; /* of this test's files */
@@ -337,6 +338,35 @@ static void many_writers(void **state)
         assert_in_range(of_writer[i + 1], WRITES / 2, WRITES);
 }
 
+/* Before a communicator is set up: by its number of ranks alone, and only what all findings agree on. */
+static void what_is_foreseen(void **state)
+{
+    (void)state;
+    hp_finding_t found[6];
+    for (unsigned i = 0; i < ARRAY_LENGTH(found); i++) {
+        found[i] = finding_of(10 + i, 2, 100, 30);
+        found[i].place.least_ranks = found[i].place.most_ranks = 4;
+        found[i].us[2] = 20; /* chosen; the host MPI, slot 1, took 60 */
+    }
+    found[1].chosen = 1;
+    found[2].us[1] = 25;
+    found[3].place.least_ranks = 3; /* 7 or 8 ranks */
+    found[5] = found[4];
+    found[5].place.nodes = 4;
+    found[5].place.least_ranks = found[5].place.most_ranks = 2;
+    found[5].chosen = 1;
+    hp_foresight_set(found, ARRAY_LENGTH(found));
+    static const hp_foresight_t expected[] = {HP_FORESIGHT_GAIN, HP_FORESIGHT_HOST, HP_FORESIGHT_NOTHING,
+                                              HP_FORESIGHT_NOTHING, HP_FORESIGHT_NOTHING, HP_FORESIGHT_NOTHING};
+    for (unsigned i = 0; i < ARRAY_LENGTH(expected); i++) {
+        assert_int_equal(hp_foresight(8, HP_ALLGATHER, 1ull << (9 + i)), expected[i]);
+        assert_int_equal(hp_foresight(7, HP_ALLGATHER, 1ull << (9 + i)), HP_FORESIGHT_NOTHING);
+        assert_int_equal(hp_foresight(8, HP_BCAST, 1ull << (9 + i)), HP_FORESIGHT_NOTHING);
+    }
+    hp_foresight_set(NULL, 0);
+    assert_int_equal(hp_foresight(8, HP_ALLGATHER, 1 << 9), HP_FORESIGHT_NOTHING);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -348,6 +378,7 @@ int main(void)
         TEST(nowhere),
         TEST(broken_files),
         TEST(many_writers),
+        TEST(what_is_foreseen),
 #undef TEST
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -66,6 +66,11 @@ static bool is_reproducible(const hp_knobs_t *knobs, hp_collective_t collective)
 
 /* ---- mock-ups ---- */
 
+bool hp_candidates_is_named(const hp_knobs_t *knobs, hp_collective_t collective)
+{
+    return knob_word(knobs, collective) != HP_WORD_AUTO;
+}
+
 enum { MOCKUPS_ON, MOCKUPS_OFF, MOCKUPS_FORCE }; /* hp_knob_word_mockups */
 
 /* The one that the guard offers, or NULL. */

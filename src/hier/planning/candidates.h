@@ -88,6 +88,9 @@ uint64_t hp_candidate_id(const hp_candidate_t *candidate);
 hp_outcome_t hp_candidates_possible(const hp_knobs_t *knobs, hp_collective_t collective, uint64_t bytes,
                                     bool one_node);
 
+/* Does a knob, or a hint, name what runs the collective? Then there is nothing to try. */
+bool hp_candidates_is_named(const hp_knobs_t *knobs, hp_collective_t collective);
+
 /* The rules of the file, before any communicator asks; they are copied. HP_OK or HP_ERR_NO_MEM. NULL, 0: none. */
 hp_status_t hp_candidates_set_rules(const hp_rule_t *rules, size_t count);
 

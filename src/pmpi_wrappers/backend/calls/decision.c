@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include "base/clock.h"
+#include "hier/planning/foresight.h"
 #include "pmpi_wrappers/backend/calls/check.h"
 #include "pmpi_wrappers/backend/comms/comm_registry.h"
 #include "pmpi_wrappers/backend/calls/agreement.h"
@@ -80,18 +81,39 @@ static hp_outcome_t decide_possible(const hp_ticket_t *ticket)
                                                      ticket->bytes, hp_job.one_node);
 }
 
-/* Is the communicator used enough for a set-up to pay, which costs as much as many short calls, or a few long ones? The calls
- * so far, this one included, as a share of setup_calls, and their bytes, as one of setup_bytes, come to 1. */
+/* What an earlier run says of this call, if the guard is to decide such calls. */
+static hp_foresight_t foresee(const hp_ticket_t *ticket, const hp_knobs_t *knobs)
+{
+    return knobs->guard && !hp_candidates_is_named(knobs, ticket->collective) &&
+                   !hp_collective_is(ticket->collective, HP_OWN_SIZES)
+               ? hp_foresight((uint32_t)ticket->state->size, ticket->collective, ticket->bytes)
+               : HP_FORESIGHT_NOTHING;
+}
+
+/* Is the communicator used enough for a set-up to pay, which costs as much as many short calls, or a few long ones? Each call
+ * that may be taken counts as a share of setup_calls, and its bytes as one of setup_bytes, until these come to 1. A long one
+ * that an earlier run has gained much by is enough; one that was best left to the host MPI counts for little. */
 static bool counts_enough(const hp_ticket_t *ticket, const hp_knobs_t *knobs)
 {
-    hp_comm_state_t *state = ticket->state;
+    enum { LONG_SHARE = 16, LITTLE = 16 };
     const double calls = knobs->setup_calls > 0 ? (double)knobs->setup_calls : 1;
     const double bytes = knobs->setup_bytes > 0 ? (double)knobs->setup_bytes : 1;
     const bool is_block = hp_collective_is(ticket->collective, HP_OF_BLOCKS);
+    const double share = (double)ticket->bytes * (is_block ? ticket->state->size : 1) / bytes;
+    double counts = 1 / calls + share;
 
-    state->eligible_calls++;
-    state->eligible_bytes += (double)ticket->bytes * (is_block ? state->size : 1);
-    return (double)state->eligible_calls / calls + state->eligible_bytes / bytes >= 1;
+    switch (foresee(ticket, knobs)) {
+    case HP_FORESIGHT_NOTHING:
+        break;
+    case HP_FORESIGHT_HOST:
+        counts /= LITTLE;
+        break;
+    case HP_FORESIGHT_GAIN:
+        counts = share * LONG_SHARE >= 1 ? 1 : counts;
+        break;
+    }
+    ticket->state->use += counts;
+    return ticket->state->use > 1 - 1e-9; /* 32 times a 32nd */
 }
 
 /* It may. Sets the communicator up when it is time. arguments: HP_OUTCOME_TAKEN, or why they make the call pass. Such a one

@@ -22,8 +22,7 @@ bool hp_comm_state_init(hp_comm_state_t *state, MPI_Comm comm)
     state->rank = rank;
     state->checked_calls = 0;
     state->unchecked = 0;
-    state->eligible_calls = 0;
-    state->eligible_bytes = 0;
+    state->use = 0;
     state->lacks_probes = false;
     state->spent_us = 0;
     state->asking_calls = 0;

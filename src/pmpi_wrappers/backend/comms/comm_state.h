@@ -30,8 +30,7 @@ typedef struct hp_comm_state {
     uint64_t checked_calls; /* with HANPMPI_CHECK: calls so far */
     uint64_t
         unchecked; /* and what the non-blocking ones were since the last one that was compared: check.h */
-    uint64_t eligible_calls; /* calls so far that could have been taken */
-    double eligible_bytes;   /* and their bytes, all blocks of a rank together; the same on all ranks, to the bit */
+    double use; /* by calls that could have been taken, as a share of what a set-up needs; the same on all ranks, to the bit */
     uint64_t asking_calls;   /* calls so far that may have asked for takes_nonblocking */
     hp_knobs_t *hinted;      /* knobs with this communicator's hints; NULL: the job's */
     MPI_Comm private_comm;   /* MPI_COMM_NULL where communicators share one (shared_comm.h) */

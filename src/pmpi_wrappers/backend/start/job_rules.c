@@ -5,6 +5,7 @@
 #include "hier/planning/model/probes_cache.h"
 #include "hier/planning/rules/rules_json.h"
 #include "hier/planning/select.h"
+#include "hier/planning/foresight.h"
 #include "hier/planning/wisdom_file.h"
 #include "pmpi_wrappers/backend/start/job.h"
 #include "pmpi_wrappers/backend/start/probe.h"
@@ -92,6 +93,7 @@ static void share_findings(hp_finding_t *findings, size_t count)
 {
     if (P(Bcast)(findings, (int)(count * sizeof *findings), MPI_BYTE, 0, MPI_COMM_WORLD) == MPI_SUCCESS)
         hp_wisdom_adopt(findings, count);
+    hp_foresight_set(findings, count); /* without memory, too: all ranks have to foresee the same */
 }
 
 /* What earlier runs have left, on rank 0. */
@@ -150,5 +152,6 @@ void hp_job_rules_finish(void)
     if (hp_job.rank == 0 && has_news)
         hp_wisdom_write(&cache);
     hp_wisdom_forget();
+    hp_foresight_set(NULL, 0);
     hp_candidates_set_rules(NULL, 0);
 }

@@ -64,7 +64,7 @@ static void open(hp_guard_t *guard)
 {
     guard->open = guard->offered;
     guard->is_found = guard->is_rough = false;
-    guard->round = guard->turn = guard->timed = 0;
+    guard->round = guard->turn = guard->timed = guard->agreed = 0;
     for (unsigned slot = 0; slot < HP_SLOTS; slot++)
         guard->took[slot] = only(-1);
 }
@@ -77,7 +77,7 @@ static void settle(hp_guard_t *guard, unsigned slot, unsigned second)
     guard->settled_us = guard->took[slot].median;
     guard->calls = 0;
     guard->due = FIRST_CHECK;
-    guard->timed = 0;
+    guard->timed = guard->agreed = 0;
 }
 
 void hp_guard_init(hp_guard_t *guard, uint8_t offered, unsigned preferred, hp_guard_calls_t calls)
@@ -101,7 +101,7 @@ void hp_guard_offer(hp_guard_t *guard, unsigned slot)
     guard->offered |= (uint8_t)(1u << slot);
     guard->open = (uint8_t)(1u << guard->chosen | 1u << slot);
     guard->is_found = guard->is_rough = false;
-    guard->round = guard->turn = guard->timed = 0;
+    guard->round = guard->turn = guard->timed = guard->agreed = 0;
     guard->took[slot] = only(-1);
 }
 
@@ -109,7 +109,7 @@ double hp_guard_spent_us(const hp_guard_t *guard)
 {
     double sum = 0;
 
-    for (unsigned i = 0; i < guard->timed; i++)
+    for (unsigned i = guard->agreed; i < guard->timed; i++)
         sum += guard->us[2 * i];
     if (guard->open || !guard->timed)
         return sum;
@@ -166,9 +166,9 @@ bool hp_guard_record(hp_guard_t *guard, double us, unsigned *count)
             guard->turn = 0;
             guard->round++;
         }
-        is_due = guard->turn == 0 &&
-                 (guard->round == warm_ups(guard) + EARLY_ROUNDS || guard->round >= rounds_of(guard) ||
-                  (guard->is_long && guard->round > warm_ups(guard)));
+        is_due = guard->is_long ? guard->timed > 0
+                                : guard->turn == 0 && (guard->round == warm_ups(guard) + EARLY_ROUNDS ||
+                                                       guard->round >= rounds_of(guard));
     } else {
         keep(guard, guard->chosen, us);
         is_due = guard->calls >= guard->due;
@@ -323,6 +323,9 @@ void hp_guard_agreed(hp_guard_t *guard)
         check_drift(guard);
         return;
     }
+    guard->agreed = guard->timed;
+    if (guard->turn) /* the round goes on */
+        return;
     const bool is_over = guard->round >= rounds_of(guard);
     unsigned best = judge(guard);
     if ((guard->open & (1u << HP_SLOT_NATIVE)) && !is_worthwhile(guard, best, HP_SLOT_NATIVE))

@@ -10,8 +10,9 @@
  * and are timed on every rank. Then the ranks agree: the times' maximum and minimum over the ranks (one allreduce
  * of a few doubles) are the same everywhere, and so is what follows from them. A slot is out as soon as its fastest
  * time is clearly above the best one's slowest; the fewer the times, the clearer. Short calls come to that after two timed
- * rounds and at the end, because an agreement takes as long as they do; long ones after each round, and their first
- * calls are timed, too. The winner stays. At calls ever further apart (128, 256, 512, ... calls) the last eight are
+ * rounds and at the end, because an agreement takes as long as they do; long ones after each round. Of long ones the ranks
+ * agree on each call: so they begin the next one together, and what a slow candidate left undone (the root of a bcast is
+ * ready long before the last rank) is not counted as the next one's. The winner stays. At calls ever further apart (128, 256, 512, ... calls) the last eight are
  * timed and agreed on; when they take another time than they did at first, the question is open again. So messages of its
  * own are bounded by the logarithm of the calls. Like STAR-MPI (A. Faraj, X. Yuan, D. Lowenthal, STAR-MPI: Self Tuned
  * Adaptive Routines for MPI Collective Operations, ICS 2006), but the MPI's own collective is always among the candidates.
@@ -63,7 +64,7 @@ typedef struct {
     bool is_rough;                /* few calls stand behind settled_us, or none of this communicator */
     uint8_t doubted;              /* slots that were slow elsewhere */
     uint8_t round, turn;          /* of the trial */
-    uint8_t timed;                /* times taken so far */
+    uint8_t timed, agreed;        /* times taken so far, and those that the ranks have agreed on before */
     uint32_t reopened;            /* how often drift did */
     uint32_t calls, due;          /* since it was settled; the next check for drift */
     double settled_us;            /* what the chosen slot took then */

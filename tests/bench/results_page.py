@@ -123,6 +123,12 @@ def losses(results):
     for cell in results.get("regret", {"cells": []})["cells"]:
         if cell["first"] > 2:
             lines.append(f"- First 20 calls of a first run, {TITLES[cell['collective']]} {bytes_text(cell['bytes'])}: {cell['first']:.1f} times the best candidate's.")
+    for name, document in sorted(results.items()):
+        if name.startswith("applications_"):
+            slower = [f"{row['program']} {row['native'] / row['library']:.2f} ({'a first run' if row['side'] == 'first' else 'with wisdom'}, {row['native']:.1f} s)"
+                      for row in document["rows"] if row["native"] / row["library"] < LEAST]
+            if slower:
+                lines.append(f"- [Applications](docs/results/applications.md), {document['where']}: {', '.join(slower)}.")
     return lines or ["- None in these figures."]
 
 
@@ -131,7 +137,7 @@ def page(results, directory, head, never_slower):
     lines = [*head.splitlines(), "", "## In short", "", "| what | |", "|---|---|"]
     summaries = [make(results) for make in (cluster_line, never_slower_line, regret_line, node_line, simulated_line)]
     lines += [f"| {what} | {text} |" for what, text in filter(None, summaries)]
-    lines += ["| | more: [computing meanwhile](docs/results/overlap.md), [example programs](docs/results/examples.md), [the tuner](docs/results/tuning.md), "
+    lines += ["| | more: [applications](docs/results/applications.md), [computing meanwhile](docs/results/overlap.md), [example programs](docs/results/examples.md), [the tuner](docs/results/tuning.md), "
               "[noise and late ranks](docs/results/noise.md), [guidelines](docs/guidelines.md), [instructions a call](docs/instructions.md) |", ""]
     if "cluster_openmpi" in results:
         lines += [chart(results, directory), ""]

@@ -372,6 +372,30 @@ def section_never_slower(directory):
     return lines
 
 
+def section_applications(directory):
+    lines = []
+    for name in sorted(os.listdir(directory)):
+        document = load(directory, name[:-5]) if name.startswith("applications_") and name.endswith(".json") else None
+        if not document:
+            continue
+        lines += ["", f"### {document['where']}", "", "| program | result | host MPI, s | first run | with wisdom | in MPI: host, s | library, with wisdom | in collectives | of it by the library |",
+                  "|---|---|---|---|---|---|---|---|---|"]
+        sides = {}
+        for row in document["rows"]:
+            sides.setdefault(row["program"], {})[row["side"]] = row
+        for program, rows in sides.items():
+            first, wise = rows["first"], rows["wisdom"]
+            in_mpi = [f"{wise[side]:.2f}" if wise[side] is not None else "" for side in ("native_in_mpi", "library_in_mpi")]
+            shares = [f"{100 * wise[key]:.0f}%" if wise[key] is not None else "" for key in ("share", "taken")]
+            lines.append(f"| {program} | {'equal' if first['equal'] and wise['equal'] else 'DIFFERENT'} | {wise['native']:.2f} | {first['native'] / first['library']:.2f} "
+                         f"| {wise['native'] / wise['library']:.2f} | {in_mpi[0]} | {in_mpi[1]} | {shares[0]} | {shares[1]} |")
+    if not lines:
+        return []
+    return ["## Applications", "", "`tests/programs/real_programs.py --side applications`: the program's own seconds, medians of three runs in turns; ratio of the host MPI's to the library's, "
+            "in a first run, with an empty cache, and in one that knows what that has found. Shares, by rank 0: of the time since MPI_Init in collectives, and of that in calls "
+            "that the library ran. The runs are short: setting up and trials take up to 0.2 s on this machine.", *lines, ""]
+
+
 def section_tuning(directory):
     document = load(directory, "tuning")
     if not document:
@@ -413,6 +437,7 @@ def section_examples(directory):
 FILES = {
     "virtual_cluster": (section_cluster, section_layouts, section_arrival, section_forced),
     "never_slower": (section_never_slower,),
+    "applications": (section_applications,),
     "one_node": (section_node,),
     "overlap": (section_overlap, section_persistent),
     "examples": (section_examples,),

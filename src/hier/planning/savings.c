@@ -76,20 +76,20 @@ void hp_savings_print(FILE *out, const hp_savings_t *s, unsigned rank)
     const double spent = s->setup_seconds + s->trial_seconds + s->agreement_seconds;
 
     fprintf(out,
-            "hanpmpi: %.3f s of the %.3f s since MPI_Init were in collectives (%.1f%%, rank %u); of these %.1f%% in calls "
+            "  %.3f s of the %.3f s since MPI_Init were in collectives (%.1f%%, rank %u); of these %.1f%% in calls "
             "that the library ran\n",
             s->collective_seconds, s->run_seconds, percent(s->collective_seconds, s->run_seconds), rank,
             percent(s->taken_seconds, s->collective_seconds));
     if (s->calls)
         fprintf(out,
-                "hanpmpi: about %.3f s saved (%.3f to %.3f) in %llu calls, by what the host MPI took in trials, here or earlier\n",
+                "  about %.3f s saved (%.3f to %.3f) in %llu calls, by what the host MPI took in trials, here or earlier\n",
                 s->seconds, s->least_seconds, s->most_seconds, (unsigned long long)s->calls);
     if (s->unknown_calls)
-        fprintf(out, "hanpmpi: %llu calls that the library ran were not compared with the host MPI\n",
+        fprintf(out, "  %llu calls that the library ran were not compared with the host MPI\n",
                 (unsigned long long)s->unknown_calls);
     if (spent > 0)
         fprintf(out,
-                "hanpmpi: %.3f s spent on finding out: %.3f setting up, %.3f in %llu calls of what was not chosen, %.3f "
+                "  %.3f s spent on finding out: %.3f setting up, %.3f in %llu calls of what was not chosen, %.3f "
                 "agreeing %llu times\n",
                 spent, s->setup_seconds, s->trial_seconds, (unsigned long long)s->trial_calls, s->agreement_seconds,
                 (unsigned long long)s->agreement_count);

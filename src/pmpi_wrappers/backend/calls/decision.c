@@ -81,10 +81,10 @@ static hp_outcome_t decide_possible(const hp_ticket_t *ticket)
                                                      ticket->bytes, hp_job.one_node);
 }
 
-/* What an earlier run says of this call, if the guard is to decide such calls. */
+/* What an earlier run says of this call, if the guard is to decide such calls, and the set-up is not asked for at once. */
 static hp_foresight_t foresee(const hp_ticket_t *ticket, const hp_knobs_t *knobs)
 {
-    return knobs->guard && !hp_candidates_is_named(knobs, ticket->collective) &&
+    return knobs->guard && knobs->setup_calls > 1 && !hp_candidates_is_named(knobs, ticket->collective) &&
                    !hp_collective_is(ticket->collective, HP_OWN_SIZES)
                ? hp_foresight((uint32_t)ticket->state->size, ticket->collective, ticket->bytes)
                : HP_FORESIGHT_NOTHING;

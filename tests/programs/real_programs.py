@@ -343,7 +343,8 @@ def main():
     if not rows:
         return 77
     where = f"{arguments.cluster} virtual hosts at {arguments.rate}" if arguments.cluster else "one node"
-    print(f"\n{arguments.ranks} ranks on {where}, medians of {arguments.repeat}; forced: every collective taken")
+    print(f"\n{arguments.ranks} ranks on {where}, medians of {arguments.repeat}"
+          + ("; forced: every collective taken" if "forced" in SIDES[arguments.side] else ""))
     print(f"{'program':<19} {'side':<8} {'result':<10} {'lines':>5} {'native s':>9} {'library s':>9} {'ratio':>6} {'in MPI: native':>15} {'library':>8}")
     for row in rows:
         in_mpi = [f"{seconds:.2f}" if seconds is not None else "-" for seconds in (row.native_in_mpi, row.library_in_mpi)]

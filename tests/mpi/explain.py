@@ -65,10 +65,11 @@ def settles(options, folder):
             continue
         if not row["reopened"]:  # else what was chosen first is among the others
             assert calls_of(row) - chosen(row)["calls"] < TRIED_MOST, row
-        # The others were out after two rounds; a mock-up has to be clearly better.
-        best = min(c["guard_us"] for c in row["candidates"] if c["calls"] > 3 and c["algorithm"] != "mockup")
-        # Or the best but that its slowest rank took longer than with the host MPI's own collectives.
-        assert row["by"] == "guard" and (chosen(row)["guard_us"] == best or chosen(row)["algorithm"] in ("native", "mockup")), row
+        # The others were out after two rounds; a mock-up has to be clearly better. What was left for the host MPI's own collectives may
+        # have been the best but that its slowest rank took longer.
+        assert row["by"] == "guard" and "guard_us" in chosen(row), row
+        if chosen(row)["algorithm"] not in ("native", "mockup"):
+            assert chosen(row)["guard_us"] == min(c["guard_us"] for c in row["candidates"] if c["calls"] > 3 and c["algorithm"] != "mockup"), row
     sizes = {(row["collective"], row["bytes"][0]) for row in document["selections"] if len(row["candidates"]) > 1}
     assert {("bcast", 262144), ("allreduce", 32), ("reduce", 16384), ("barrier", 0)} <= sizes, sizes
 

@@ -145,7 +145,7 @@ static hp_outcome_t outcome_of(const hp_knobs_t *knobs, uint32_t nodes, hp_colle
     hp_outcome_t outcome = chosen(comm, collective, bytes, algorithm, setting);
     /* What is said before the communicator is set up does not contradict what is said then. */
     if (outcome == HP_OUTCOME_TAKEN)
-        assert_int_equal(hp_candidates_possible(knobs, collective, bytes, nodes == 1), HP_OUTCOME_TAKEN);
+        assert_int_equal(hp_candidates_possible(knobs, collective, bytes, nodes), HP_OUTCOME_TAKEN);
     hp_select_forget(comm);
     hp_comm_destroy(comm);
     return outcome;
@@ -158,12 +158,15 @@ static void calls_that_no_rule_covers(void **state)
     const hp_algorithm_t *algorithm;
     hp_setting_t setting;
     assert_int_equal(outcome_of(&knobs, 4, HP_BCAST, 8, &algorithm, &setting), HP_OUTCOME_RULE);
-    /* On how many nodes is not known there; on two a rule covers it. */
-    assert_int_equal(hp_candidates_possible(&knobs, HP_BARRIER, 0, false), HP_OUTCOME_TAKEN);
-    assert_int_equal(hp_candidates_possible(&knobs, HP_BARRIER, 8, false), HP_OUTCOME_RULE);
-    assert_int_equal(hp_candidates_possible(&knobs, HP_BARRIER, 8, true), HP_OUTCOME_ONE_NODE);
-    assert_int_equal(hp_candidates_possible(&knobs, HP_BCAST, 8, false), HP_OUTCOME_TAKEN);
-    assert_int_equal(hp_candidates_possible(&knobs, HP_BCAST, 1 << 20, true), HP_OUTCOME_TAKEN);
+    /* On how many nodes is not known there, only on how many at most. */
+    const uint32_t many = INT32_MAX;
+    assert_int_equal(hp_candidates_possible(&knobs, HP_BARRIER, 0, many), HP_OUTCOME_TAKEN);
+    assert_int_equal(hp_candidates_possible(&knobs, HP_BARRIER, 8, many), HP_OUTCOME_RULE);
+    assert_int_equal(hp_candidates_possible(&knobs, HP_BARRIER, 8, 1), HP_OUTCOME_ONE_NODE);
+    assert_int_equal(hp_candidates_possible(&knobs, HP_BCAST, 8, many), HP_OUTCOME_TAKEN);
+    assert_int_equal(hp_candidates_possible(&knobs, HP_BCAST, 1 << 20, 1), HP_OUTCOME_TAKEN);
+    assert_int_equal(hp_candidates_possible(&knobs, HP_GATHERV, 8, 5), HP_OUTCOME_TAKEN);
+    assert_int_equal(hp_candidates_possible(&knobs, HP_GATHERV, 8, 4), HP_OUTCOME_RULE);
 }
 
 /* Over the MPI's own messages nothing is to be gained inside a node: unless an algorithm is asked for. */
@@ -353,7 +356,7 @@ static void mockups_by_force(void **state)
     char error[256];
     hp_choice_t choice;
 
-    assert_int_equal(hp_candidates_possible(&knobs, HP_ALLREDUCE, 1, true), HP_OUTCOME_TAKEN);
+    assert_int_equal(hp_candidates_possible(&knobs, HP_ALLREDUCE, 1, 1), HP_OUTCOME_TAKEN);
     hp_comm_t *comm = comm_of(4, &knobs);
     assert_int_equal(hp_select(comm, HP_ALLREDUCE, 1 << 20, &choice), HP_OUTCOME_MOCKUP);
     assert_false(choice.is_timed);

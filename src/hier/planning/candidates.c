@@ -104,37 +104,37 @@ static uint64_t most_bytes_of_mockup(const hp_layout_t *layout)
 
 /* ---- before a communicator is set up ---- */
 
-/* Does some rule take calls of the collective, of `bytes`, on one node or on any? */
+/* Does some rule take calls of the collective, of `bytes`, on at most so many nodes? */
 static bool may_take(const hp_rule_t *rules, size_t count, hp_collective_t collective, uint64_t bytes,
-                     bool one_node)
+                     uint32_t nodes)
 {
     for (size_t i = 0; i < count; i++)
         if (rules[i].collective == collective && rules[i].algorithm != HP_ALGORITHM_NATIVE &&
             bytes >= rules[i].bytes.from && bytes <= rules[i].bytes.to &&
-            (!one_node || rules[i].nodes.from <= 1))
+            rules[i].nodes.from <= nodes)
             return true;
     return false;
 }
 
-static bool some_rule_takes(hp_collective_t collective, uint64_t bytes, bool one_node)
+static bool some_rule_takes(hp_collective_t collective, uint64_t bytes, uint32_t nodes)
 {
     size_t count;
     const hp_rule_t *rules = hp_rules_default(&count);
-    return may_take(file_rules, file_rule_count, collective, bytes, one_node) ||
-           may_take(rules, count, collective, bytes, one_node);
+    return may_take(file_rules, file_rule_count, collective, bytes, nodes) ||
+           may_take(rules, count, collective, bytes, nodes);
 }
 
 hp_outcome_t hp_candidates_possible(const hp_knobs_t *knobs, hp_collective_t collective, uint64_t bytes,
-                                    bool one_node)
+                                    uint32_t nodes)
 {
     const unsigned word = knob_word(knobs, collective);
 
     if (!knobs->enable || word == HP_WORD_NATIVE)
         return HP_OUTCOME_HINT;
     if (word != HP_WORD_AUTO || is_reproducible(knobs, collective) || is_forced_mockup(knobs, collective) ||
-        some_rule_takes(collective, bytes, one_node))
+        some_rule_takes(collective, bytes, nodes))
         return HP_OUTCOME_TAKEN;
-    return one_node ? HP_OUTCOME_ONE_NODE : HP_OUTCOME_RULE;
+    return nodes <= 1 ? HP_OUTCOME_ONE_NODE : HP_OUTCOME_RULE;
 }
 
 /* ---- what may run a call ---- */

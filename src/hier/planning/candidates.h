@@ -82,11 +82,11 @@ void hp_candidates_find(const hp_situation_t *situation, hp_collective_t collect
 /* The same for candidates that run in the same way, in this version of the library; 0: the host MPI. */
 uint64_t hp_candidate_id(const hp_candidate_t *candidate);
 
-/* Before a communicator is set up nothing is known of its nodes. May the call be taken, on whatever nodes its
- * ranks are? HP_OUTCOME_TAKEN (maybe), _HINT, _ONE_NODE or _RULE. one_node: all ranks of the job share a
- * node. knobs: with hints. */
+/* Before a communicator is set up nothing is known of its nodes. May the call be taken, on whichever its ranks
+ * are? HP_OUTCOME_TAKEN (maybe), _HINT, _ONE_NODE or _RULE. nodes: at most so many hold them. knobs: with
+ * hints. */
 hp_outcome_t hp_candidates_possible(const hp_knobs_t *knobs, hp_collective_t collective, uint64_t bytes,
-                                    bool one_node);
+                                    uint32_t nodes);
 
 /* Does a knob, or a hint, name what runs the collective? Then there is nothing to try. */
 bool hp_candidates_is_named(const hp_knobs_t *knobs, hp_collective_t collective);

@@ -72,13 +72,15 @@ static hp_outcome_t decide_persistent(hp_ticket_t *ticket, MPI_Comm comm)
                                         : why_not;
 }
 
-/* The size is known: may the call be taken, on whatever nodes the ranks are? Asked before anything that costs more. */
+/* The size is known: may the call be taken, on whichever of the job's nodes the ranks are? Asked before anything that costs
+ * more. */
 static hp_outcome_t decide_possible(const hp_ticket_t *ticket)
 {
     const hp_comm_state_t *state = ticket->state;
+    const uint32_t size = (uint32_t)state->size, nodes = size < hp_job.nodes ? size : hp_job.nodes;
     return state->is_set_up ? HP_OUTCOME_TAKEN
                             : hp_candidates_possible(hp_comm_state_knobs(state), ticket->collective,
-                                                     ticket->bytes, hp_job.one_node);
+                                                     ticket->bytes, nodes);
 }
 
 /* What an earlier run says of this call, if the guard is to decide such calls, and the set-up is not asked for at once. */

@@ -13,6 +13,7 @@
 enum { HANDSHAKE_TAG = 32011 };
 static const char magic[8] = "hanpmpi";
 enum { VERSION_BYTES = 32, NOBODY = -1 };
+enum { NODES_MAX = 32 }; /* counted; no rule asks whether there are more */
 
 /* The first fields of both messages never change from version to version. */
 typedef struct {
@@ -22,9 +23,11 @@ typedef struct {
     int32_t missing; /* a rank that did not answer, or NOBODY */
     int32_t other_version;
     int32_t other_settings;
-    uint8_t one_node, any_threads;
-    uint8_t pad[2];
-    uint64_t node_id;
+    uint8_t any_threads;
+    uint8_t pad[3];
+    uint32_t nodes; /* of the subtree, HP_NODES_MANY if more than NODES_MAX */
+    uint8_t pad_nodes[4];
+    uint64_t node_ids[NODES_MAX];
     hp_knobs_t knobs;
 } up_t;
 
@@ -33,8 +36,9 @@ typedef struct {
     char version[VERSION_BYTES];
     uint64_t bytes;
     uint8_t work; /* the verdict */
-    uint8_t one_node, any_threads;
-    uint8_t pad[5];
+    uint8_t any_threads;
+    uint8_t pad[2];
+    uint32_t nodes;
     hp_knobs_t knobs;
 } down_t;
 
@@ -76,6 +80,30 @@ static void first(int32_t *kept, int32_t found)
         *kept = found;
 }
 
+static void add_node(up_t *mine, uint64_t node_id)
+{
+    uint32_t known = 0;
+
+    if (mine->nodes == HP_NODES_MANY)
+        return;
+    while (known < mine->nodes && mine->node_ids[known] != node_id)
+        known++;
+    if (known < mine->nodes)
+        return;
+    if (mine->nodes == NODES_MAX)
+        mine->nodes = HP_NODES_MANY;
+    else
+        mine->node_ids[mine->nodes++] = node_id;
+}
+
+static void add_nodes(up_t *mine, const up_t *theirs)
+{
+    if (theirs->nodes > NODES_MAX)
+        mine->nodes = HP_NODES_MANY;
+    for (uint32_t i = 0; i < theirs->nodes && i < NODES_MAX; i++)
+        add_node(mine, theirs->node_ids[i]);
+}
+
 /* Joins a child's report with what this rank knows of its subtree. */
 static void join(up_t *mine, const up_t *theirs, int child, int received)
 {
@@ -89,7 +117,7 @@ static void join(up_t *mine, const up_t *theirs, int child, int received)
     if (hp_knobs_difference(&mine->knobs, &theirs->knobs) != HP_KNOB_COUNT)
         first(&mine->other_settings, child);
     first(&mine->other_settings, theirs->other_settings);
-    mine->one_node &= theirs->one_node && theirs->node_id == mine->node_id;
+    add_nodes(mine, theirs);
     mine->any_threads |= theirs->any_threads;
 }
 
@@ -130,9 +158,8 @@ bool hp_handshake(int rank, int size, const hp_own_facts_t *own, hp_knobs_t *ino
     snprintf(mine.version, sizeof mine.version, "%s", HANPMPI_VERSION);
     mine.bytes = sizeof mine;
     mine.missing = mine.other_version = mine.other_settings = NOBODY;
-    mine.one_node = 1;
     mine.any_threads = own->threads;
-    mine.node_id = own->node_id;
+    add_node(&mine, own->node_id);
     mine.knobs = *inout;
 
     for (bit = 1; bit < size && !(rank & bit); bit *= 2) {
@@ -151,7 +178,7 @@ bool hp_handshake(int rank, int size, const hp_own_facts_t *own, hp_knobs_t *ino
         snprintf(verdict.version, sizeof verdict.version, "%s", HANPMPI_VERSION);
         verdict.bytes = sizeof verdict;
         verdict.work = judge(&mine);
-        verdict.one_node = mine.one_node;
+        verdict.nodes = mine.nodes;
         verdict.any_threads = mine.any_threads;
         verdict.knobs = *inout;
     } else {
@@ -190,7 +217,7 @@ bool hp_handshake(int rank, int size, const hp_own_facts_t *own, hp_knobs_t *ino
             P(Request_free)(&request);
     }
     *agreed = (hp_agreed_t){
-        .one_node = verdict.one_node, .any_threads = verdict.any_threads, .verbose = verdict.knobs.verbose};
+        .nodes = verdict.nodes, .any_threads = verdict.any_threads, .verbose = verdict.knobs.verbose};
     if (verdict.work)
         hp_knobs_adopt(inout, &verdict.knobs);
     return verdict.work;

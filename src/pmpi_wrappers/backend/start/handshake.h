@@ -6,7 +6,7 @@
  * limit finds out; here, because all ranks leave MPI_Init at about the same time, while a first collective
  * may come minutes apart.
  *
- *   up    binomial tree to rank 0: "my subtree is complete, same version, same settings, one node, no threads"
+ *   up    binomial tree to rank 0: "my subtree is complete, same version, same settings, these nodes, no threads"
  *   down  rank 0's verdict and its settings. A rank that was late for `up` still gets it, so all agree.
  *
  * Threads: one, inside MPI_Init. Ownership: nothing kept. */
@@ -23,9 +23,11 @@ typedef struct {
     bool threads; /* it has MPI_THREAD_MULTIPLE */
 } hp_own_facts_t;
 
+enum { HP_NODES_MANY = INT32_MAX };
+
 /* What all ranks know afterwards. */
 typedef struct {
-    bool one_node;    /* all ranks have the same node_id */
+    uint32_t nodes;   /* different node_ids; HP_NODES_MANY if there are more than a message holds */
     bool any_threads; /* some rank has threads */
     int64_t verbose;  /* rank 0's HANPMPI_VERBOSE */
 } hp_agreed_t;

@@ -94,10 +94,10 @@ void hp_job_start(void)
     hp_job.has_threads = hp_stats_threads = has_threads();
     const hp_own_facts_t own = {.node_id = hp_machine_node_id(), .threads = hp_job.has_threads};
     hp_job.active = hp_handshake(hp_job.rank, hp_job.size, &own, &hp_job.knobs, &agreed);
-    hp_job.one_node = agreed.one_node;
+    hp_job.nodes = agreed.nodes;
     hp_job.any_threads = agreed.any_threads;
     if (hp_job.knobs.topology[0])
-        hp_job.one_node = false; /* the synthetic machine has its own nodes */
+        hp_job.nodes = HP_NODES_MANY; /* the synthetic machine has its own nodes */
     hp_job.is_timed =
         hp_job.knobs.stats || (hp_job.rank == 0 && (hp_job.knobs.explain || hp_job.knobs.explain_json[0]));
     hp_job.watches = !hp_ranks_take_turns &&

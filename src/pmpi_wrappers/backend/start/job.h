@@ -13,7 +13,7 @@
 
 typedef struct {
     bool active;       /* the handshake succeeded and MPI_Finalize has not begun */
-    bool one_node;     /* all ranks of MPI_COMM_WORLD are on one node */
+    uint32_t nodes;    /* on so many, at most, are the ranks of MPI_COMM_WORLD */
     bool is_timed;     /* this rank times its calls, and keeps what its selections came to, for who reports on the run */
     bool watches;      /* somebody wants to know what is in execution, since when (watchdog.h) */
     uint64_t start_ns; /* when MPI_Init was done */

@@ -9,6 +9,7 @@
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 #include "base/clock.h"
 #include "pmpi_wrappers/backend/start/job.h"
 #include "pmpi_wrappers/backend/glue/machine.h"
@@ -65,6 +66,7 @@ static hp_comm_t *make_comm(const char *machine)
     hp_process_t own, *all = calloc((size_t)size, sizeof *all);
     hp_locality_t *table = calloc((size_t)size, sizeof *table);
     hp_comm_t *comm = NULL;
+    int file, common;
 
     CHECK(all && table);
     CHECK(hp_synthetic_parse(machine, &synthetic, error, sizeof error) == HP_OK);
@@ -73,10 +75,13 @@ static hp_comm_t *make_comm(const char *machine)
         hp_cores_read(&table[i].cores);
     }
     CHECK(hp_comm_create((uint32_t)rank, (uint32_t)size, table, &hp_job.knobs, &idle, &comm) == HP_OK);
-    hp_node_setup_introduce(&own);
+    hp_node_setup_introduce(&own, &file);
     CHECK(MPI_Allgather(&own, sizeof own, MPI_BYTE, all, sizeof own, MPI_BYTE, MPI_COMM_WORLD) ==
           MPI_SUCCESS);
-    CHECK(hp_node_setup(comm, MPI_COMM_WORLD, &route, all, sizeof *all) == MPI_SUCCESS);
+    const int mine = hp_node_setup_map(comm, all, sizeof *all, file);
+    CHECK(MPI_Allreduce(&mine, &common, 1, MPI_INT, MPI_BAND, MPI_COMM_WORLD) == MPI_SUCCESS);
+    hp_node_setup_settle(comm, common);
+    close(file);
     free(all);
     free(table);
     return comm;

@@ -213,6 +213,44 @@ static void two_processes_share(void **state)
     hp_node_memory_fini(&memory);
 }
 
+/* The number of a file is told before its size is known. Each process completes it, whoever comes first. */
+static void a_file_completed_by_each(void **state)
+{
+    (void)state;
+    enum { PROCESSES = 4, BYTES = 1 << 20, STARTED = 10 };
+    const pid_t parent = getpid();
+    pid_t children[PROCESSES];
+    int fd, status;
+
+    assert_int_equal(hp_shared_file_begin(MARK, &fd), HP_OK);
+    for (int i = 0; i < PROCESSES; i++) {
+        children[i] = fork();
+        if (children[i] != 0)
+            continue;
+        int own_fd;
+        if (hp_shared_file_open(parent, fd, MARK, &own_fd) != HP_OK ||
+            hp_shared_file_complete(own_fd, BYTES) != HP_OK || lseek(own_fd, 0, SEEK_END) != BYTES)
+            _exit(1);
+        char *base = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, own_fd, 0);
+        if (base == MAP_FAILED)
+            _exit(2);
+        base[BYTES - 1 - i] = (char)(STARTED + i); /* stays, whoever completes it after this */
+        _exit(0);
+    }
+    assert_int_equal(hp_shared_file_complete(fd, BYTES), HP_OK);
+    for (int i = 0; i < PROCESSES; i++) {
+        assert_int_equal(waitpid(children[i], &status, 0), children[i]);
+        assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+        char byte = 0;
+        assert_int_equal(pread(fd, &byte, 1, BYTES - 1 - i), 1);
+        assert_int_equal(byte, STARTED + i);
+    }
+    assert_int_equal(hp_shared_file_complete(fd, BYTES), HP_OK);
+    assert_int_equal(hp_shared_file_complete(fd, 2 * BYTES), HP_ERR_NO_MEM); /* it is sealed */
+    assert_int_equal(hp_shared_file_complete(fd, BYTES / 2), HP_ERR_NO_MEM);
+    close(fd);
+}
+
 static void what_cannot_be_opened(void **state)
 {
     (void)state;
@@ -527,6 +565,7 @@ int main(void)
         cmocka_unit_test(counters_tell_their_owner),
         cmocka_unit_test(rings_come_around),
         cmocka_unit_test(two_processes_share),
+        cmocka_unit_test(a_file_completed_by_each),
         cmocka_unit_test(what_cannot_be_opened),
         cmocka_unit_test(pulls_from_and_pushes_to_another_process),
         cmocka_unit_test(pulls_inside_the_process),

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 #include "base/log.h"
 #include "base/words.h"
@@ -32,6 +33,9 @@ void hp_start_require(bool active)
     hp_error("HANPMPI_REQUIRE=1, but the library is not active%s: the job ends here",
              hp_start_is_enabled() ? "" : " (HANPMPI_ENABLE=0)");
     fflush(NULL);
+    /* The first to leave makes the launcher end the others: who speaks for the job says why before that. */
+    if (!hp_start_speaks_for_job())
+        nanosleep(&(struct timespec){.tv_sec = 1}, NULL);
     _exit(EXIT_FAILURE); /* no MPI_COMM_WORLD is known here to abort; the launcher ends the other ranks */
 }
 

@@ -1,6 +1,7 @@
 #include "pmpi_wrappers/backend/comms/comm_setup.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 #include "base/clock.h"
 #include "base/log.h"
 #include "hier/call/stats.h"
@@ -27,12 +28,13 @@ typedef struct {
     hp_wisdom_introduction_t wisdom;
 } introduction_t;
 
-/* *all: every rank says yes. */
-static int agree(MPI_Comm comm, bool yes, bool *all)
+/* *common: the bits that all ranks have; none after an error. */
+static int agree(MPI_Comm comm, int mine, int *common)
 {
-    int mine = yes, lowest = 0;
-    const int code = P(Allreduce)(&mine, &lowest, 1, MPI_INT, MPI_MIN, comm);
-    *all = code == MPI_SUCCESS && lowest;
+    *common = 0;
+    const int code = P(Allreduce)(&mine, common, 1, MPI_INT, MPI_BAND, comm);
+    if (code != MPI_SUCCESS)
+        *common = 0;
     return code;
 }
 
@@ -46,6 +48,7 @@ typedef struct {
     hp_wisdom_introduction_t wisdom;
     MPI_Group group;
     MPI_Errhandler users;
+    int node_file;          /* node_setup.h; -1: none */
 } needs_t;
 
 static bool needs_init(needs_t *needs, MPI_Comm comm, size_t size)
@@ -57,6 +60,7 @@ static bool needs_init(needs_t *needs, MPI_Comm comm, size_t size)
     needs->findings = hp_wisdom_is_used() ? hp_wisdom_introduce(&needs->wisdom) : NULL;
     needs->group = MPI_GROUP_NULL;
     needs->users = MPI_ERRHANDLER_NULL;
+    needs->node_file = -1;
     return needs->all && needs->table && (needs->ends || !hp_shared_comm_exists()) &&
            (needs->findings || !hp_wisdom_is_used()) && P(Comm_group)(comm, &needs->group) == MPI_SUCCESS &&
            P(Comm_get_errhandler)(comm, &needs->users) == MPI_SUCCESS;
@@ -68,6 +72,8 @@ static void needs_fini(needs_t *needs)
         P(Errhandler_free)(&needs->users);
     if (needs->group != MPI_GROUP_NULL)
         P(Group_free)(&needs->group);
+    if (needs->node_file >= 0)
+        close(needs->node_file);
     free(needs->findings);
     free(needs->ends);
     free(needs->table);
@@ -84,13 +90,13 @@ static bool may_duplicate(int *first_tag)
     return !hp_shared_comm_exists() || *first_tag >= 0;
 }
 
-static int exchange(MPI_Comm comm, const needs_t *needs, int *first_tag)
+static int exchange(MPI_Comm comm, needs_t *needs, int *first_tag)
 {
     static _Atomic uint32_t count; /* of the communicators that this rank began to set up */
     introduction_t mine = {0};
 
     hp_job_locality(&mine.locality);
-    hp_node_setup_introduce(&mine.process);
+    hp_node_setup_introduce(&mine.process, &needs->node_file);
     hp_machine_introduce(&mine.machine);
     mine.wisdom = needs->wisdom;
     mine.id = (uint64_t)hp_job.rank << 32 | (atomic_fetch_add(&count, 1) + 1);
@@ -154,15 +160,30 @@ static bool create_comm(hp_comm_state_t *state, const hp_locality_t *table)
     return true;
 }
 
+/* All that a rank makes for the communicator, and on all ranks the same of what they share. *ready: on all ranks. */
+static int make(hp_comm_state_t *state, MPI_Comm comm, needs_t *needs, bool *ready)
+{
+    enum { MADE = HP_NODE_ABILITIES + 1 };
+    int mine = 0, common;
+
+    if (open_route(state, comm, needs) && create_comm(state, needs->table))
+        mine = MADE | hp_node_setup_map(state->comm, &needs->all[0].process, sizeof *needs->all, needs->node_file);
+    const int code = agree(comm, mine, &common);
+    *ready = common & MADE;
+    if (*ready)
+        hp_node_setup_settle(state->comm, common);
+    return code;
+}
+
 /* *ready: on all ranks. An MPI error on the user's communicator ends it at once, as it would in any
  * collective. */
 static int set_up_together(hp_comm_state_t *state, MPI_Comm comm, bool *ready)
 {
-    int first_tag = -1;
+    int first_tag = -1, all_have;
     needs_t needs;
 
-    const bool mine = needs_init(&needs, comm, (size_t)state->size);
-    int code = agree(comm, mine, ready);
+    int code = agree(comm, needs_init(&needs, comm, (size_t)state->size), &all_have);
+    *ready = all_have;
     if (*ready)
         code = exchange(comm, &needs, &first_tag);
     if (*ready && code == MPI_SUCCESS) {
@@ -171,13 +192,8 @@ static int set_up_together(hp_comm_state_t *state, MPI_Comm comm, bool *ready)
         if (!*ready && first_tag >= 0) /* nobody has sent anything */
             hp_shared_comm_return_tags(first_tag);
     }
-    if (*ready && code == MPI_SUCCESS) {
-        const bool made = open_route(state, comm, &needs) && create_comm(state, needs.table);
-        code = agree(comm, made, ready);
-    }
     if (*ready && code == MPI_SUCCESS)
-        code = hp_node_setup(state->comm, comm, &state->transport.route, &needs.all[0].process,
-                             sizeof *needs.all);
+        code = make(state, comm, &needs, ready);
     if (*ready && code == MPI_SUCCESS)
         code = hp_machine_setup(state, comm, &needs.all[0].machine, sizeof *needs.all);
     if (*ready && code == MPI_SUCCESS && needs.findings) {

@@ -492,6 +492,31 @@ static void the_time_spent_is_known(void **state)
 }
 
 /* Timed calls and messages of its own grow with the logarithm of the calls. */
+/* Few long calls: what two rounds have shown is known afterwards, what one has shown is not. */
+static void a_trial_is_broken_off(void **state)
+{
+    (void)state;
+    static const double rule_us[] = {1000, 1015, 900}, native_us[] = {1010, 1000, 1000};
+    static const unsigned expected[] = {HP_SLOT_NATIVE, HP_SLOT_NATIVE, HP_SLOT_RULE}; /* 1 % is not worthwhile */
+    for (unsigned i = 0; i < ARRAY_LENGTH(expected); i++) {
+        job_t *job = job_start(1u << HP_SLOT_RULE | 1u << HP_SLOT_NATIVE, rule_us[i], native_us[i], 0);
+        for (unsigned rank = 0; rank < RANKS; rank++)
+            hp_guard_init(&job->guard[rank], 1u << HP_SLOT_RULE | 1u << HP_SLOT_NATIVE, HP_SLOT_RULE,
+                          (hp_guard_calls_t){.is_long = true});
+        for (unsigned calls = 0; calls < 5; calls++) { /* to warm up, and two rounds of two */
+            hp_guard_t now = job->guard[0];
+            assert_false(hp_guard_break_off(&now));
+            call(job);
+        }
+        hp_guard_t now = job->guard[0];
+        assert_true(now.open);
+        assert_true(hp_guard_break_off(&now));
+        assert_int_equal(now.chosen, expected[i]);
+        assert_false(now.open);
+        assert_false(hp_guard_break_off(&now)); /* it is over */
+    }
+}
+
 static void looks_become_rare(void **state)
 {
     (void)state;
@@ -522,6 +547,7 @@ int main(void)
         cmocka_unit_test(the_verdict_so_far),
         cmocka_unit_test(one_more_slot_is_offered),
         cmocka_unit_test(the_time_spent_is_known),
+        cmocka_unit_test(a_trial_is_broken_off),
         cmocka_unit_test(looks_become_rare),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -338,7 +338,7 @@ static void many_writers(void **state)
         assert_in_range(of_writer[i + 1], WRITES / 2, WRITES);
 }
 
-/* Before a communicator is set up: by its number of ranks alone, and only what all findings agree on. */
+/* Before a communicator is set up: by its number of ranks alone, and of several findings the least. */
 static void what_is_foreseen(void **state)
 {
     (void)state;
@@ -356,15 +356,14 @@ static void what_is_foreseen(void **state)
     found[5].place.least_ranks = found[5].place.most_ranks = 2;
     found[5].chosen = 1;
     hp_foresight_set(found, ARRAY_LENGTH(found));
-    static const hp_foresight_t expected[] = {HP_FORESIGHT_GAIN, HP_FORESIGHT_HOST, HP_FORESIGHT_NOTHING,
-                                              HP_FORESIGHT_NOTHING, HP_FORESIGHT_NOTHING, HP_FORESIGHT_NOTHING};
+    static const double expected[] = {2.0 / 3, 0, 0.2, -1, 0, -1};
     for (unsigned i = 0; i < ARRAY_LENGTH(expected); i++) {
-        assert_int_equal(hp_foresight(8, HP_ALLGATHER, 1ull << (9 + i)), expected[i]);
-        assert_int_equal(hp_foresight(7, HP_ALLGATHER, 1ull << (9 + i)), HP_FORESIGHT_NOTHING);
-        assert_int_equal(hp_foresight(8, HP_BCAST, 1ull << (9 + i)), HP_FORESIGHT_NOTHING);
+        assert_float_equal(hp_foresight_gain(8, HP_ALLGATHER, 1ull << (9 + i)), expected[i], 1e-9);
+        assert_float_equal(hp_foresight_gain(7, HP_ALLGATHER, 1ull << (9 + i)), -1, 0);
+        assert_float_equal(hp_foresight_gain(8, HP_BCAST, 1ull << (9 + i)), -1, 0);
     }
     hp_foresight_set(NULL, 0);
-    assert_int_equal(hp_foresight(8, HP_ALLGATHER, 1 << 9), HP_FORESIGHT_NOTHING);
+    assert_float_equal(hp_foresight_gain(8, HP_ALLGATHER, 1 << 9), -1, 0);
 }
 
 int main(void)

@@ -2,25 +2,26 @@
 
 #include "hier/planning/candidates.h"
 
-/* The host MPI took so many times as long as what was chosen: worth a set-up. */
-static const double clearly = 1.5;
-
 typedef struct {
     uint32_t ranks;
-    uint8_t collective, bin, what; /* hp_foresight_t */
+    uint8_t collective, bin;
+    double gain;
 } entry_t;
 
 static entry_t entries[HP_FINDINGS_MAX];
 static size_t entry_count;
 
-static hp_foresight_t says(const hp_finding_t *finding)
+/* < 0: the host MPI was not tried. */
+static double gain_of(const hp_finding_t *finding)
 {
+    const double chosen_us = finding->us[finding->chosen];
+
     if (finding->id[finding->chosen] == 0)
-        return HP_FORESIGHT_HOST;
+        return 0;
     for (unsigned slot = 0; slot < HP_SLOTS; slot++)
-        if (finding->id[slot] == 0 && finding->us[slot] >= clearly * finding->us[finding->chosen])
-            return HP_FORESIGHT_GAIN;
-    return HP_FORESIGHT_NOTHING;
+        if (finding->id[slot] == 0 && finding->us[slot] > 0)
+            return chosen_us < finding->us[slot] ? 1 - chosen_us / finding->us[slot] : 0;
+    return -1;
 }
 
 static entry_t *find(uint32_t ranks, uint32_t collective, uint32_t bin)
@@ -37,22 +38,22 @@ void hp_foresight_set(const hp_finding_t *list, size_t count)
     for (size_t i = 0; i < count && i < HP_FINDINGS_MAX; i++) {
         const hp_finding_t *finding = &list[i];
         const uint32_t ranks = finding->place.nodes * finding->place.most_ranks;
-        const hp_foresight_t what = says(finding);
+        const double gain = gain_of(finding);
         if (finding->place.least_ranks != finding->place.most_ranks) /* nobody knows how many ranks these were */
             continue;
         entry_t *before = find(ranks, finding->collective, finding->bin);
         if (before)
-            before->what = before->what == what ? (uint8_t)what : HP_FORESIGHT_NOTHING;
+            before->gain = gain < before->gain ? gain : before->gain;
         else
             entries[entry_count++] = (entry_t){.ranks = ranks,
                                                .collective = (uint8_t)finding->collective,
                                                .bin = (uint8_t)finding->bin,
-                                               .what = (uint8_t)what};
+                                               .gain = gain};
     }
 }
 
-hp_foresight_t hp_foresight(uint32_t ranks, hp_collective_t collective, uint64_t bytes)
+double hp_foresight_gain(uint32_t ranks, hp_collective_t collective, uint64_t bytes)
 {
     const entry_t *entry = find(ranks, collective, hp_size_bin(bytes));
-    return entry ? (hp_foresight_t)entry->what : HP_FORESIGHT_NOTHING;
+    return entry ? entry->gain : -1;
 }

@@ -125,6 +125,29 @@ void hp_guard_trust(hp_guard_t *guard, unsigned chosen, unsigned second, const d
     guard->is_found = guard->is_rough = true;
 }
 
+bool hp_guard_break_off(hp_guard_t *guard)
+{
+    unsigned best = HP_SLOTS;
+
+    if (!guard->open || guard->round < warm_ups(guard) + EARLY_ROUNDS)
+        return false;
+    for (unsigned slot = 0; slot < HP_SLOT_MOCKUP; slot++) {
+        if (!(guard->open & (1u << slot)))
+            continue;
+        if (guard->took[slot].median < 0)
+            return false;
+        if (best == HP_SLOTS || guard->took[slot].median < guard->took[best].median)
+            best = slot;
+    }
+    if (best == HP_SLOTS)
+        return false;
+    if (guard->open & (1u << HP_SLOT_NATIVE) &&
+        guard->took[best].median > worthwhile * guard->took[HP_SLOT_NATIVE].median)
+        best = HP_SLOT_NATIVE;
+    settle(guard, best, best);
+    return true;
+}
+
 /* The slots of this round. */
 static uint8_t slots_of_round(const hp_guard_t *guard)
 {

@@ -91,6 +91,9 @@ void hp_guard_trust(hp_guard_t *guard, unsigned chosen, unsigned second, const d
 /* The trial is over, and there is one more slot: it is tried against the chosen one. */
 void hp_guard_offer(hp_guard_t *guard, unsigned slot);
 
+/* Nobody calls any more. true: an open trial has tried twice or more what is still in question, and is settled by that. */
+bool hp_guard_break_off(hp_guard_t *guard);
+
 /* What the calls since the last agreement took, about. To be asked when the ranks have agreed on the times, before
  * hp_guard_agreed: then it is the same on all of them. */
 double hp_guard_spent_us(const hp_guard_t *guard);

@@ -71,6 +71,14 @@ static bool is_same(const hp_finding_t *a, const hp_finding_t *b)
     return a->collective == b->collective && a->bin == b->bin && is_same_place(&a->place, &b->place);
 }
 
+static bool has_news_of(const hp_finding_t *finding)
+{
+    for (size_t i = 0; i < stored; i++)
+        if (is_same(&store[i], finding) && store[i].is_news)
+            return true;
+    return false;
+}
+
 /* Where the finding goes: the place of one for the same, a free one, or that of the oldest. */
 static hp_finding_t *place_for(const hp_finding_t *finding)
 {
@@ -85,14 +93,24 @@ static hp_finding_t *place_for(const hp_finding_t *finding)
     return stored < HP_FINDINGS_MAX ? &store[stored++] : oldest;
 }
 
-void hp_wisdom_learn(const hp_finding_t *finding)
+static void learn(const hp_finding_t *finding, bool is_rough)
 {
     pthread_mutex_lock(&lock);
     if (!store)
         store = malloc(HP_FINDINGS_MAX * sizeof *store); /* without memory nothing is remembered */
-    if (store)
+    if (store && !(is_rough && has_news_of(finding)))
         *place_for(finding) = *finding;
     pthread_mutex_unlock(&lock);
+}
+
+void hp_wisdom_learn(const hp_finding_t *finding)
+{
+    learn(finding, false);
+}
+
+void hp_wisdom_learn_rough(const hp_finding_t *finding)
+{
+    learn(finding, true);
 }
 
 static bool has(const hp_finding_t *list, size_t count, const hp_finding_t *finding)

@@ -47,6 +47,8 @@ enum { HP_FINDINGS_MAX = 1024 };
 
 /* The store has it from now on, in place of what it had for the same. */
 void hp_wisdom_learn(const hp_finding_t *finding);
+/* Likewise, of a trial that was broken off: unless another communicator has ended one in this run. */
+void hp_wisdom_learn_rough(const hp_finding_t *finding);
 /* The store has the list from now on, in this order, and behind it what it had for other places, collectives and sizes. */
 void hp_wisdom_adopt(const hp_finding_t *list, size_t count);
 /* Copies what the store has, HP_FINDINGS_MAX at most; returns how many. *hash: the same for the same in the same order. */

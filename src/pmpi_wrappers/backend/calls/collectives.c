@@ -104,27 +104,6 @@ static int run_reduction(hp_ticket_t *ticket, hp_call_t *call, MPI_Comm comm)
 
 /* ---- the guard ---- */
 
-/* For other communicators, and later runs. */
-static void learn(const hp_comm_t *comm, hp_collective_t collective, const hp_bin_t *bin)
-{
-    const hp_layout_t layout = hp_comm_layout(comm);
-    const hp_candidate_t *chosen = &bin->candidates.slot[bin->guard.chosen];
-    char text[HP_FINDING_TEXT];
-
-    if (!hp_wisdom_is_used())
-        return;
-    hp_explain_candidate(chosen, collective, &layout, text, sizeof text);
-    const hp_finding_t finding = hp_select_finding(comm, collective, bin, text);
-    hp_wisdom_learn(&finding);
-}
-
-static void learn_bin(void *context, hp_collective_t collective, unsigned number, const hp_bin_t *bin)
-{
-    (void)number;
-    if (bin->guard.offered & (bin->guard.offered - 1) && !bin->guard.open)
-        learn(context, collective, bin);
-}
-
 /* Time has gone by on a communicator. Where it is worth it now to know the machine: what the guards have found so far holds for
  * the network that is known then. */
 static int spend(hp_comm_state_t *state, double us, MPI_Comm comm)
@@ -137,7 +116,7 @@ static int spend(hp_comm_state_t *state, double us, MPI_Comm comm)
     if (code == MPI_SUCCESS)
         code = hp_machine_learn(state, comm, &learned);
     if (learned)
-        hp_select_each(state->comm, learn_bin, state->comm);
+        hp_wisdom_keep(state->comm);
     return code;
 }
 
@@ -174,7 +153,7 @@ static int agree_on_times(hp_comm_state_t *state, hp_collective_t collective, hp
                             (hp_seen_t){(uint64_t)guard->us[count], (uint64_t)guard->us[count + 1]});
         hp_guard_agreed(guard);
         if (is_news && !guard->open)
-            learn(state->comm, collective, bin);
+            hp_wisdom_keep_one(state->comm, collective, bin);
         code = spend(state, spent_us, comm);
         hp_select_offer_model(state->comm, collective, bin);
     }

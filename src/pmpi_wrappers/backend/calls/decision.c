@@ -83,37 +83,32 @@ static hp_outcome_t decide_possible(const hp_ticket_t *ticket)
                                                      ticket->bytes, nodes);
 }
 
-/* What an earlier run says of this call, if the guard is to decide such calls, and the set-up is not asked for at once. */
-static hp_foresight_t foresee(const hp_ticket_t *ticket, const hp_knobs_t *knobs)
+/* What an earlier run gained by such calls, if the guard is to decide them, and the set-up is not asked for at once; < 0: not known. */
+static double foresee(const hp_ticket_t *ticket, const hp_knobs_t *knobs)
 {
     return knobs->guard && knobs->setup_calls > 1 && !hp_candidates_is_named(knobs, ticket->collective) &&
                    !hp_collective_is(ticket->collective, HP_OWN_SIZES)
-               ? hp_foresight((uint32_t)ticket->state->size, ticket->collective, ticket->bytes)
-               : HP_FORESIGHT_NOTHING;
+               ? hp_foresight_gain((uint32_t)ticket->state->size, ticket->collective, ticket->bytes)
+               : -1;
 }
 
 /* Is the communicator used enough for a set-up to pay, which costs as much as many short calls, or a few long ones? Each call
  * that may be taken counts as a share of setup_calls, and its bytes as one of setup_bytes, until these come to 1. A long one
- * that an earlier run has gained much by is enough; one that was best left to the host MPI counts for little. */
+ * that an earlier run has gained much by is enough; one by which it gained less counts for so much less. */
 static bool counts_enough(const hp_ticket_t *ticket, const hp_knobs_t *knobs)
 {
-    enum { LONG_SHARE = 16, LITTLE = 16 };
+    static const double long_share = 16, much = 1.0 / 3, little = 1.0 / 16;
     const double calls = knobs->setup_calls > 0 ? (double)knobs->setup_calls : 1;
     const double bytes = knobs->setup_bytes > 0 ? (double)knobs->setup_bytes : 1;
     const bool is_block = hp_collective_is(ticket->collective, HP_OF_BLOCKS);
     const double share = (double)ticket->bytes * (is_block ? ticket->state->size : 1) / bytes;
     double counts = 1 / calls + share;
 
-    switch (foresee(ticket, knobs)) {
-    case HP_FORESIGHT_NOTHING:
-        break;
-    case HP_FORESIGHT_HOST:
-        counts /= LITTLE;
-        break;
-    case HP_FORESIGHT_GAIN:
-        counts = share * LONG_SHARE >= 1 ? 1 : counts;
-        break;
-    }
+    const double gain = foresee(ticket, knobs);
+    if (gain >= much)
+        counts = share * long_share >= 1 ? 1 : counts;
+    else if (gain >= 0)
+        counts *= gain / much > little ? gain / much : little;
     ticket->state->use += counts;
     return ticket->state->use > 1 - 1e-9; /* 32 times a 32nd */
 }

@@ -6,6 +6,7 @@
 #include "pmpi_wrappers/backend/comms/comm_registry.h"
 #include "pmpi_wrappers/backend/comms/private_comm.h"
 #include "pmpi_wrappers/backend/comms/shared_comm.h"
+#include "pmpi_wrappers/backend/comms/wisdom_setup.h"
 
 static void (*finish_all)(hp_comm_state_t *state);
 
@@ -30,6 +31,8 @@ static void release(hp_comm_state_t *state)
 {
     finish_all(state); /* long done where the program itself frees the communicator */
     hp_comm_state_keep_selection(state);
+    if (state->comm)
+        hp_wisdom_keep_open(state->comm);
     hp_comm_registry_hide(state);
     const bool was_quiet = is_quiet(state);
     hp_executions_destroy(state->comm);

@@ -1,6 +1,7 @@
 #include "pmpi_wrappers/backend/comms/wisdom_setup.h"
 
 #include <stdlib.h>
+#include "hier/planning/explain.h"
 #include "pmpi_wrappers/backend/glue/machine.h"
 #include "pmpi_wrappers/backend/start/job.h"
 
@@ -50,4 +51,50 @@ int hp_wisdom_setup(hp_comm_t *comm, MPI_Comm users, const hp_wisdom_introductio
     if (!comm->findings) /* it only becomes smaller */
         comm->findings = list;
     return MPI_SUCCESS;
+}
+
+static hp_finding_t finding_of(const hp_comm_t *comm, hp_collective_t collective, const hp_bin_t *bin)
+{
+    const hp_layout_t layout = hp_comm_layout(comm);
+    char text[HP_FINDING_TEXT];
+
+    hp_explain_candidate(&bin->candidates.slot[bin->guard.chosen], collective, &layout, text, sizeof text);
+    return hp_select_finding(comm, collective, bin, text);
+}
+
+void hp_wisdom_keep_one(const hp_comm_t *comm, hp_collective_t collective, const hp_bin_t *bin)
+{
+    if (!hp_wisdom_is_used())
+        return;
+    const hp_finding_t finding = finding_of(comm, collective, bin);
+    hp_wisdom_learn(&finding);
+}
+
+static void keep(void *context, hp_collective_t collective, unsigned number, const hp_bin_t *bin)
+{
+    (void)number;
+    if (bin->guard.offered & (bin->guard.offered - 1) && !bin->guard.open)
+        hp_wisdom_keep_one(context, collective, bin);
+}
+
+void hp_wisdom_keep(hp_comm_t *comm)
+{
+    hp_select_each(comm, keep, comm);
+}
+
+static void keep_open(void *context, hp_collective_t collective, unsigned number, const hp_bin_t *bin)
+{
+    hp_bin_t ended = *bin;
+
+    (void)number;
+    if (!hp_guard_break_off(&ended.guard))
+        return;
+    const hp_finding_t finding = finding_of(context, collective, &ended);
+    hp_wisdom_learn_rough(&finding);
+}
+
+void hp_wisdom_keep_open(hp_comm_t *comm)
+{
+    if (hp_wisdom_is_used())
+        hp_select_each(comm, keep_open, comm);
 }

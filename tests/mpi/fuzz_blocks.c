@@ -429,6 +429,8 @@ hp_fuzz_blocks_t *hp_fuzz_blocks_create(const hp_fuzz_case_t *test, bool free_ea
         create_side(&blocks->send, test, role, true);
     if (has(test, role->receive) && !(blocks->in_place && from_receive))
         create_side(&blocks->receive, test, role, blocks->in_place && role->reduces);
+    if (blocks->send.blocks && blocks->receive.blocks)
+        hp_fuzz_side_part(&blocks->receive, &blocks->send);
     if (role->reduces) {
         int64_t before = 0;
         for (int i = 0; i < test->pair->rank && role->send == ALL; i++)

@@ -132,6 +132,17 @@ void hp_fuzz_side_place_anywhere(hp_fuzz_side_t *side, hp_random_t *random, bool
     finish(side);
 }
 
+void hp_fuzz_side_part(hp_fuzz_side_t *side, const hp_fuzz_side_t *from)
+{
+    for (int i = 0; i < HP_FUZZ_ARENAS; i++)
+        while (hp_fuzz_side_base(side, i) == hp_fuzz_side_base(from, HP_FUZZ_LIBRARY)) {
+            unsigned char *taken = side->arena[i];
+            side->arena[i] = malloc(side->arena_bytes);
+            CHECK(side->arena[i], "out of memory for %zu bytes", side->arena_bytes);
+            free(taken);
+        }
+}
+
 /* ---- values ---- */
 
 char *hp_fuzz_side_basic(const hp_fuzz_side_t *side, hp_fuzz_arena_t arena, const hp_fuzz_block_t *block,

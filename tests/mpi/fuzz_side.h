@@ -42,6 +42,11 @@ void hp_fuzz_side_place_in_order(hp_fuzz_side_t *side);
 /* In any order, with gaps, the first anywhere. by_bytes: the blocks' datatypes differ. overlap: they may share places. */
 void hp_fuzz_side_place_anywhere(hp_fuzz_side_t *side, hp_random_t *random, bool by_bytes, bool overlap);
 
+/* Moves the buffers of a side that has its place and no values yet, until none begins where the other's does. Both may
+ * have data only far from where they begin: they could begin at one address and share no byte, which MPICH takes for aliased
+ * buffers. */
+void hp_fuzz_side_part(hp_fuzz_side_t *side, const hp_fuzz_side_t *from);
+
 /* The pattern everywhere, then the values of the call's operands in all blocks (only < 0) or in one: the i-th basic of
  * them is that of hp_hash(salt, comm_rank, i). fill_none: only the pattern. */
 void hp_fuzz_side_fill(hp_fuzz_side_t *side, const hp_fuzz_case_t *test, int only);

@@ -74,26 +74,32 @@ def one(arguments, name, ranks, options, library):
     return document
 
 
+def runs(number, ranks):
+    """[(with the library, form)]: the first sizes on 4 ranks in every form, natively and with the library; else both forms with it, one without."""
+    if number == 0 and ranks == 4:
+        return [(library, form) for library in (False, True) for form in FORMS]
+    return [(True, form) for form in FORMS[:2]] + ([(False, FORMS[0])] if ranks > 1 else [])
+
+
 def results(arguments, name):
     for number, sizes in enumerate(OPTIONS[name]):
         checksums = {}
         for ranks in RANKS[name][number > 0]:
-            for library in (False, True):
-                for form in FORMS if number == 0 and ranks in (3, 4) else FORMS[:2]:
-                    document = one(arguments, name, ranks, [*sizes, *form], library)
-                    checksums.setdefault(ranks if (name, number) in DEPENDS_ON_RANKS else 0, set()).add(document["checksum"])
+            for library, form in runs(number, ranks):
+                document = one(arguments, name, ranks, [*sizes, *form], library)
+                checksums.setdefault(ranks if (name, number) in DEPENDS_ON_RANKS else 0, set()).add(document["checksum"])
         check(all(len(found) == 1 for found in checksums.values()), name, sizes, checksums)
         other = one(arguments, name, 2, [*sizes, "--seed", "2"], False)["checksum"]
         check(all(other not in found for found in checksums.values()), name, sizes, "another seed, the same result")
 
 
 def command_line(arguments, name):
-    done = run(arguments, 2, ["--help"])
+    done = run(arguments, 1, ["--help"])
     check(done.returncode == 0 and done.stdout.count("usage:") == 1, done.returncode, done.stdout)
     for option in ("--nonblocking", "--check", "--json", "--tests", "--seed", "--warm-up"):
         check(option in done.stdout, option, done.stdout)
     for options, word in ((["--seed", "x"], "--seed"), (["--tests", "-1"], "--tests"), (["--nonsense"], "--nonsense"), (["5"], "5")):
-        done = run(arguments, 2, options)
+        done = run(arguments, 1, options)
         check(done.returncode == 2 and f"{name}: {word}" in done.stderr, options, done.returncode, done.stdout, done.stderr)
     for options, ranks, text in REFUSED.get(name, ()):
         done = run(arguments, ranks, options)

@@ -86,6 +86,7 @@ typedef struct {
     MPI_Comm library, native;
     int rank, size;
     int64_t segment_bytes; /* the hint */
+    int64_t piece_bytes;   /* the shortest message that a segment is sent in */
     int *world_ranks;      /* by rank in the communicators */
     char text[1200];
 } hp_pair_t;

@@ -50,13 +50,14 @@ static int64_t element_bytes(const hp_typemap_t *map)
 static int64_t draw_count(hp_random_t *random, const hp_pair_t *pair, const hp_typemap_t *map,
                           const hp_fuzz_options_t *options)
 {
-    enum { MOST_SEGMENTS = 2000 }; /* enough to wrap every window; more only costs time */
+    /* Enough to wrap every window. Each takes as long as it takes to wake a rank, which may be milliseconds beside other work. */
+    enum { MOST_MESSAGES = 2000 };
     int64_t unit = element_bytes(map), most = options->max_bytes, count;
     uint32_t kind = hp_random_below(random, 100), draw = hp_random_below(random, 1u << 30);
     int64_t near = (int64_t)(draw % 3) - 1; /* -1, 0, 1 */
 
-    if (most > MOST_SEGMENTS * pair->segment_bytes)
-        most = MOST_SEGMENTS * pair->segment_bytes;
+    if (most > MOST_MESSAGES * pair->piece_bytes)
+        most = MOST_MESSAGES * pair->piece_bytes;
     most /= unit;
 
     if (kind < 30)

@@ -15,6 +15,17 @@ static const char *const shapes[] = {
     "", "node:chain package:linear core:linear", "node:binomial package:binary core:chain",
     "node:binary package:binomial core:knomial4", "node:linear core:binomial"};
 
+/* What a segment is cut into between nodes: the hint, and what it comes to. */
+typedef struct {
+    const char *text;
+    int64_t bytes;
+} piece_t;
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
 #define PICK(random, table) ((table)[hp_random_below(random, sizeof(table) / sizeof *(table))])
 
 /* Two groups in ascending or descending order, joined and merged; which of them comes first is random, too.
@@ -116,7 +127,7 @@ static int *world_ranks(MPI_Comm comm)
 void hp_pair_create(hp_pair_t *pair, hp_random_t *random, const hp_fuzz_options_t *options)
 {
     static const char *const leaders[] = {"", "", "1", "2", "3", "16"};
-    static const char *const pieces[] = {"", "", "1", "100", "1000", "8K"};
+    static const piece_t pieces[] = {{"", INT64_MAX}, {"", INT64_MAX}, {"1", 1}, {"100", 100}, {"1000", 1000}, {"8K", 8192}};
 #define NAME(name, ...) #name,
     static const char *const joins[] = {"", "", "tree", BETWEEN_NODES_TABLE(NAME)};
 #undef NAME
@@ -130,7 +141,9 @@ void hp_pair_create(hp_pair_t *pair, hp_random_t *random, const hp_fuzz_options_
     for (int i = 0; i < HP_FUZZ_COLLECTIVES; i++)
         pick_word(options->algorithms[i], &own, words[i], sizeof words[i]);
     const char *shape = PICK(&own, shapes), *leader = PICK(&own, leaders);
-    const char *ib = PICK(&own, pieces), *ir = PICK(&own, pieces), *join = PICK(&own, joins);
+    const piece_t *ib = &PICK(&own, pieces), *ir = &PICK(&own, pieces);
+    const char *join = PICK(&own, joins);
+    pair->piece_bytes = least(pair->segment_bytes, least(ib->bytes, ir->bytes));
     draw_modules(options->modules, &own, modules, sizeof modules);
     bool late = hp_random_below(&own, 2); /* hints by MPI_Comm_set_info instead of MPI_Comm_dup_with_info */
     size_t used = (size_t)snprintf(pair->text, sizeof pair->text, "%s,", kind_names[kind]);
@@ -141,7 +154,7 @@ void hp_pair_create(hp_pair_t *pair, hp_random_t *random, const hp_fuzz_options_
     snprintf(pair->text + used, sizeof pair->text - used,
              " segment_bytes=%s shapes=\"%s\" modules=\"%s\" leaders=%s between_nodes=%s ib_segment_bytes=%s "
              "ir_segment_bytes=%s%s",
-             segment, shape, modules, leader, join, ib, ir, late ? ", hints set late" : "");
+             segment, shape, modules, leader, join, ib->text, ir->text, late ? ", hints set late" : "");
 
     comm = create_kind(kind, &own);
     pair->library = pair->native = MPI_COMM_NULL;
@@ -163,7 +176,7 @@ void hp_pair_create(hp_pair_t *pair, hp_random_t *random, const hp_fuzz_options_
     const char *const optional[][2] = {
         {HANPMPI_HINT_SHAPES, shape},        {HANPMPI_HINT_MODULES, modules},
         {HANPMPI_HINT_LEADERS, leader},      {HANPMPI_HINT_BETWEEN_NODES, join},
-        {HANPMPI_HINT_IB_SEGMENT_BYTES, ib}, {HANPMPI_HINT_IR_SEGMENT_BYTES, ir}};
+        {HANPMPI_HINT_IB_SEGMENT_BYTES, ib->text}, {HANPMPI_HINT_IR_SEGMENT_BYTES, ir->text}};
     for (size_t i = 0; i < sizeof optional / sizeof *optional; i++)
         if (optional[i][1][0]) {
             hints[given++] = optional[i][0];

@@ -34,28 +34,50 @@ def labels_beyond_the_axes(figure):
 
 
 class Pictures(ReportCase):
-    def test_no_text_overlaps_or_leaves_the_picture(self):
-        figures = {}
+    def test_all(self):
+        figures, save = {}, style.save
 
         def keep(figure, directory, name):
-            figure.canvas.draw()
+            save(figure, directory, name)
             figures[name] = figure
         narrow = [{"collective": "allreduce", "nodes": [2, None], "bytes": [2**i, 2**(i + 1) - 1], "algorithm": "recursive_doubling",
                    "segment_bytes": 1024 << i % 3} for i in range(14)]
         with mock.patch.object(style, "save", keep):
-            self.report(*ALL, self.file({"rules": narrow}, "narrow.json"))
+            text, _ = self.report(*ALL, self.file({"rules": narrow}, "narrow.json"))
         self.assertGreater(len(figures), 20)
         for name, figure in figures.items():
-            shown = texts(figure)
-            self.assertGreater(len(shown), 8, name)
-            for i, (text, box) in enumerate(shown):
-                self.assertTrue(0 <= box.x0 and 0 <= box.y0 and box.x1 <= figure.bbox.x1 and box.y1 <= figure.bbox.y1,
-                                f"{name}: {text.get_text()} leaves the picture")
-                for other, its in shown[i + 1:]:
-                    if text.get_rotation() == other.get_rotation() == 30:
-                        continue # their upright boxes overlap where they do not
-                    self.assertFalse(box.x0 < its.x1 and its.x0 < box.x1 and box.y0 < its.y1 and its.y0 < box.y1,
-                                     f"{name}: {text.get_text()!r} and {other.get_text()!r} overlap")
+            self.no_text_overlaps_or_leaves(name, figure)
+        names = re.findall(r"^\[!\[[^\]]+\]\(([\w.-]+)\.png\)\]\(\1\.svg\)$", text, re.M)
+        self.assertEqual(len(names), text.count("!["))
+        self.files(names)
+        for part in ("_time_bcast", "_predictions_bcast", "_searches", "_choices_bcast"):
+            self.assertIn("tune_4_nodes" + part, names)
+        for name in ("choice_map_bcast", "rules_choice_map_bcast"):
+            self.assertIn(name, names)
+
+    def no_text_overlaps_or_leaves(self, name, figure):
+        figure.canvas.draw()
+        shown = texts(figure)
+        self.assertGreater(len(shown), 8, name)
+        for i, (text, box) in enumerate(shown):
+            self.assertTrue(0 <= box.x0 and 0 <= box.y0 and box.x1 <= figure.bbox.x1 and box.y1 <= figure.bbox.y1,
+                            f"{name}: {text.get_text()} leaves the picture")
+            for other, its in shown[i + 1:]:
+                if text.get_rotation() == other.get_rotation() == 30:
+                    continue # their upright boxes overlap where they do not
+                self.assertFalse(box.x0 < its.x1 and its.x0 < box.x1 and box.y0 < its.y1 and its.y0 < box.y1,
+                                 f"{name}: {text.get_text()!r} and {other.get_text()!r} overlap")
+
+    def files(self, names):
+        self.assertEqual(sorted(path.name for path in self.output.iterdir()),
+                         sorted(["report.md", *(name + kind for name in names for kind in (".png", ".svg"))]))
+        for name in names:
+            width, height = struct.unpack(">II", (self.output / (name + ".png")).read_bytes()[16:24])
+            self.assertEqual(width, 900, name)
+            self.assertTrue(150 < height < 1000, (name, height))
+            svg = (self.output / (name + ".svg")).read_text()
+            self.assertIn("<text", svg, "text is text")
+            self.assertNotIn("<dc:date>", svg)
 
     def test_rotated_size_labels_have_room(self):
         """Labels at 30 degrees touch when ticks are closer than a line's height by the sine of 30."""
@@ -66,24 +88,6 @@ class Pictures(ReportCase):
         places = [plot.transData.transform((size, 1))[0] for size in plot.get_xticks()]
         self.assertLessEqual(len(places), style.MOST_TICKS)
         self.assertGreater(min(b - a for a, b in zip(places, places[1:])), style.SMALL_POINTS * style.DPI / 72 / 0.5)
-
-    def test_files(self):
-        text, _ = self.report(*ALL)
-        names = re.findall(r"^\[!\[[^\]]+\]\(([\w.-]+)\.png\)\]\(\1\.svg\)$", text, re.M)
-        self.assertEqual(len(names), text.count("!["))
-        self.assertEqual(sorted(path.name for path in self.output.iterdir()),
-                         sorted(["report.md", *(name + kind for name in names for kind in (".png", ".svg"))]))
-        for name in names:
-            width, height = struct.unpack(">II", (self.output / (name + ".png")).read_bytes()[16:24])
-            self.assertEqual(width, 900, name)
-            self.assertTrue(150 < height < 1000, (name, height))
-            svg = (self.output / (name + ".svg")).read_text()
-            self.assertIn("<text", svg, "text is text")
-            self.assertNotIn("<dc:date>", svg)
-        for part in ("_time_bcast", "_predictions_bcast", "_searches", "_choices_bcast"):
-            self.assertIn("tune_4_nodes" + part, names)
-        for name in ("choice_map_bcast", "rules_choice_map_bcast"):
-            self.assertIn(name, names)
 
     def test_units(self):
         self.report(DATA / "tune_4_nodes.json")

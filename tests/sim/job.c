@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
+#include "event_engine/mem/shared_file.h"
 #include "hier/executions/execution.h"
 #include "hier/planning/select.h"
 #include "sim/job_state.h"
@@ -304,8 +306,54 @@ void job_abandon(job_t *job)
 
 /* ---- life ---- */
 
+/* Memory of the ranks' node, which is one block for all of them. */
+static bool map_block(node_t *node, const hp_node_shape_t *shape, uint32_t own, const pid_t *pids,
+                      hp_node_memory_t *memory)
+{
+    if (!node->base) {
+        node->bytes = hp_node_memory_bytes(shape);
+        node->base = mmap(NULL, node->bytes, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (node->base == MAP_FAILED)
+            abort();
+    }
+    return hp_node_memory_init(memory, shape, own, pids, -1, node->base) == HP_OK;
+}
+
+enum { FILE_MARK = 0x6e6f6465 };
+
+/* All members' pools are this process's. */
+static bool borrow(hp_node_memory_t *memory)
+{
+    const hp_slot_pool_t own = {
+        .pid = getpid(), .fd = hp_node_pool_file(&memory->shape, FILE_MARK), .mark = FILE_MARK};
+    hp_slot_pool_t *pools = sim_alloc(memory->shape.members, sizeof *pools);
+
+    for (uint32_t member = 0; member < memory->shape.members; member++)
+        pools[member] = own;
+    const bool borrows = hp_node_borrow(memory, pools) == HP_OK;
+    free(pools);
+    return borrows;
+}
+
+/* The same as a file, mapped by each rank; the first one makes it. */
+static bool map_file(int *file, const hp_node_shape_t *shape, uint32_t own, const pid_t *pids,
+                     hp_node_memory_t *memory)
+{
+    if (own == 0 && hp_shared_file_create(hp_node_memory_bytes(shape), FILE_MARK, file) != HP_OK)
+        return false;
+    const bool mapped = hp_node_memory_init(memory, shape, own, pids, *file, NULL) == HP_OK;
+    if (own + 1 == shape->members)
+        close(*file);
+    if (mapped && borrow(memory))
+        return true;
+    if (mapped)
+        hp_node_memory_fini(memory);
+    return false;
+}
+
 /* As the backend does it (node_setup.c), without the processes. */
-static bool share_memory(job_t *job, uint32_t rank)
+static bool share_memory(job_t *job, uint32_t rank, bool lends_slots)
 {
     hp_comm_t *comm = job->comms[rank];
     uint32_t count;
@@ -313,23 +361,16 @@ static bool share_memory(job_t *job, uint32_t rank)
     if (!comm->knobs.shared_memory || !hp_comm_may_share(comm))
         return true;
     const hp_node_shape_t shape = hp_comm_node_shape(comm);
-    const uint32_t *ranks = hp_comm_node_ranks(comm, &count);
+    const uint32_t *ranks = hp_comm_node_ranks(comm, &count), own = hp_comm_node_member(comm, rank);
     comm->shares_memory = true;
     comm->reads_peers = comm->knobs.read_peers;
     if (count == 1)
         return true;
     node_t *node = &job->nodes[ranks[0]];
-    if (!node->base) {
-        node->bytes = hp_node_memory_bytes(&shape);
-        node->base = mmap(NULL, node->bytes, PROT_READ | PROT_WRITE,
-                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        if (node->base == MAP_FAILED)
-            abort();
-    }
     pid_t *pids = sim_alloc(count, sizeof *pids); /* all 0: in this process */
     hp_node_memory_t memory;
-    const bool made =
-        hp_node_memory_init(&memory, &shape, hp_comm_node_member(comm, rank), pids, -1, node->base) == HP_OK;
+    const bool made = lends_slots ? map_file(&node->file, &shape, own, pids, &memory)
+                                  : map_block(node, &shape, own, pids, &memory);
     free(pids);
     if (made)
         hp_comm_set_node_memory(comm, &memory);
@@ -368,7 +409,7 @@ bool job_try_create(const sim_config_t *config, const hp_knobs_t *knobs, job_t *
     for (uint32_t rank = 0; rank < job->rank_count; rank++)
         if (hp_comm_create(rank, job->rank_count, config->table, knobs, sim_transport(job->sim, rank),
                            &job->comms[rank]) != HP_OK ||
-            hp_executions_create(job->comms[rank]) != HP_OK || !share_memory(job, rank)) {
+            hp_executions_create(job->comms[rank]) != HP_OK || !share_memory(job, rank, config->lends_slots)) {
             job_destroy(job);
             *out = NULL;
             return false;

@@ -9,8 +9,9 @@
 
 /* The memory of one node. Mapped, not allocated: most of it is never touched. */
 typedef struct {
-    void *base;
+    void *base; /* NULL: none, or each rank has mapped the file */
     size_t bytes;
+    int file; /* while its ranks map it */
 } node_t;
 
 struct job {

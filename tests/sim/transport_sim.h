@@ -43,6 +43,7 @@ typedef struct {
     uint64_t jitter_ns; /* arrivals, starts and wake-ups are later by 0..jitter_ns */
     bool software_matching;
     uint32_t send_limit, recv_limit; /* of a flow in flight; 0: not watched */
+    bool lends_slots; /* a node's memory is a file that its ranks map, as in MPI jobs; all lend from the pool of this process */
     uint64_t seed;
 } sim_config_t;
 

@@ -253,7 +253,8 @@ static ring_t *lend(hp_node_memory_t *memory, size_t ring)
 void hp_node_use_slots(hp_node_memory_t *memory, size_t bytes, size_t most, uint64_t end_step)
 {
     memory->slots.in_place = most <= PAGE && most <= memory->shape.slot_bytes / SMALL_SHARE;
-    if (!memory->bytes)
+    memory->slots.wanted = bytes < memory->shape.slot_bytes ? bytes : memory->shape.slot_bytes;
+    if (!memory->bytes || !bytes)
         return;
     pthread_mutex_lock(&slots_lock);
     if (slots_used != memory) {
@@ -261,7 +262,6 @@ void hp_node_use_slots(hp_node_memory_t *memory, size_t bytes, size_t most, uint
         memory->slots.next_used = slots_used;
         slots_used = memory;
     }
-    memory->slots.wanted = bytes < memory->shape.slot_bytes ? bytes : memory->shape.slot_bytes;
     memory->slots.end_step = end_step;
     memory->slots.used_ns = coarse_ns();
     memory->slots.turn = ++turns;

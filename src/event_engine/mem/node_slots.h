@@ -36,8 +36,8 @@ hp_status_t hp_node_borrow(hp_node_memory_t *memory, const hp_slot_pool_t *pools
 void hp_node_borrow_none(hp_node_memory_t *memory);
 
 /* A collective begins that takes steps before end_step and will use the first `bytes` of own slots, no member more than `most`,
- * the same for all. Also with 0 bytes: until all members have finished those steps, the slots keep their pages. *memory must stay
- * where it is from now on. */
+ * the same for all. Until all members have finished those steps, the slots keep their pages. 0 bytes: it uses none. *memory must
+ * stay where it is from now on. */
 void hp_node_use_slots(hp_node_memory_t *memory, size_t bytes, size_t most, uint64_t end_step);
 /* Are the rings borrowed that this collective uses? The same answer on all members. */
 static inline bool hp_node_borrows(const hp_node_memory_t *memory)

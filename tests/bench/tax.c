@@ -41,6 +41,7 @@ typedef void (*function_t)(void);
 typedef int (*bcast_t)(void *, int, MPI_Datatype, int, MPI_Comm);
 typedef int (*allreduce_t)(const void *, void *, int, MPI_Datatype, MPI_Op, MPI_Comm);
 typedef int (*barrier_t)(MPI_Comm);
+typedef int (*gather_t)(const void *, int, MPI_Datatype, void *, int, MPI_Datatype, int, MPI_Comm);
 typedef int (*size_t_t)(MPI_Comm, int *);
 typedef int (*send_t)(const void *, int, MPI_Datatype, int, int, MPI_Comm);
 typedef int (*recv_t)(void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Status *);
@@ -92,6 +93,11 @@ static void call_allreduce(function_t allreduce, MPI_Comm comm)
 static void call_barrier(function_t barrier, MPI_Comm comm)
 {
     ((barrier_t)barrier)(comm);
+}
+
+static void call_gather(function_t gather, MPI_Comm comm)
+{
+    ((gather_t)gather)(result, 1, MPI_DOUBLE, data, 1, MPI_DOUBLE, 0, comm);
 }
 
 static void call_comm_size(function_t comm_size, MPI_Comm comm)
@@ -253,21 +259,24 @@ int main(int argc, char **argv)
 
     MPI_Comm plain = with_hint("hanpmpi_guard", "0"); /* no rule for 8 bytes */
     MPI_Comm native = with_hint("hanpmpi", "off");
+    MPI_Comm ungathered = with_hint("hanpmpi_gather", "native");
     MPI_Comm guarded =
-        with_hint("hanpmpi_segment_bytes", "1"); /* so slow that the guard takes the host MPI */
+        with_hint("hanpmpi_segment_bytes", "16"); /* so slow that the guard takes the host MPI */
     for (int i = 0; i < SETTLING_CALLS; i++)
         call_long_bcast((function_t)MPI_Bcast, guarded);
 
     const function_t bcast = (function_t)MPI_Bcast, allreduce = (function_t)MPI_Allreduce,
-                     barrier = (function_t)MPI_Barrier;
+                     barrier = (function_t)MPI_Barrier, gather = (function_t)MPI_Gather;
     const call_t calls[] = {
         {"one-rank", "bcast", "PMPI_Bcast", bcast, call_bcast, MPI_COMM_SELF},
         {"one-rank", "allreduce", "PMPI_Allreduce", allreduce, call_allreduce, MPI_COMM_SELF},
         {"one-rank", "barrier", "PMPI_Barrier", barrier, call_barrier, MPI_COMM_SELF},
+        {"one-rank", "gather", "PMPI_Gather", gather, call_gather, MPI_COMM_SELF},
         {"rule", "bcast", "PMPI_Bcast", bcast, call_bcast, plain},
         {"hint", "bcast", "PMPI_Bcast", bcast, call_bcast, native},
         {"hint", "allreduce", "PMPI_Allreduce", allreduce, call_allreduce, native},
         {"hint", "barrier", "PMPI_Barrier", barrier, call_barrier, native},
+        {"hint", "gather", "PMPI_Gather", gather, call_gather, ungathered},
         {"guard", "bcast", "PMPI_Bcast", bcast, call_long_bcast, guarded},
         {NULL, NULL, "PMPI_Comm_size", (function_t)MPI_Comm_size, call_comm_size, MPI_COMM_WORLD},
         {NULL, NULL, "PMPI_Send", (function_t)MPI_Send, call_send, MPI_COMM_WORLD},
@@ -278,6 +287,7 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
         passed = measure(&calls[i], library, counts, &worst) && passed;
     MPI_Comm_free(&guarded);
+    MPI_Comm_free(&ungathered);
     MPI_Comm_free(&native);
     MPI_Comm_free(&plain);
     MPI_Finalize();

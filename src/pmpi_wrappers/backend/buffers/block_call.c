@@ -71,6 +71,62 @@ bool hp_block_call_bytes(hp_block_call_t *call, const hp_comm_state_t *state, ui
     return hp_block_side_average(by_send ? &a->send : &a->recv, (uint32_t)state->size, bytes);
 }
 
+/* ---- the last call ---- */
+
+static bool is_like(const hp_block_side_t *side, const hp_block_memo_side_t *last)
+{
+    return side->count == last->count && side->type == last->type &&
+           (side->buffer == MPI_IN_PLACE) == last->in_place;
+}
+
+bool hp_block_call_recall(hp_block_call_t *call, const hp_comm_state_t *state, uint64_t *bytes)
+{
+    const hp_block_arguments_t *a = &call->arguments;
+    const hp_block_memo_t *last = &state->memos[a->collective - HP_PIPELINED_COUNT];
+
+    if (!last->is_valid || a->root != last->root || !is_like(&a->send, &last->send) ||
+        !is_like(&a->recv, &last->recv))
+        return false;
+    call->send.blocks = last->send.blocks;
+    call->recv.blocks = last->recv.blocks;
+    call->in_place =
+        (last->send.in_place && last->send.blocks) || (last->recv.in_place && last->recv.blocks);
+    *bytes = last->bytes;
+    return true;
+}
+
+static bool is_plain(const hp_block_side_t *side)
+{
+    return !side->counts && !side->types;
+}
+
+static hp_block_memo_side_t memo_of(const hp_block_side_t *side, uint32_t blocks)
+{
+    return (hp_block_memo_side_t){.count = side->count,
+                                  .type = side->type,
+                                  .in_place = side->buffer == MPI_IN_PLACE,
+                                  .blocks = blocks};
+}
+
+/* A datatype that is not looked at on this rank may be anything, and is compared all the same. */
+static bool lasts(const hp_block_side_t *side, uint32_t blocks)
+{
+    return is_plain(side) && (!counts_here(side, blocks) || hp_datatype_named(side->type));
+}
+
+void hp_block_call_remember(const hp_block_call_t *call, hp_comm_state_t *state, uint64_t bytes)
+{
+    const hp_block_arguments_t *a = &call->arguments;
+
+    if (lasts(&a->send, call->send.blocks) && lasts(&a->recv, call->recv.blocks))
+        state->memos[a->collective - HP_PIPELINED_COUNT] = (hp_block_memo_t){
+            .is_valid = true,
+            .root = a->root,
+            .send = memo_of(&a->send, call->send.blocks),
+            .recv = memo_of(&a->recv, call->recv.blocks),
+            .bytes = bytes};
+}
+
 void hp_block_call_see(const hp_block_call_t *call, uint64_t *longest, uint64_t *peers)
 {
     const hp_block_arguments_t *a = &call->arguments;

@@ -354,7 +354,8 @@ static hp_outcome_t decide_blocks(hp_ticket_t *ticket, hp_block_call_t *call, MP
 
     if (outcome != HP_OUTCOME_TAKEN)
         return outcome;
-    if (!hp_block_call_bytes(call, ticket->state, &ticket->bytes))
+    const bool is_known = hp_block_call_recall(call, ticket->state, &ticket->bytes);
+    if (!is_known && !hp_block_call_bytes(call, ticket->state, &ticket->bytes))
         return HP_OUTCOME_INVALID;
     const uint64_t counted = own_sizes ? longest_for_stats(call) : ticket->bytes;
     ticket->bin = hp_stats_bin(counted);
@@ -365,8 +366,10 @@ static hp_outcome_t decide_blocks(hp_ticket_t *ticket, hp_block_call_t *call, MP
         outcome = decide_size(ticket, comm, check_blocks(ticket, call));
     if (outcome != HP_OUTCOME_TAKEN)
         return outcome;
-    if (!hp_block_call_is_committed(call, ticket->state))
+    if (!is_known && !hp_block_call_is_committed(call, ticket->state))
         return HP_OUTCOME_INVALID;
+    if (!is_known)
+        hp_block_call_remember(call, ticket->state, ticket->bytes);
     outcome = choose(ticket, comm);
     if (own_sizes)
         use_sizes(ticket, call, outcome);

@@ -1,0 +1,29 @@
+/* block_memo: what the last call of a collective of blocks was like on a communicator. Programs repeat their calls, so most need
+ * not be looked at again: what was found valid then is valid now.
+ *
+ * Only calls with one count and one predefined datatype a side are remembered: nothing else about such a one can change between
+ * two calls but the buffers.
+ *
+ * Threads: the one that is in a collective of the communicator. Ownership: plain data, of the communicator's state. */
+#ifndef HP_PMPI_WRAPPERS_BACKEND_COMMS_BLOCK_MEMO_H
+#define HP_PMPI_WRAPPERS_BACKEND_COMMS_BLOCK_MEMO_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "pmpi_wrappers/backend/glue/mpi_glue.h"
+
+typedef struct {
+    int64_t count;
+    MPI_Datatype type;
+    bool in_place; /* the buffer is MPI_IN_PLACE, whether that counts on this rank or not */
+    uint32_t blocks;
+} hp_block_memo_side_t;
+
+typedef struct {
+    bool is_valid;
+    int root;
+    hp_block_memo_side_t send, recv;
+    uint64_t bytes; /* what all ranks know of the size */
+} hp_block_memo_t;
+
+#endif

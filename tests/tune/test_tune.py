@@ -310,7 +310,8 @@ def without_library(tune):
 def man_page(tune):
     """Every option of --help is in the manual page."""
     text = subprocess.run([tune.args.program, "--help"], capture_output=True, text=True, check=True).stdout
-    options = set(re.findall(r"^ +(?:-\w, +)?(--[a-z-]+)", text, re.M))
+    text += subprocess.run([tune.args.program, "--teach", "openmpi", "--help"], capture_output=True, text=True, check=True).stdout
+    options = set(re.findall(r"^ +(?:-\w,? +(?:[A-Z]+, )?)?(--[a-z-]+)", text, re.M))
     with open(os.path.join(ROOT, "docs", "hanpmpi_tune.1")) as file:
         page = file.read().replace("\\-", "-")
     check(len(options) > 15, text)

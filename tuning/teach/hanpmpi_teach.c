@@ -54,24 +54,19 @@ static void ask(const bench_job_t *job, char *const *prefixes, int count)
     json_decref(line);
 }
 
-/* Rank 0's standard input, on all ranks. */
+/* A line of rank 0's standard input, on all ranks. Not up to its end, of which some launchers do not tell. */
 static char *read_plan(const bench_job_t *job)
 {
-    size_t bytes = 0, room = 1 << 16;
-    char *text = malloc(room);
+    char *text = NULL;
+    size_t room = 0;
+    long bytes = 0;
 
-    while (job->rank == 0 && text) {
-        const size_t got = fread(text + bytes, 1, room - bytes - 1, stdin);
-        bytes += got;
-        if (got == 0)
-            break;
-        if (bytes + 1 == room) {
-            room *= 2;
-            text = bench_extend(text, room);
-        }
-    }
-    BENCH_MPI(MPI_Bcast(&bytes, sizeof bytes, MPI_BYTE, 0, job->sync));
-    text = bench_extend(text, bytes + 1);
+    if (job->rank == 0)
+        bytes = getline(&text, &room, stdin);
+    BENCH_MPI(MPI_Bcast(&bytes, 1, MPI_LONG, 0, job->sync));
+    if (bytes < 0)
+        bytes = 0;
+    text = bench_extend(text, (size_t)bytes + 1);
     BENCH_MPI(MPI_Bcast(text, (int)bytes, MPI_BYTE, 0, job->sync));
     text[bytes] = '\0';
     return text;

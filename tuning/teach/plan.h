@@ -1,4 +1,4 @@
-/* plan: what a job shall measure, as hanpmpi_tune --teach writes it to the standard input of rank 0:
+/* plan: what a job shall measure, as hanpmpi_tune --teach writes it to the standard input of rank 0, in one line:
  *
  *   {"rounds": 6, "batch_us": 8000, "cell_seconds": 2.0, "seconds": 100.0,
  *    "collectives": [{"collective": "bcast", "bytes": [8, 64],

@@ -61,7 +61,7 @@ class Launcher:
 def _write(pipe, plan):
     with contextlib.suppress(BrokenPipeError):
         if plan is not None:
-            pipe.write(json.dumps(plan))
+            pipe.write(json.dumps(plan) + "\n")
         pipe.close()
 
 

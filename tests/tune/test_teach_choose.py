@@ -1,7 +1,7 @@
 """What --teach chooses, and the ranges it makes of that, from made-up times.   ctest -R tune.teach.unit"""
 import unittest
 
-from hanpmpi_teach.choose import Choice, Range, choose, choose_uniform, geometric_mean, ranges
+from hanpmpi_teach.choose import Choice, Range, choose, choose_uniform, finalists, geometric_mean, ranges
 from hanpmpi_teach.model import DEFAULT, Candidate, Table
 
 RING, TREE = Candidate("ring"), Candidate("tree")
@@ -47,6 +47,14 @@ class Choose(unittest.TestCase):
 
     def test_sizes_without_the_default_are_left_out(self):
         self.assertEqual(choose(table(b8={"ring": [1, 1, 1]}), "bcast", [RING]), [])
+
+
+class Finalists(unittest.TestCase):
+    def test_the_best_few_of_each_size(self):
+        times = table(b8={DEFAULT: [10] * 3, "ring": [5] * 3, "tree": [4] * 3}, b64={DEFAULT: [10] * 3, "ring": [9.9] * 3, "tree": [8] * 3},
+                      b512={DEFAULT: [10] * 3, "ring": [11] * 3})
+        self.assertEqual(finalists(times, "bcast", [RING, TREE]), {8: ["tree", "ring"], 64: ["tree"]})
+        self.assertEqual(finalists(times, "bcast", [RING, TREE], most=1)[8], ["tree"])
 
 
 class Uniform(unittest.TestCase):

@@ -9,18 +9,24 @@ from .trouble import Trouble
 BATCH_US = 8000
 FAILURES_MAX = 40
 # Of jobs with one variant, which interleaves all candidates by itself; with several a pass is too short for all of them.
-ROUNDS, PASSES_OF_SEVERAL, ROUNDS_OF_SEVERAL = 7, 3, 3
+ROUNDS, PASSES_OF_SEVERAL, ROUNDS_OF_SEVERAL = 5, 2, 3
+# Of the finalists.
+FINAL_ROUNDS, FINAL_PASSES_OF_SEVERAL = 11, 4
 
 
 class Campaign:
-    def __init__(self, launcher, say):
-        self.launcher, self.say = launcher, say
+    def __init__(self, launcher, say, only=None):
+        """only: {(collective, bytes): names}: the candidates of each size besides the default; None: all."""
+        self.launcher, self.say, self.only = launcher, say, only
         self.table = Table()
         self.failures = 0
 
-    def measure(self, variants, sizes, seconds):
+    def measure(self, variants, sizes, seconds, final=False):
         """sizes: {collective: [bytes]}. Fills the table."""
-        passes, rounds = (1, ROUNDS) if len(variants) == 1 else (PASSES_OF_SEVERAL, ROUNDS_OF_SEVERAL)
+        if len(variants) == 1:
+            passes, rounds = 1, FINAL_ROUNDS if final else ROUNDS
+        else:
+            passes, rounds = FINAL_PASSES_OF_SEVERAL if final else PASSES_OF_SEVERAL, ROUNDS_OF_SEVERAL
         cells = sum(len(sizes[collective]) for variant in variants for collective in variant.candidates if collective in sizes)
         ends = time.monotonic() + seconds
         for number in range(passes):
@@ -34,10 +40,17 @@ class Campaign:
         for collective, candidates in variant.candidates.items():
             left = [size for size in sizes.get(collective, []) if (collective, size) not in done]
             kept = [candidate for candidate in candidates if not self._is_out(collective, candidate.name)]
-            if left and kept:
-                parts.append({"collective": collective, "bytes": left,
-                              "candidates": [{"name": candidate.name, "set": candidate.settings} for candidate in kept]})
+            for some, of in self._parts(collective, left, kept):
+                parts.append({"collective": collective, "bytes": some,
+                              "candidates": [{"name": candidate.name, "set": candidate.settings} for candidate in of]})
         return {"rounds": rounds, "batch_us": BATCH_US, "cell_seconds": cell_seconds, "seconds": seconds, "collectives": parts}
+
+    def _parts(self, collective, sizes, candidates):
+        """(sizes, candidates): together, where all sizes have the same."""
+        if self.only is None:
+            return [(sizes, candidates)] if sizes and candidates else []
+        found = [([size], [candidate for candidate in candidates if candidate.name in {DEFAULT, *self.only.get((collective, size), ())}]) for size in sizes]
+        return [(some, of) for some, of in found if of]
 
     def _is_out(self, collective, name):
         """For all sizes: under it a job did not come to its end."""

@@ -16,6 +16,7 @@ KEEP = 0.95
 # One choice for all sizes may be slower than the default at none of them by more than this.
 NOWHERE_SLOWER = 0.97
 ROUNDS_MIN = 3
+FINALISTS = 3
 # Sizes from here down behave alike.
 SHORT_BYTES = 64
 
@@ -59,7 +60,7 @@ def choose(table, collective, candidates, margin=MARGIN):
     """A Choice for each size that was measured, by size."""
     by_name = {candidate.name: candidate for candidate in candidates}
     choices, before = [], None
-    for size in sorted(size for which, size in table.times if which == collective and DEFAULT in table.times[which, size]):
+    for size in _sizes(table, collective):
         ratios = _candidates(table, collective, size, by_name)
         clear = {name: statistics.median(of) for name, of in ratios.items() if is_clear(of, margin)}
         name = max(clear, key=clear.get, default=None)
@@ -70,10 +71,25 @@ def choose(table, collective, candidates, margin=MARGIN):
     return choices
 
 
+def finalists(table, collective, candidates, margin=MARGIN, most=FINALISTS):
+    """{bytes: names} of the candidates that may be the choice, the best first."""
+    names = {candidate.name for candidate in candidates}
+    found = {}
+    for size in _sizes(table, collective):
+        clear = {name: statistics.median(of) for name, of in _candidates(table, collective, size, names).items() if is_clear(of, margin)}
+        if clear:
+            found[size] = sorted(clear, key=clear.get, reverse=True)[:most]
+    return found
+
+
+def _sizes(table, collective):
+    return sorted(size for which, size in table.times if which == collective and DEFAULT in table.times[which, size])
+
+
 def choose_uniform(table, collective, candidates, margin=MARGIN):
     """The same where one choice has to do for all sizes: the best in the geometric mean, of those that are slower nowhere."""
     by_name = {candidate.name: candidate for candidate in candidates}
-    sizes = sorted(size for which, size in table.times if which == collective and DEFAULT in table.times[which, size])
+    sizes = _sizes(table, collective)
     of_size = {size: _candidates(table, collective, size, by_name) for size in sizes}
     best, best_gain = None, 1 + margin
     for name in by_name:

@@ -14,18 +14,18 @@ import time
 
 from . import verify, wisdom
 from .campaign import Campaign
-from .choose import MARGIN, choose, choose_uniform
+from .choose import MARGIN, choose, choose_uniform, finalists
 from .hosts import HOSTS
 from .jobs import JobFailed, Launcher
-from .model import COLLECTIVES, DEFAULT, About, bytes_text
+from .model import COLLECTIVES, DEFAULT, About, Table, bytes_text
 from .trouble import BadOption, Trouble
 
 FAILED, BAD_OPTION = 1, 2
 # From the script that starts this; jobs must not see them, for the library complains of settings that it does not know.
 FOLDER, VERSION = (os.environ.pop(f"HANPMPI_TEACH_{word}", "") for word in ("BIN", "VERSION"))
 # Of the time; verifying has the rest.
-MEASURING = 0.6
-VERIFY_TURNS = 4
+MEASURING, DECIDING = 0.45, 0.15
+VERIFY_TURNS = 6
 # A cell whose taught time is not at least so good is given back to the default.
 KEPT = 1.0
 
@@ -189,12 +189,36 @@ def write_all(host, knowledge, path, choices):
 # ---- the order of things ----
 
 
-def make_choices(host, knowledge, table, variants, margin):
+def decide(options, launcher, host, knowledge, variants, table):
+    """The finalists, measured again: their table."""
+    only, sizes = {}, {}
+    for collective in COLLECTIVES:
+        candidates = candidates_of(variants, collective)
+        if collective in host.uniform(knowledge):
+            choices = choose_uniform(table, collective, candidates, options.margin / 100)
+            found = {choice.bytes: [choice.candidate.name] for choice in choices if choice.candidate}
+        else:
+            found = finalists(table, collective, candidates, options.margin / 100)
+        if found:
+            sizes[collective] = list(found)
+            only.update({(collective, size): names for size, names in found.items()})
+    if not only:
+        return Table()
+    say(f"in {len(only)} cells something seems faster than the default: once more")
+    return Campaign(launcher, say, only).measure(variants, sizes, DECIDING * options.seconds, final=True)
+
+
+def candidates_of(variants, collective):
+    return [candidate for variant in variants for candidate in variant.candidates.get(collective, []) if candidate.name != DEFAULT]
+
+
+def make_choices(host, knowledge, table, decided, variants, margin):
+    """table: of all candidates; decided: of the finalists, where there are any. A cell without any keeps the default."""
     found = {}
     for collective in COLLECTIVES:
-        candidates = [candidate for variant in variants for candidate in variant.candidates.get(collective, []) if candidate.name != DEFAULT]
         way = choose_uniform if collective in host.uniform(knowledge) else choose
-        choices = way(table, collective, candidates, margin)
+        final = {choice.bytes: choice for choice in way(decided, collective, candidates_of(variants, collective), margin)}
+        choices = [final.get(choice.bytes, choice) for choice in choose(table, collective, [], margin)]
         if choices:
             found[collective] = choices
     return found
@@ -231,7 +255,7 @@ def save_results(path, options, knowledge, table, choices, rows):
                 "choices": [{"collective": choice.collective, "bytes": choice.bytes, "taught": choice.candidate.name if choice.candidate else None,
                              "default_us": choice.default_us, "us": choice.us, "gain": choice.gain} for of in choices.values() for choice in of],
                 "verified": [{"collective": row.choice.collective, "bytes": row.choice.bytes,
-                              "taught": row.choice.candidate.name if row.choice.candidate else None, "default_us": row.default_us, "taught_us": row.taught_us}
+                              "taught": row.choice.candidate.name if row.choice.candidate else None, "default_us": row.default_us, "taught_us": row.taught_us, "ratio": row.ratio}
                              for row in rows]}
     write(path, json.dumps(document, indent=1) + "\n")
 
@@ -273,7 +297,8 @@ def teach(options):
     campaign = Campaign(launcher, say)
     campaign.measure(variants, sizes, MEASURING * options.seconds)
     tell_refused(campaign.table)
-    choices = make_choices(host, knowledge, campaign.table, variants, options.margin / 100)
+    decided = decide(options, launcher, host, knowledge, variants, campaign.table)
+    choices = make_choices(host, knowledge, campaign.table, decided, variants, options.margin / 100)
     settings, paths = write_all(host, knowledge, options.output, taught(choices))
     rows = verified(options, launcher, settings, host, choices, started)
     report(options, host, knowledge, campaign.table, choices, rows, paths)

@@ -3,12 +3,12 @@ import dataclasses
 import statistics
 
 from .campaign import BATCH_US
-from .choose import geometric_mean
+from .choose import gains, geometric_mean
 from .jobs import JobFailed
 from .model import bytes_text, us_text
 from .trouble import Trouble
 
-ROUNDS = 3
+ROUNDS = 2
 AS_STARTED = "as started"
 
 
@@ -17,10 +17,7 @@ class Row:
     choice: object
     default_us: float
     taught_us: float
-
-    @property
-    def ratio(self):
-        return self.default_us / self.taught_us
+    ratio: float  # the median of the pairs of jobs that ran one after the other
 
 
 def measure(launcher, environments, choices, turns, cell_seconds):
@@ -31,17 +28,21 @@ def measure(launcher, environments, choices, turns, cell_seconds):
     plan = {"rounds": ROUNDS, "batch_us": BATCH_US, "cell_seconds": cell_seconds, "seconds": 1e6,
             "collectives": [{"collective": collective, "bytes": of, "candidates": [{"name": AS_STARTED, "set": {}}]}
                             for collective, of in sizes.items()]}
-    times = {side: {} for side in environments}
+    times = {side: {} for side in environments}  # {(collective, bytes): a median of each job}
     for turn in range(turns):
         for side in ("default", "taught") if turn % 2 == 0 else ("taught", "default"):
             try:
                 for line in launcher.run(["measure"], environments[side], plan):
-                    if line["teach"] == "cell":
-                        times[side].setdefault((line["collective"], line["bytes"]), []).extend(line["us"].get(AS_STARTED, []))
+                    if line["teach"] == "cell" and line["us"].get(AS_STARTED):
+                        times[side].setdefault((line["collective"], line["bytes"]), []).append(statistics.median(line["us"][AS_STARTED]))
             except JobFailed as problem:
                 raise Trouble(f"a job with the {side} settings failed: {problem}\n{launcher.said}") from None
-    return [Row(choice, *(statistics.median(times[side][choice.collective, choice.bytes]) for side in ("default", "taught")))
-            for choice in choices if all(times[side].get((choice.collective, choice.bytes)) for side in times)]
+    return [_row(choice, times["default"][cell], times["taught"][cell]) for choice in choices
+            for cell in [(choice.collective, choice.bytes)] if all(len(of.get(cell, [])) == turns for of in times.values())]
+
+
+def _row(choice, default, taught):
+    return Row(choice, statistics.median(default), statistics.median(taught), statistics.median(gains(default, taught)))
 
 
 def text(rows):

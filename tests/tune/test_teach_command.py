@@ -51,7 +51,14 @@ class Command(unittest.TestCase):
         status, said = self.run_main(taught=11)
         self.assertEqual(status, 0, said)
         self.assertEqual(self.numbers(), [0])
-        self.assertIn("4 of these were not faster", said)
+        self.assertIn("4 cells are not faster with the files and keep the default", said)
+
+    def test_the_finalists_second_times_decide(self):
+        status, said = self.run_main("-c", "bcast", asked=["-b", "8,64"], us={"0": 10, "1": 5, "2": 6, "6": 12}, **{"finally": {"1": 11, "2": 5}})
+        self.assertEqual(status, 0, said)
+        self.assertIn("| bcast | 8 | chain |", said)
+        status, said = self.run_main("-c", "bcast", asked=["-b", "8,64"], **{"finally": {"1": 11}})
+        self.assertIn("nothing to improve", said)
 
     def test_nothing_to_improve(self):
         status, said = self.run_main(us={"0": 5, "1": 5, "2": 20, "6": 12})

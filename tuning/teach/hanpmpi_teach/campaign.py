@@ -6,7 +6,7 @@ from .jobs import JobFailed
 from .model import DEFAULT, Table, bytes_text, us_text
 from .trouble import Trouble
 
-BATCH_US = 8000
+BATCH_US = 15000
 FAILURES_MAX = 40
 # Of jobs with one variant, which interleaves all candidates by itself; with several a pass is too short for all of them.
 ROUNDS, PASSES_OF_SEVERAL, ROUNDS_OF_SEVERAL = 5, 2, 3

@@ -10,11 +10,10 @@ import argparse
 import json
 import os
 import sys
-import time
 
 from . import verify, wisdom
 from .campaign import Campaign
-from .choose import MARGIN, choose, choose_uniform, finalists
+from .choose import MARGIN, choose, choose_uniform, finalists, geometric_mean
 from .hosts import HOSTS
 from .jobs import JobFailed, Launcher
 from .model import COLLECTIVES, DEFAULT, About, Table, bytes_text
@@ -24,10 +23,10 @@ FAILED, BAD_OPTION = 1, 2
 # From the script that starts this; jobs must not see them, for the library complains of settings that it does not know.
 FOLDER, VERSION = (os.environ.pop(f"HANPMPI_TEACH_{word}", "") for word in ("BIN", "VERSION"))
 # Of the time; verifying has the rest.
-MEASURING, DECIDING = 0.45, 0.15
+MEASURING, DECIDING, VERIFYING = 0.4, 0.1, 0.25
 VERIFY_TURNS = 6
-# A cell whose taught time is not at least so good is given back to the default.
-KEPT = 1.0
+# A cell that is not faster by so much with the files is given back to the default.
+KEPT = 1.05
 
 
 def say(text):
@@ -229,12 +228,15 @@ def taught(choices):
 
 
 def give_back(choices, rows, uniform):
-    """What is not faster in its own job goes back to the default; returns how many cells that are."""
-    slower = [row.choice for row in rows if row.choice.candidate and row.ratio < KEPT]
+    """What is not faster in jobs of its own goes back to the default, of a collective with one choice for all sizes all of them or none;
+    returns how many cells that are."""
+    slower = [row.choice for row in rows if row.choice.candidate and row.choice.collective not in uniform and row.ratio < KEPT]
+    for collective in uniform:
+        ratios = [row.ratio for row in rows if row.choice.candidate and row.choice.collective == collective]
+        if ratios and (geometric_mean(ratios) < KEPT or min(ratios) < 1 / KEPT):
+            slower += choices[collective]
     for choice in slower:
-        for other in choices[choice.collective]:
-            if other is choice or choice.collective in uniform:
-                other.candidate = None
+        choice.candidate = None
     return len(slower)
 
 
@@ -265,13 +267,25 @@ def tell_refused(table):
         say(f"{collective}: {name} is left out{'' if size is None else f' at {bytes_text(size)}'}: {why}")
 
 
-def verified(options, launcher, settings, host, choices, started):
+def verify_once(options, launcher, settings, choices):
     own = [choice for of in taught(choices).values() for choice in of]
-    if options.no_verify or not own:
-        return []
-    seconds = max(10.0, options.seconds - (time.monotonic() - started))
-    say(f"verifying {len(own)} cells, with the files and without")
-    return verify.measure(launcher, {"default": {}, "taught": settings}, own, VERIFY_TURNS, seconds / (2 * VERIFY_TURNS * len(own)))
+    say(f"{len(own)} cells with the files and without")
+    return verify.measure(launcher, {"default": {}, "taught": settings}, own, VERIFY_TURNS, VERIFYING * options.seconds / (2 * VERIFY_TURNS * len(own)))
+
+
+def verified(options, launcher, host, knowledge, choices):
+    """Writes the files, without what is not faster in jobs of its own. The rows are from jobs with the files as they are in the end, so
+    that they are not those that happened to be good; and what is written."""
+    settings, paths = write_all(host, knowledge, options.output, taught(choices))
+    if options.no_verify or not taught(choices):
+        return [], paths
+    rows = verify_once(options, launcher, settings, choices)
+    returned = give_back(choices, rows, host.uniform(knowledge))
+    if returned:
+        say(f"{returned} cells are not faster with the files and keep the default")
+        settings, paths = write_all(host, knowledge, options.output, taught(choices))
+        rows = verify_once(options, launcher, settings, choices) if taught(choices) else []
+    return rows, paths
 
 
 def teach(options):
@@ -279,7 +293,6 @@ def teach(options):
     if options.output:
         check_output(options.output)
     launcher = Launcher(options.launcher, find_program(options, host), options.patience)
-    started = time.monotonic()
     knowledge = find_out(options, launcher, host)
     sizes = sizes_of(options, knowledge.about)
     for collective, why in host.left_out(knowledge).items():
@@ -299,8 +312,7 @@ def teach(options):
     tell_refused(campaign.table)
     decided = decide(options, launcher, host, knowledge, variants, campaign.table)
     choices = make_choices(host, knowledge, campaign.table, decided, variants, options.margin / 100)
-    settings, paths = write_all(host, knowledge, options.output, taught(choices))
-    rows = verified(options, launcher, settings, host, choices, started)
+    rows, paths = verified(options, launcher, host, knowledge, choices)
     report(options, host, knowledge, campaign.table, choices, rows, paths)
     return 0
 
@@ -312,10 +324,6 @@ def report(options, host, knowledge, table, choices, rows, paths):
     if rows:
         print(verify.text(rows))
         print(verify.summary(rows))
-        returned = give_back(choices, rows, host.uniform(knowledge))
-        if returned:
-            _, paths = write_all(host, knowledge, options.output, taught(choices))
-            print(f"{returned} of these were not faster in their own jobs and are the default's again in the files")
     if not taught(choices):
         print(f"nothing to improve: {host.NAME}'s default is the best of its own here, within {options.margin:g}%; the files change nothing")
     if missing and not options.from_wisdom:

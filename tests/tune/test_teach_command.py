@@ -3,7 +3,10 @@ import contextlib
 import io
 import json
 import os
+import subprocess
+import sys
 import tempfile
+import time
 import types
 import unittest
 from unittest import mock
@@ -134,6 +137,28 @@ class Command(unittest.TestCase):
             document = json.load(file)
         self.assertEqual({row["taught"] for row in document["choices"]}, {"linear"})
         self.assertEqual(document["verified"][0]["taught_us"], 5)
+
+
+    def test_a_signal_ends_the_job_too(self):
+        environment = {**os.environ, "MADE_UP": json.dumps({"hangs": 1}), "MADE_UP_FOLDER": self.folder.name}
+        words = ["--teach", "openmpi", "-o", self.rules, "--program", MADE_UP, "-c", "bcast", "-b", "8", "--", "env"]
+        process = subprocess.Popen([sys.executable, "-m", "hanpmpi_teach", *words], env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                   text=True)
+        while not os.path.exists(os.path.join(self.folder.name, "hangs")):
+            self.assertIsNone(process.poll())
+            time.sleep(0.02)
+        process.terminate()
+        said, _ = process.communicate(timeout=20)
+        self.assertEqual((process.returncode, self.marked()), (1, []), said)
+        self.assertIn("ended by a signal", said)
+
+    def marked(self):
+        """The processes with this test's folder in their environment."""
+        found = []
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            with contextlib.suppress(OSError), open(f"/proc/{pid}/environ", "rb") as file:
+                found += [pid] if f"MADE_UP_FOLDER={self.folder.name}".encode() in file.read() else []
+        return found
 
 
 class Wisdom(unittest.TestCase):

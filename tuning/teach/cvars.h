@@ -1,4 +1,5 @@
-/* cvars: the control variables of the host MPI, by MPI's tools interface (MPI_T): what there is, and the change of one.
+/* cvars: the control variables of the host MPI, by MPI's tools interface (MPI_T): what there is, and the change of
+ * one.
  *
  * Threads: one. Ownership: teach_cvar_close gives a handle back. */
 #ifndef HP_TEACH_CVARS_H

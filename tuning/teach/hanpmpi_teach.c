@@ -1,8 +1,9 @@
-/* hanpmpi_teach.<mpi>: the MPI job of `hanpmpi_tune --teach`, which starts it: asks the host MPI what it is and which control
- * variables it has, or measures its collectives under some of them (trial.h). The library must not be there.
+/* hanpmpi_teach.<mpi>: the MPI job of `hanpmpi_tune --teach`, which starts it: asks the host MPI what it is and
+ * which control variables it has, or measures its collectives under some of them (trial.h). The library must not
+ * be there.
  *
- *   mpirun ... hanpmpi_teach.<mpi> ask PREFIX...        lines of JSON: the job, the variables whose names begin so
- *   mpirun ... hanpmpi_teach.<mpi> measure < plan       lines of JSON: plan.h, trial.h
+ *    mpirun ... hanpmpi_teach.<mpi> ask PREFIX...        lines of JSON: the job, the variables whose names begin so
+ *    mpirun ... hanpmpi_teach.<mpi> measure < plan       lines of JSON: plan.h, trial.h
  *
  * Exit status: 0; 1: an MPI call failed; 2: bad words, a bad plan, or the library is there. */
 #include <stdio.h>

@@ -9,6 +9,7 @@ The words behind -- start a job on the nodes and with the number of ranks that p
 import argparse
 import json
 import os
+import signal
 import sys
 
 from . import verify, wisdom
@@ -257,8 +258,8 @@ def save_results(path, options, knowledge, table, choices, rows):
                 "choices": [{"collective": choice.collective, "bytes": choice.bytes, "taught": choice.candidate.name if choice.candidate else None,
                              "default_us": choice.default_us, "us": choice.us, "gain": choice.gain} for of in choices.values() for choice in of],
                 "verified": [{"collective": row.choice.collective, "bytes": row.choice.bytes,
-                              "taught": row.choice.candidate.name if row.choice.candidate else None, "default_us": row.default_us, "taught_us": row.taught_us, "ratio": row.ratio}
-                             for row in rows]}
+                              "taught": row.choice.candidate.name if row.choice.candidate else None, "default_us": row.default_us,
+                              "taught_us": row.taught_us, "ratio": row.ratio} for row in rows]}
     write(path, json.dumps(document, indent=1) + "\n")
 
 
@@ -333,6 +334,7 @@ def report(options, host, knowledge, table, choices, rows, paths):
 
 
 def main(arguments=None):
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # the job is ended, too
     try:
         return teach(parse(sys.argv[1:] if arguments is None else arguments))
     except BadOption as problem:
@@ -342,5 +344,5 @@ def main(arguments=None):
         say(problem)
         return FAILED
     except KeyboardInterrupt:
-        say("ended by a signal; nothing is written that was not announced")
+        say("ended by a signal")
         return FAILED

@@ -24,6 +24,9 @@ class Command(unittest.TestCase):
         self.folder = tempfile.TemporaryDirectory()
         self.addCleanup(self.folder.cleanup)
         self.rules = os.path.join(self.folder.name, "rules")
+        turns = mock.patch("hanpmpi_teach.command.VERIFY_TURNS", 1)
+        turns.start()
+        self.addCleanup(turns.stop)
 
     def run_main(self, *options, launcher=("env",), host="openmpi", asked=ASKED, output=None, **made_up):
         """Its exit status and what it said. The launcher env runs one rank of what follows."""

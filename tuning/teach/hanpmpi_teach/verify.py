@@ -1,9 +1,10 @@
-"""With the files against without, in jobs of their own, in turns: A B B A, so that a drift of the machine cancels."""
+"""With the files against without, in jobs of their own, in turns: A B B A, so that a drift of the machine cancels. Of each side the
+least disturbed job counts: a sequence of barriers and calls cannot be faster by luck, only slower by what else runs."""
 import dataclasses
 import statistics
 
 from .campaign import BATCH_US
-from .choose import gains, geometric_mean
+from .choose import geometric_mean
 from .jobs import JobFailed
 from .model import bytes_text, us_text
 from .trouble import Trouble
@@ -17,7 +18,10 @@ class Row:
     choice: object
     default_us: float
     taught_us: float
-    ratio: float  # the median of the pairs of jobs that ran one after the other
+
+    @property
+    def ratio(self):
+        return self.default_us / self.taught_us
 
 
 def measure(launcher, environments, choices, turns, cell_seconds):
@@ -37,12 +41,8 @@ def measure(launcher, environments, choices, turns, cell_seconds):
                         times[side].setdefault((line["collective"], line["bytes"]), []).append(statistics.median(line["us"][AS_STARTED]))
             except JobFailed as problem:
                 raise Trouble(f"a job with the {side} settings failed: {problem}\n{launcher.said}") from None
-    return [_row(choice, times["default"][cell], times["taught"][cell]) for choice in choices
+    return [Row(choice, min(times["default"][cell]), min(times["taught"][cell])) for choice in choices
             for cell in [(choice.collective, choice.bytes)] if all(len(of.get(cell, [])) == turns for of in times.values())]
-
-
-def _row(choice, default, taught):
-    return Row(choice, statistics.median(default), statistics.median(taught), statistics.median(gains(default, taught)))
 
 
 def text(rows):

@@ -59,6 +59,12 @@ class Command(unittest.TestCase):
         self.assertEqual(self.numbers(), [0])
         self.assertIn("4 cells are not faster with the files and keep the default", said)
 
+    def test_files_with_which_a_job_fails_do_not_stay(self):
+        status, said = self.run_main(fails=True)
+        self.assertEqual((status, self.numbers()), (0, [0]), said)
+        self.assertIn("made up: no rules", said)
+        self.assertIn("given back to the default: everything", said)
+
     def test_the_finalists_second_times_decide(self):
         status, said = self.run_main("-c", "bcast", asked=["-b", "8,64"], us={"0": 10, "1": 5, "2": 6, "6": 12}, **{"finally": {"1": 11, "2": 5}})
         self.assertEqual(status, 0, said)

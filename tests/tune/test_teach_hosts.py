@@ -117,11 +117,21 @@ class OpenMpi(unittest.TestCase):
         self.assertEqual(with_han.environment, {"OMPI_MCA_coll_han_priority": "100"})
         written = openmpi.files(knowledge, {"bcast": [choice(8, plain.candidates["bcast"][1]), choice(128, with_han.candidates["bcast"][0]),
                                                       choice(2048, None)]})
-        self.assertEqual(Text(written[".han"]).han(), {7: {2: {1: [(0, 3)], 4: [(0, 3), (33, 6), (513, 3)], 5: [(0, 3)]}}})
+        gather = {1: [(0, 3)], 4: [(0, 3)], 5: [(0, 3)]}  # han, in front, must be told of all that it would run
+        self.assertEqual(Text(written[".han"]).han(), {7: {2: {1: [(0, 3)], 4: [(0, 3), (33, 6), (513, 3)], 5: [(0, 3)]}}, 9: {2: gather}})
         self.assertEqual(Text(written[""]).tuned()[7][4], [(0, 1, 5, 0), (33, 0, 0, 0), (513, 0, 0, 0)])
         settings = openmpi.settings(knowledge, "/x/rules", written)
         self.assertEqual(settings["OMPI_MCA_coll_han_dynamic_rules_filename"], "/x/rules.han")
-        self.assertEqual(settings["OMPI_MCA_coll_han_gather_dynamic_global_communicator_module"], "3")
+        self.assertEqual(settings["OMPI_MCA_coll_han_priority"], "100")
+
+    def test_what_is_withdrawn_first_is_han(self):
+        knowledge = know_openmpi(nodes=2, han=True, priority=0)
+        plain, with_han = openmpi.variants(knowledge, ["bcast"], [])
+        choices = {"bcast": [choice(8, plain.candidates["bcast"][1]), choice(128, with_han.candidates["bcast"][0])]}
+        openmpi.withdraw(knowledge, choices)
+        self.assertEqual([one.candidate and one.candidate.name for one in choices["bcast"]], ["linear", None])
+        openmpi.withdraw(knowledge, choices)
+        self.assertEqual([one.candidate for one in choices["bcast"]], [None, None])
 
     def test_version_5_where_han_is_the_default(self):
         knowledge = know_openmpi("Open MPI v5.0.11", nodes=2, han=True, priority=35)

@@ -275,18 +275,24 @@ def verify_once(options, launcher, settings, choices):
 
 
 def verified(options, launcher, host, knowledge, choices):
-    """Writes the files, without what is not faster in jobs of its own. The rows are from jobs with the files as they are in the end, so
-    that they are not those that happened to be good; and what is written."""
-    settings, paths = write_all(host, knowledge, options.output, taught(choices))
-    if options.no_verify or not taught(choices):
-        return [], paths
-    rows = verify_once(options, launcher, settings, choices)
-    returned = give_back(choices, rows, host.uniform(knowledge))
-    if returned:
-        say(f"{returned} cells are not faster with the files and keep the default")
+    """Writes the files, without what is not faster in jobs of its own, or makes them fail. Returns the rows, which are from jobs with the
+    files as they are in the end, so that they are not those that happened to be good; and what is written."""
+    final = False
+    while True:
         settings, paths = write_all(host, knowledge, options.output, taught(choices))
-        rows = verify_once(options, launcher, settings, choices) if taught(choices) else []
-    return rows, paths
+        if options.no_verify or not taught(choices):
+            return [], paths
+        try:
+            rows = verify_once(options, launcher, settings, choices)
+        except verify.TaughtFailed as problem:
+            say(f"a job with the files failed: {problem}")
+            say(f"given back to the default: {host.withdraw(knowledge, choices)}")
+            continue
+        returned = 0 if final else give_back(choices, rows, host.uniform(knowledge))
+        if not returned:
+            return rows, paths
+        say(f"{returned} cells are not faster with the files and keep the default")
+        final = True
 
 
 def teach(options):

@@ -55,6 +55,11 @@ class Table:
         return statistics.median(self.times[collective, size][name])
 
 
+def keep_default(choices):
+    for choice in choices:
+        choice.candidate = None
+
+
 def bytes_text(size):
     for unit, factor in (("G", 1 << 30), ("M", 1 << 20), ("K", 1 << 10)):
         if size and size % factor == 0:

@@ -13,6 +13,10 @@ ROUNDS = 2
 AS_STARTED = "as started"
 
 
+class TaughtFailed(Exception):
+    """A job with the files did not come to its end."""
+
+
 @dataclasses.dataclass
 class Row:
     choice: object
@@ -40,7 +44,9 @@ def measure(launcher, environments, choices, turns, cell_seconds):
                     if line["teach"] == "cell" and line["us"].get(AS_STARTED):
                         times[side].setdefault((line["collective"], line["bytes"]), []).append(statistics.median(line["us"][AS_STARTED]))
             except JobFailed as problem:
-                raise Trouble(f"a job with the {side} settings failed: {problem}\n{launcher.said}") from None
+                if side == "taught":
+                    raise TaughtFailed(f"{problem}\n{launcher.said}") from None
+                raise Trouble(f"a job without the files failed: {problem}\n{launcher.said}") from None
     return [Row(choice, min(times["default"][cell]), min(times["taught"][cell])) for choice in choices
             for cell in [(choice.collective, choice.bytes)] if all(len(of.get(cell, [])) == turns for of in times.values())]
 

@@ -10,6 +10,7 @@
   uniform(knowledge)             collectives for which one choice must do for all sizes, and why
   left_out(knowledge)            collectives that cannot be taught, and why
   files(knowledge, choices)      {suffix behind the name of --output: content}; choices: {collective: [Choice]}
+  withdraw(knowledge, choices)   a job with the files failed: gives choices back to the default; the text says which
   settings(knowledge, path, files)   the environment that has the MPI use them
 """
 from . import intel, mpich, openmpi

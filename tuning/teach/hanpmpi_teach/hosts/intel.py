@@ -6,7 +6,7 @@ left to the MPI. The size of a collective of blocks is that of a block."""
 import dataclasses
 
 from ..choose import ranges
-from ..model import DEFAULT, Candidate, Variant
+from ..model import DEFAULT, Candidate, Variant, keep_default
 
 NAME = "Intel MPI"
 PROGRAMS = ("mpich",)
@@ -62,6 +62,11 @@ def variants(_knowledge, collectives, _segments):
         found.append(Variant(f"algorithms {number}", {variable(collective): str(number) for collective in mine},
                              {collective: [Candidate(ALGORITHMS[collective][number - 1], {}, {"number": number})] for collective in mine}))
     return found
+
+
+def withdraw(_knowledge, choices):
+    keep_default([choice for of in choices.values() for choice in of])
+    return "everything"
 
 
 def uniform(_knowledge):

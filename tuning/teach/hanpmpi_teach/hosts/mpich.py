@@ -14,7 +14,7 @@ import os
 import re
 
 from ..choose import ranges
-from ..model import DEFAULT, OF_BLOCKS, Candidate, Variant
+from ..model import DEFAULT, OF_BLOCKS, Candidate, Variant, keep_default
 from ..trouble import Trouble
 
 NAME = "MPICH"
@@ -175,6 +175,11 @@ def _candidates(knowledge, collective):
 
 def variants(knowledge, collectives, _segments):
     return [Variant("", {}, {collective: list(_candidates(knowledge, collective)) for collective in collectives})]
+
+
+def withdraw(_knowledge, choices):
+    keep_default([choice for of in choices.values() for choice in of])
+    return "everything"
 
 
 def uniform(_knowledge):

@@ -15,7 +15,7 @@ import json
 import re
 
 from ..choose import ranges
-from ..model import DEFAULT, OF_BLOCKS, Candidate, Variant, bytes_text
+from ..model import COLLECTIVES, DEFAULT, OF_BLOCKS, Candidate, Variant, bytes_text, keep_default
 from ..trouble import Trouble
 
 NAME = "Open MPI"
@@ -23,7 +23,7 @@ PROGRAMS = ("openmpi",)
 CVARS = ("coll_tuned_", "coll_han_")
 
 # ompi/mca/coll/base/coll_base_functions.h, enum COLLTYPE; the same in 4.0, 4.1 and 5.0.
-IDS = {"allgather": 0, "allreduce": 2, "alltoall": 3, "barrier": 6, "bcast": 7, "gather": 9, "reduce": 11, "reduce_scatter_block": 13, "scatter": 15}
+IDS = {"allgather": 0, "allgatherv": 1, "allreduce": 2, "alltoall": 3, "barrier": 6, "bcast": 7, "gather": 9, "reduce": 11, "reduce_scatter_block": 13, "scatter": 15}
 # Algorithms that cut a message into segments; the others ignore the size of one.
 SEGMENTED = {"bcast": re.compile("chain|pipeline|binary|binomial|knomial"), "reduce": re.compile("chain|pipeline|binary|binomial"),
              "allreduce": re.compile("segmented"), "gather": re.compile("sync")}
@@ -107,8 +107,18 @@ def uniform(_knowledge):
 
 
 def left_out(knowledge):
-    return {collective: "coll/tuned has no choice of algorithms" for collective in IDS
+    return {collective: "coll/tuned has no choice of algorithms" for collective in COLLECTIVES
             if not knowledge.about.cvars.get(f"coll_tuned_{collective}_algorithm", {}).get("words")}
+
+
+def withdraw(knowledge, choices):
+    """A job with the files failed: han's rules go first. What that was, for people."""
+    han = [choice for of in choices.values() for choice in of if choice.candidate and choice.candidate.rule["component"] != knowledge.default_component]
+    if han:
+        keep_default(han)
+        return "what coll/han would be put in front or aside for"
+    keep_default([choice for of in choices.values() for choice in of])
+    return "everything"
 
 
 # ---- files ----
@@ -152,11 +162,13 @@ def _json(knowledge, taught):
 
 
 def _han(knowledge, taught):
-    """Names of components since 5.0, numbers before. A list of sizes begins with a communicator of one rank."""
+    """Names of components since 5.0, numbers before. A list of sizes begins with a communicator of one rank. Where han is put in front,
+    all that it would run needs a rule: its variables that say the same make 4.1.4 crash when it makes its communicators."""
     component = str if _major(knowledge.about) >= 5 else COMPONENTS.get
     ranks, default = knowledge.about.ranks, knowledge.default_component
-    lines = [f"{len(taught)} # collectives"]
-    for collective, choices in taught.items():
+    others = {} if default == "han" else {collective: [] for collective in sorted(knowledge.han) if collective in IDS and collective not in taught}
+    lines = [f"{len(taught) + len(others)} # collectives"]
+    for collective, choices in {**taught, **others}.items():
         found = []  # of equal ones the first
         for one in ranges(choices):
             name = one.candidate.rule["component"] if one.candidate else default
@@ -188,8 +200,6 @@ def settings(knowledge, path, written):
     found = {"OMPI_MCA_coll_tuned_use_dynamic_rules": "1", "OMPI_MCA_coll_tuned_dynamic_rules_filename": path + (".json" if json_too else "")}
     if ".han" in written:
         found.update({"OMPI_MCA_coll_han_use_dynamic_file_rules": "1", "OMPI_MCA_coll_han_dynamic_rules_filename": path + ".han"})
-        if knowledge.default_component != "han": # han in front passes all on that no rule gives it
+        if knowledge.default_component != "han":
             found["OMPI_MCA_coll_han_priority"] = str(HAN_PRIORITY)
-            found.update({f"OMPI_MCA_coll_han_{collective}_dynamic_global_communicator_module": str(COMPONENTS["tuned"])
-                          for collective in sorted(knowledge.han)})
     return found

@@ -163,7 +163,8 @@ def _json(knowledge, taught):
 
 def _han(knowledge, taught):
     """Names of components since 5.0, numbers before. A list of sizes begins with a communicator of one rank. Where han is put in front,
-    all that it would run needs a rule: its variables that say the same make 4.1.4 crash when it makes its communicators."""
+    all that it would run needs a rule: its variables that say the same make 4.1.4 crash when it makes its communicators. Unlike coll/tuned
+    it counts one block."""
     component = str if _major(knowledge.about) >= 5 else COMPONENTS.get
     ranks, default = knowledge.about.ranks, knowledge.default_component
     others = {} if default == "han" else {collective: [] for collective in sorted(knowledge.han) if collective in IDS and collective not in taught}

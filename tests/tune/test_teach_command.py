@@ -77,6 +77,18 @@ class Command(unittest.TestCase):
         self.assertEqual((status, self.numbers()), (0, [0]), said)
         self.assertIn("nothing to improve", said)
 
+    def test_wisdom_says_where(self):
+        finding = {"collective": "bcast", "bin": 7, "nodes": 1, "ranks": [4, 4], "candidates": [["0", 9.0], ["7f", 5.0]], "chosen": 1}
+        with mock.patch("hanpmpi_teach.wisdom.read", return_value={"mpis": [{"mpi": "open-mpi-v4.1.4", "findings": [finding]}]}):
+            status, said = self.run_main("--from-wisdom")
+        self.assertEqual(status, 0, said)
+        self.assertIn("| bcast | 64 |", said)
+        self.assertNotIn("| bcast | 8 |", said)
+        with mock.patch("hanpmpi_teach.wisdom.read", return_value={"mpis": []}):
+            status, said = self.run_main("--from-wisdom")
+        self.assertEqual((status, self.numbers()), (0, [0]), said)
+        self.assertIn("nothing was measured", said)
+
     def test_a_job_that_hangs(self):
         status, said = self.run_main("--patience", "1", "-c", "bcast", "-b", "8", hangs=2, asked=[])
         self.assertEqual(status, 0, said)

@@ -331,7 +331,9 @@ def report(options, host, knowledge, table, choices, rows, paths):
     if rows:
         print(verify.text(rows))
         print(verify.summary(rows))
-    if not taught(choices):
+    if not table.times:
+        print("nothing was measured; the files change nothing")
+    elif not taught(choices):
         print(f"nothing to improve: {host.NAME}'s default is the best of its own here, within {options.margin:g}%; the files change nothing")
     if missing and not options.from_wisdom:
         say(f"{missing} cells were not measured (left out, or the time was up: --seconds) and are the default's")

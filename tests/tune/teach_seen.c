@@ -1,9 +1,12 @@
-/* teach_seen: which algorithm did the MPI run? For test_teach_real.py, which has taught the MPI another one than its default.
+/* teach_seen: which algorithm did the MPI run? For test_teach_real.py, which has taught the MPI another one than its
+ * default.
  *
- * Open MPI: its library exports the algorithms, so this program's ompi_coll_base_bcast_intra_pipeline comes before it, counts, and
- * calls it. MPICH: an alltoall by pairwise_sendrecv_replace, which is for MPI_IN_PLACE, sends what is in the receive buffers.
+ * Open MPI: its library exports the algorithms, so this program's ompi_coll_base_bcast_intra_pipeline comes before it,
+ * counts, and calls it. MPICH: an alltoall by pairwise_sendrecv_replace, which is for MPI_IN_PLACE, sends what is in the
+ * receive buffers.
  *
- *   mpirun -np N teach_seen BYTES...     a line for each size, and for all ranks and all but the last: "RANKS BYTES 0" or "RANKS BYTES 1" */
+ *   mpirun -np N teach_seen BYTES...     a line for each size, of all ranks, then of all but the last:
+ *                                        "RANKS BYTES 0", or 1: the taught one ran */
 #include <dlfcn.h>
 #include <mpi.h>
 #include <stdio.h>
@@ -16,7 +19,8 @@ static int pipelines;
 int ompi_coll_base_bcast_intra_pipeline(void *, size_t, void *, size_t, void *, void *, size_t);
 
 /* Integers are narrower in the one or the other version, and passed alike. */
-int ompi_coll_base_bcast_intra_pipeline(void *buffer, size_t count, void *type, size_t root, void *comm, void *module, size_t segment)
+int ompi_coll_base_bcast_intra_pipeline(void *buffer, size_t count, void *type, size_t root, void *comm,
+                                        void *module, size_t segment)
 {
     int (*next)(void *, size_t, void *, size_t, void *, void *, size_t);
     void *symbol = dlsym(RTLD_NEXT, "ompi_coll_base_bcast_intra_pipeline");

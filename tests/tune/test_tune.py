@@ -225,12 +225,17 @@ def compare(tune):
 
 
 def installed(tune):
-    """cmake --install gives the program and the backend that runs its tasks."""
+    """cmake --install gives the program, the backend that runs its tasks, and --teach."""
     with tempfile.TemporaryDirectory() as prefix:
         subprocess.run(["cmake", "--install", tune.args.build, "--prefix", prefix], check=True, stdout=subprocess.DEVNULL)
         tune.args.program = os.path.join(prefix, "bin", os.path.basename(tune.args.program))
         tune.args.library = next(os.path.join(folder, "libhanpmpi.so") for folder, _, names in os.walk(prefix) if "libhanpmpi.so" in names)
         tune.run(["-c", "bcast", "-b", "64K", "--segments", "4K", "--repeat", "1", "--compare"])
+        script = os.path.join(prefix, "bin", "hanpmpi_tune")
+        text = subprocess.run([script, "--teach", "openmpi", "--version"], check=True, capture_output=True, text=True).stdout
+        check(re.fullmatch(r"hanpmpi_tune \d+\.\d+\.\d+\n", text), text)
+        mpi = tune.args.program.rsplit(".", 1)[1]
+        check(os.access(os.path.join(prefix, "bin", f"hanpmpi_teach.{mpi}"), os.X_OK), os.listdir(os.path.join(prefix, "bin")))
     _, results = tune.documents()
     check({t["task"] for t in results["tasks"]} == set("ib sb sbib".split()), results["tasks"])
 
@@ -310,7 +315,8 @@ def without_library(tune):
 def man_page(tune):
     """Every option of --help is in the manual page."""
     text = subprocess.run([tune.args.program, "--help"], capture_output=True, text=True, check=True).stdout
-    options = set(re.findall(r"^ +(?:-\w, +)?(--[a-z-]+)", text, re.M))
+    text += subprocess.run([tune.args.program, "--teach", "openmpi", "--help"], capture_output=True, text=True, check=True).stdout
+    options = set(re.findall(r"^ +(?:-\w,? +(?:[A-Z]+, )?)?(--[a-z-]+)", text, re.M))
     with open(os.path.join(ROOT, "docs", "hanpmpi_tune.1")) as file:
         page = file.read().replace("\\-", "-")
     check(len(options) > 15, text)

@@ -13,6 +13,22 @@ for mpi in openmpi mpich mpiabi; do
   [ -x "$here/$name.$mpi" ] && installed="$installed $mpi"
 done
 
+# hanpmpi_tune --teach starts jobs itself.
+if [ "$name" = hanpmpi_tune ]; then
+  case " $* " in
+  *" --teach"[\ =]*)
+    if [ "${OMPI_COMM_WORLD_SIZE:-${PMI_SIZE:-1}}" -gt 1 ]; then
+      [ "${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-0}}" = 0 ] &&
+        echo "$name: --teach starts the jobs itself. Run: $name --teach MPI -o FILE -- mpirun -np 16" >&2
+      exit 2
+    fi
+    export HANPMPI_TEACH_BIN="$here" HANPMPI_TEACH_VERSION="@PROJECT_VERSION@" PYTHONDONTWRITEBYTECODE=1
+    export PYTHONPATH="$here/@HP_TEACH_FROM_BIN@${PYTHONPATH:+:$PYTHONPATH}"
+    exec python3 -m hanpmpi_teach "$@"
+    ;;
+  esac
+fi
+
 say() {
   [ "${PMIX_RANK:-${PMI_RANK:-0}}" = 0 ] && echo "$name: $*" >&2
 }

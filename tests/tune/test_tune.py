@@ -243,7 +243,7 @@ def installed(tune):
 def resume(tune):
     """Killed in the middle: what was measured is not measured again."""
     few = ["-c", "allreduce", "-b", "4K,64K", "--segments", "4K", "--search", "exhaustive"]
-    options = few + ["--repeat", "10"]
+    options = few + ["--repeat", "4"]
     process = tune.start(options)
     tune.wait_for(process, 12)
     tune.send(signal.SIGKILL)

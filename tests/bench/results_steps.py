@@ -181,7 +181,7 @@ def noise(run):
 
 # Simulated machines: nodes (and ranks of each), sizes, what one simulation may take in seconds of real time.
 SIMULATED = {8: ("8,64,512,4096,32768,65536,262144,1048576,4194304,16777216", 150),
-             16: ("8,64,512,4096,32768,65536,262144,1048576,4194304", 200),
+             16: ("8,64,512,4096,32768,65536,262144,1048576,4194304,16777216", 1200),
              32: ("8,1024,65536,1048576", 240)}
 
 
@@ -191,7 +191,7 @@ def simulated(run):
     for nodes, (sizes, seconds) in SIMULATED.items() if run.full else [(8, SIMULATED[8])]:
         for kind, charge in (("", "3e-7"), ("_tcp", "1.5e-6")):
             run.simulated(f"simulated_{nodes}x{nodes}{kind}", "--nodes", str(nodes), "--ranks-per-node", str(nodes), "--bytes", sizes, "--message-charge",
-                          charge, "--sides", "library,selectors", "--timeout", str(seconds))
+                          charge, "--collectives", "bcast,reduce,allreduce,barrier", "--sides", "library,selectors", "--timeout", str(seconds))
 
 
 @step

@@ -18,6 +18,13 @@ static const layout_t layouts[] = {
     {"32x32", 32, {32}, 2, 77, false, SMALL_BYTES},
 };
 
+/* Several ranks of each node lead: two rounds, nodes of several sizes, one of a single rank. */
+static const layout_t led_by_all[] = {
+    {"7x3", 7, {3}, 1, 0, false, 0},         {"4+3+2", 3, {4, 3, 2}, 1, 0, false, 0},
+    {"4x4", 4, {4}, 2, 0, false, 0},         {"4x4cyclic", 4, {4}, 2, 0, true, 0},
+    {"5+3+1", 3, {5, 3, 1}, 1, 0, false, 0},
+};
+
 static uint32_t node_ranks(const layout_t *layout, uint32_t node)
 {
     const bool given = node < LAYOUT_NODES_MAX && layout->ranks[node];
@@ -198,6 +205,20 @@ static void visit_modules(void (*visit)(const case_t *))
                                            visit);
 }
 
+static void visit_leaders(void (*visit)(const case_t *))
+{
+    static const char *const wanted[] = {"han:p2p", "han:shm", "han:single_copy"};
+    for (size_t w = 0; w < LENGTH(wanted); w++)
+        for (size_t i = 0; i < LENGTH(led_by_all); i++)
+            visit(&(case_t){.layout = &led_by_all[i],
+                            .collective = HP_BARRIER,
+                            .wanted = wanted[w],
+                            .between_nodes = "linear",
+                            .inside_node = "linear",
+                            .leaders = "16",
+                            .commutative = true});
+}
+
 void cases_visit(void (*visit)(const case_t *c))
 {
     visit_rules(visit);
@@ -206,4 +227,5 @@ void cases_visit(void (*visit)(const case_t *c))
     visit_joins(visit);
     visit_pieces(visit);
     visit_modules(visit);
+    visit_leaders(visit);
 }

@@ -25,8 +25,9 @@ typedef struct {
     hp_collective_t collective;
     const char *wanted; /* word of the collective's knob; "han:shm": and the module inside nodes */
     const char *between_nodes, *inside_node; /* shapes; NULL: by the rules */
-    const char *joined; /* word of HANPMPI_BETWEEN_NODES; NULL: tree with shapes, else by the rules */
-    const char *pieces; /* bytes of those in which a segment moves between nodes; NULL: whole */
+    const char *joined;  /* word of HANPMPI_BETWEEN_NODES; NULL: tree with shapes, else by the rules */
+    const char *pieces;  /* bytes of those in which a segment moves between nodes; NULL: whole */
+    const char *leaders; /* ranks of a node that lead it; NULL: by the rules */
     size_t bytes;
     uint32_t root;
     bool commutative;

@@ -13,6 +13,7 @@
 #include <string.h>
 #include "counters/cases.h"
 #include "counters/task_graph.h"
+#include "hier/modules/leader_rounds.h"
 #include "hier/planning/select.h"
 
 #define COUNTERS(X)                                                                                          \
@@ -105,11 +106,25 @@ static hp_knobs_t knobs_of(const case_t *c)
     }
     if (c->joined || c->between_nodes)
         set(&knobs, HP_KNOB_ID_between_nodes, c->joined ? c->joined : "tree");
+    if (c->leaders)
+        set(&knobs, HP_KNOB_ID_leaders, c->leaders);
     if (c->pieces) {
         set(&knobs, HP_KNOB_ID_ib_segment_bytes, c->pieces);
         set(&knobs, HP_KNOB_ID_ir_segment_bytes, c->pieces);
     }
     return knobs;
+}
+
+static const char *join_of(const case_t *c, const hp_comm_t *comm, const hp_setting_t *setting)
+{
+    const hp_layout_t layout = hp_comm_layout(comm);
+
+    if (c->collective == HP_BARRIER)
+        return hp_leader_rounds_of(layout.nodes, layout.least_ranks, setting).count ? "all_lead"
+                                                                                    : "one_leads";
+    return setting->inter_node == HP_INTER_NODE_tree
+               ? hp_shape_info(setting->shapes.shape[HP_LEVEL_NODE])->name
+               : hp_inter_node_name(setting->inter_node);
 }
 
 /* False: the library leaves the call to the host MPI. runs: what is done, for the table. */
@@ -126,9 +141,7 @@ static bool choose(const case_t *c, hp_comm_t *comm, collective_t *call, char *r
     call->algorithm = choice.algorithm;
     call->setting = *choice.setting;
     snprintf(runs, TEXT_BYTES, "%s", call->algorithm->name);
-    const char *join = call->setting.inter_node == HP_INTER_NODE_tree
-                           ? hp_shape_info(call->setting.shapes.shape[HP_LEVEL_NODE])->name
-                           : hp_inter_node_name(call->setting.inter_node);
+    const char *join = join_of(c, comm, &call->setting);
     const char *inside = hp_shape_info(call->setting.shapes.shape[HP_LEVEL_CORE])->name;
     if (call->algorithm->traits & HP_TRAIT_PIPELINED)
         snprintf(runs, TEXT_BYTES, "han:%s/%s:%s", join, inside,

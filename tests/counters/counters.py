@@ -25,7 +25,8 @@ HEADER = """\
 # wanted   HANPMPI_<collective>, and the module inside nodes; shapes: between nodes/inside/bytes of the pieces of a segment between nodes; order: rank = the operation is not commutative
 # runs     what the library does: an algorithm, or it leaves the call to the host MPI, and why
 # messages, bytes        by the outermost level at which sender and receiver differ
-# chain, chain_bytes     the longest sequence of messages of which each can only be sent when the one before is complete
+# chain, chain_bytes     the longest sequence of messages of which each can only be sent when the one before is complete; of a
+#                        barrier that all ranks of the nodes lead: in one of its rounds
 # rounds                 the same where a message also waits for the one before it from the same rank to the same rank
 # copies                 tasks that copy; pulls, pushes: from and to the memory of another rank of the node
 # sets                   of counters and flags in the memory of a node

@@ -5,7 +5,8 @@ formulas of the shapes. A pipeline of s segments takes depth + s - 1 rounds.
 """
 import functools
 
-NODES = {"1x1": [1], "1x4": [4], "1x8": [8], "4x4": [4] * 4, "8x1": [1] * 8, "5+3+1": [5, 3, 1], "32x32": [32] * 32}
+NODES = {"1x1": [1], "1x4": [4], "1x8": [8], "4x4": [4] * 4, "8x1": [1] * 8, "5+3+1": [5, 3, 1], "32x32": [32] * 32,
+         "7x3": [3] * 7, "4+3+2": [4, 3, 2]}
 TWO_PACKAGES = {"1x8", "4x4", "32x32"}
 CYCLIC = {"4x4cyclic": "4x4"}  # the same machine, the ranks dealt out to the nodes in turn
 SEGMENT_BYTES = 32768  # where the case names the shapes
@@ -88,18 +89,42 @@ def teams(layout):
     return joined, leaves
 
 
-def expect_barrier(row, layout, shared):
+def disseminate(count):
+    return count * (count - 1).bit_length()
+
+
+def inside_messages(layout):
+    """Of a barrier in each node: the outermost level is a dissemination, the one inside it a tree, up and down."""
+    parts = 2 if layout in TWO_PACKAGES else 1
+    return sum(disseminate(count) if parts == 1 else disseminate(parts) + 2 * (count - parts) for count in NODES[layout])
+
+
+def leader_rounds(nodes, ranks):
+    """(rounds, leaders of a node) where all of them lead: as few leaders as take so many rounds."""
+    def rounds(leaders):
+        return next(count for count in range(33) if (leaders + 1) ** count >= nodes)
+    return rounds(ranks), next(leaders for leaders in range(1, ranks + 1) if rounds(leaders) == rounds(ranks))
+
+
+def expect_barrier(row, layout, shared, all_lead):
     ranks, nodes = sum(NODES[layout]), len(NODES[layout])
-    yield "segments", 1
-    yield "messages_node", nodes * (nodes - 1).bit_length()
-    yield "messages", nodes * (nodes - 1).bit_length() + (0 if shared else 2 * (ranks - nodes))
+    times, between, inside = 1, disseminate(nodes), 2 * (ranks - nodes)
+    if all_lead:
+        rounds, leaders = leader_rounds(nodes, min(NODES[layout]))
+        distances = [(leader + 1) * (leaders + 1) ** number for leader in range(leaders) for number in range(rounds)]
+        times, between = rounds + 1, nodes * sum(distance < nodes for distance in distances)
+    if all_lead or nodes == 1:
+        inside = times * inside_messages(layout)
+    yield "segments", times
+    yield "messages_node", between
+    yield "messages", between + (0 if shared else inside)
     for nothing in ("bytes", "reductions", "copies", "pulls", "pushes"):
         yield nothing, 0
     if not shared:
         yield "sets", 0
     else:  # up, down and done; a rank alone on its node has nobody to tell
         joined, _ = teams(layout)
-        yield "sets", (ranks - nodes) + joined + sum(count for count in NODES[layout] if count > 1)
+        yield "sets", times * ((ranks - nodes) + joined + sum(count for count in NODES[layout] if count > 1))
 
 
 def floor_power(number):
@@ -141,7 +166,7 @@ def expect_han(row, layout, cyclic):
     join = join.split("/")[0]
     shared = module in SHARED and max(NODES[layout]) > 1
     if collective == "barrier":
-        yield from expect_barrier(row, layout, shared)
+        yield from expect_barrier(row, layout, shared, join == "all_lead")
         return
     in_rank_order = row["order"] == "rank" and collective != "bcast"
     flat = cyclic and in_rank_order  # no levels keep rank order: ranks of all nodes are joined

@@ -146,26 +146,31 @@ static void rotating_roots_load_links_evenly(void **state)
     }
 }
 
-/* A barrier: up and down inside every node, and log2 N messages of a leader between them. On modules of
- * shared memory no message stays inside a node. */
+/* A barrier. One leader per node: up and down inside every node, and log2 N messages of a leader between them. All lead:
+ * rounds of messages between the nodes, in front of each and behind the last a barrier inside every node; of messages that
+ * is a dissemination, as it is on one node. On modules of shared memory no message stays inside a node. */
 static void barriers_send_few_messages(void **state)
 {
     (void)state;
-    static const uint32_t node_counts[] = {1, 2, 3, 8, 13};
-    enum { PER_NODE = 5 };
-    for (size_t i = 0; i < ARRAY_LENGTH(node_counts); i++)
+    enum { PER_NODE = 5, TREE = 2 * (PER_NODE - 1), DISSEMINATION = 3 * PER_NODE };
+    static const struct {
+        uint32_t nodes, leaders, between, inside; /* messages of a node */
+    } cases[] = {
+        {1, 1, 0, DISSEMINATION},     {2, 1, 1, TREE}, {3, 1, 2, TREE}, {8, 1, 3, TREE}, {13, 1, 4, TREE},
+        {1, 2, 0, DISSEMINATION},     {2, 2, 1, TREE}, /* one round anyway */
+        {3, 2, 2, 2 * DISSEMINATION},                  /* distances 1 2 */
+        {8, 5, 4, 3 * DISSEMINATION},                  /* 1 2, 3 6 */
+        {13, 2, 6, 3 * DISSEMINATION} /* 1 2 3, 4 8 12 */};
+    for (size_t i = 0; i < ARRAY_LENGTH(cases); i++)
         for (unsigned module = 0; module < HP_MODULE_NATIVE; module++) {
-            const uint32_t nodes = node_counts[i];
-            uint32_t rounds = 0;
-            while (1u << rounds < nodes)
-                rounds++;
+            const uint32_t nodes = cases[i].nodes;
             hp_locality_t *table = table_of_blocks(nodes * PER_NODE, PER_NODE);
             const sim_config_t world = plain_world(nodes * PER_NODE, table);
             const hp_knobs_t knobs = job_knobs();
             collective_t c = {.algorithm = hp_algorithm_find(HP_BARRIER, "han"),
                               .setting = {.shapes = shapes_of(HP_SHAPE_BINOMIAL, HP_SHAPE_LINEAR),
                                           .trees = 1,
-                                          .leaders = 1},
+                                          .leaders = cases[i].leaders},
                               .kind = ELEMENTS_BYTES,
                               .commutative = true};
             for (unsigned level = HP_LEVEL_NODE + 1; level < HP_LEVEL_COUNT; level++)
@@ -174,9 +179,9 @@ static void barriers_send_few_messages(void **state)
             if (!job_run(job, &c, 1, NULL))
                 fail_msg("%s", job_problem(job));
             const sim_counters_t *counters = sim_counters(job_sim(job));
-            const uint64_t inside = module == HP_MODULE_P2P ? 2 * nodes * (PER_NODE - 1) : 0;
-            assert_int_equal(counters->messages[HP_LEVEL_NODE], nodes * rounds);
-            assert_int_equal(count_messages(counters), nodes * rounds + inside);
+            const uint64_t inside = module == HP_MODULE_P2P ? cases[i].inside : 0;
+            assert_int_equal(counters->messages[HP_LEVEL_NODE], nodes * cases[i].between);
+            assert_int_equal(count_messages(counters), nodes * (cases[i].between + inside));
             assert_int_equal(counters->bytes[HP_LEVEL_NODE], 0);
             job_destroy(job);
             free(table);

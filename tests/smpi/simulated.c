@@ -262,13 +262,22 @@ static uint64_t taken(collective_t collective)
     return stats.taken;
 }
 
-/* Returns when all ranks of all communicators do: at a millisecond that lies ahead of all. */
+/* Returns when all ranks of all communicators do: at a millisecond that lies ahead of all. The first allreduce takes longer: in it
+ * SMPI prepares the communicator, 4 ms for 1,024 ranks. */
 static double start_together(void)
 {
+    static bool prepared;
     double now = MPI_Wtime(), latest;
-    PMPI_Allreduce(&now, &latest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+
+    for (int times = prepared ? 1 : 2; times > 0; times--, now = MPI_Wtime())
+        PMPI_Allreduce(&now, &latest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    prepared = true;
     const double start = ((double)(int64_t)(latest * 1e3) + 3) / 1e3;
-    sg_actor_sleep_for(start - MPI_Wtime());
+    if (now > start) {
+        fprintf(stderr, "a start that a rank is %g us late for\n", (now - start) * 1e6);
+        MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
+    }
+    sg_actor_sleep_for(start - now);
     return start;
 }
 

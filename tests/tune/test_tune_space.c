@@ -148,8 +148,9 @@ static void test_blocks_on_nodes(void **state)
     assert_false(has(&fixture, TUNE_GATHER, "han-linear-l16"));
     assert_true(has(&fixture, TUNE_SCAN, "han-scan_chain"));
     assert_false(has(&fixture, TUNE_SCAN, "han-scan_chain-l16"));
-    assert_int_equal(fixture.lists[TUNE_BARRIER].count, 2);
+    assert_int_equal(fixture.lists[TUNE_BARRIER].count, 3);
     assert_true(has(&fixture, TUNE_BARRIER, "han-shm"));
+    assert_true(has(&fixture, TUNE_BARRIER, "han-shm-l16"));
     fixture_fini(&fixture);
 
     fixture_init(&fixture, 3, WORDS("--leaders=1"), no_clock); /* 12 ranks */
@@ -159,12 +160,14 @@ static void test_blocks_on_nodes(void **state)
     assert_false(has(&fixture, TUNE_ALLGATHER, "han-neighbour_exchange"));
     assert_true(has(&fixture, TUNE_ALLGATHER, "han-ring"));
     assert_false(has(&fixture, TUNE_ALLGATHER, "han-ring-l16"));
+    assert_false(has(&fixture, TUNE_BARRIER, "han-shm-l16"));
     fixture_fini(&fixture);
 
     fixture_init(&fixture, 2, WORDS("--between=bruck,ring"), no_clock); /* two nodes: a ring, too */
     assert_int_equal(fixture.lists[TUNE_ALLGATHER].count,
                      6); /* native, flat twice, han-ring with three sorts of leaders */
     assert_int_equal(fixture.lists[TUNE_ALLTOALL].count, 2);
+    assert_false(has(&fixture, TUNE_BARRIER, "han-shm-l16")); /* one round, whoever leads */
     fixture_fini(&fixture);
 }
 
@@ -205,6 +208,8 @@ static void test_settings_of_blocks(void **state)
     assert_null(setting(&fixture, TUNE_BARRIER, "han-shm", "between_nodes"));
     assert_string_equal(setting(&fixture, TUNE_BARRIER, "han-shm", "modules"),
                         "node:p2p package:shm numa:shm l3:shm core:shm");
+    assert_string_equal(setting(&fixture, TUNE_BARRIER, "han-shm", "leaders"), "1");
+    assert_string_equal(setting(&fixture, TUNE_BARRIER, "han-shm-l16", "leaders"), "16");
     fixture_fini(&fixture);
 }
 

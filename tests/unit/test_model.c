@@ -494,6 +494,20 @@ static void barriers(void **state)
         assert_true(us > before && us >= hp_model_bound_us(&server, &layout, HP_BARRIER, 0));
         before = us;
     }
+    /* All lead: two nodes have one round anyway, eight nodes one in place of three, with two more flags. */
+    hp_setting_t all_lead = setting;
+    all_lead.leaders = 16;
+    const hp_layout_t two = layout_of(2, 8, true), eight = layout_of(8, 8, true);
+    const hp_algorithm_id_t han = han_of(HP_BARRIER);
+    assert_true(hp_model_us(&server, &two, HP_BARRIER, 0, han, &all_lead) ==
+                hp_model_us(&server, &two, HP_BARRIER, 0, han, &setting));
+    assert_true(hp_model_us(&server, &eight, HP_BARRIER, 0, han, &all_lead) <
+                hp_model_us(&server, &eight, HP_BARRIER, 0, han, &setting));
+    hp_algorithm_id_t chosen;
+    hp_setting_t best;
+    double best_us;
+    assert_true(hp_model_choose(&server, &eight, HP_BARRIER, 0, &chosen, &best, &best_us));
+    assert_int_equal(best.leaders, 16);
     const hp_layout_t node = layout_of(1, 8, true);
     const hp_algorithm_id_t flags = hp_algorithm_id(hp_algorithm_find(HP_BARRIER, "flags"));
     const double us = hp_model_us(&server, &node, HP_BARRIER, 0, flags, &setting);

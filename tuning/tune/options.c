@@ -402,7 +402,7 @@ tune_options_result_t tune_options_read(tune_options_t *options, int argc, char 
     return reader.done ? TUNE_OPTIONS_DONE : error ? TUNE_OPTIONS_BAD : TUNE_OPTIONS_RUN;
 }
 
-/* One node: its ranks may all lead in turn; several: one each. Of blocks one leads, or all do. */
+/* One node: its ranks may all lead in turn; several: one each. Of a barrier and of blocks one leads, or all do. */
 static void fit_leaders(tune_choices_t *choices, const tune_layout_t *layout)
 {
     choices->one_leads = choices->all_lead = !choices->leader_count;

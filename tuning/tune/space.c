@@ -287,9 +287,10 @@ static void add_han(tune_list_t *list, tune_collective_t collective, const tune_
 
 /* ---- barrier ---- */
 
-/* Flags inside, a dissemination between the nodes. */
-static void add_barriers(tune_list_t *list, const tune_layout_t *layout)
+/* Flags inside, a dissemination between the nodes, of one leader each or of all ranks: two nodes take one round anyway. */
+static void add_barriers(tune_list_t *list, const tune_choices_t *choices, const tune_layout_t *layout)
 {
+    const bool may_all_lead = layout->nodes > 2 && layout->least_ranks > 1;
     tune_config_t config = {.algorithm = TUNE_HAN,
                             .way = TUNE_WAYS,
                             .core_shape = "linear",
@@ -298,7 +299,12 @@ static void add_barriers(tune_list_t *list, const tune_layout_t *layout)
                             .leaders = 1};
 
     snprintf(config.id, sizeof config.id, "han-%s", tune_inside_name(config.inside));
-    if (layout->nodes > 1)
+    if (layout->nodes > 1 && (choices->one_leads || !may_all_lead))
+        add(list, &config);
+    const size_t named = strlen(config.id);
+    config.leaders = 16;
+    snprintf(config.id + named, sizeof config.id - named, "-l%d", config.leaders);
+    if (may_all_lead && choices->all_lead)
         add(list, &config);
 }
 
@@ -421,7 +427,7 @@ static void add_all(tune_list_t *list, tune_collective_t collective, const tune_
     if (family == TUNE_OF_SEGMENTS)
         add_han(list, collective, choices, layout);
     else if (family == TUNE_OF_NOTHING)
-        add_barriers(list, layout);
+        add_barriers(list, choices, layout);
     else
         add_blocks(list, collective, choices, layout);
 }

@@ -6,7 +6,7 @@
  * What there is:
  *
  *   vectors    native, flags (one node), han: a way between the nodes, a module inside, turns, a segment's size
- *   barrier    native, flags (one node), han
+ *   barrier    native, flags (one node), han: one leader or all
  *   blocks     native, flags and single_copy (one node), flat: a way among the ranks, han: a way among the nodes, one
  *              leader or all, and inside direct messages or an algorithm of few rounds
  *
@@ -106,7 +106,7 @@ typedef struct {
     tune_way_t way; /* TUNE_WAYS: there is no choice */
     tune_inside_t inside;
     const char *core_shape; /* inside a node; of blocks, "linear": direct messages. Static text */
-    int trees, leaders;     /* leaders of blocks: more than one is all ranks of a node */
+    int trees, leaders;     /* leaders of a barrier and of blocks: more than one is all ranks of a node */
     size_t segment_bytes;   /* 0: it has no segments */
 } tune_config_t;
 
@@ -122,7 +122,7 @@ typedef struct {
     bool ways[TUNE_WAYS], insides[TUNE_INSIDES];
     int trees[TUNE_CHOICES_MAX], tree_count; /* of an allreduce over chains and binary trees */
     int leaders[TUNE_CHOICES_MAX], leader_count;
-    bool one_leads, all_lead; /* of blocks */
+    bool one_leads, all_lead; /* of a barrier and of blocks */
 } tune_choices_t;
 
 typedef struct {

@@ -25,7 +25,7 @@ hp_place_t hp_pipeline_place(const hp_pipeline_plan_t *p, const hp_pipeline_rota
     const hp_stage_t *stage = &rotation->stages[k];
     const hp_place_t anywhere = {.given = false};
 
-    if (stage->team.position > 0)
+    if (stage->team.position > 0 || p->call.count == 0)
         return anywhere;
     if (stage->outermost) {
         /* In place the result lies where inner stages may still read this rank's contribution. */
@@ -123,6 +123,10 @@ static void emit(const void *plan, hp_segment_t *segment, uint64_t index)
         if (p->advance >= 0 && p->comm->rank != p->call.root)
             emit_advance(p, segment, &flow);
     }
+    if (index < p->rounds.count) {
+        hp_segment_label(segment, HP_LABEL_IR);
+        hp_leader_rounds_emit(p->round_lanes, segment, &flow);
+    }
     hp_segment_label(segment, HP_LABEL_OTHER);
     if (p->node)
         hp_pipeline_emit_step_end(p, segment, &flow);
@@ -189,6 +193,19 @@ static bool uses_node(const plan_t *p)
 static bool uses_slots(const plan_t *p)
 {
     return uses(p, HP_MODULE_SHM) || (uses_node(p) && hp_comm_node_shape(p->comm).levels > 1 && is_up(p));
+}
+
+/* Where all ranks of the nodes lead a barrier. The same on all ranks. */
+static hp_leader_rounds_t choose_rounds(const plan_t *p)
+{
+    const hp_hierarchy_t *h = hierarchy_of(p);
+    uint32_t least_ranks, most_ranks;
+
+    if (p->call.collective != HP_BARRIER ||
+        hp_hierarchy_node_depth(h) == 0) /* it does not tell nodes apart */
+        return (hp_leader_rounds_t){.leaders = 1};
+    hp_hierarchy_node_sizes(h, &least_ranks, &most_ranks);
+    return hp_leader_rounds_of(hp_hierarchy_node_count(h), least_ranks, &p->setting);
 }
 
 /* Roots on different nodes among which an allreduce rotates. */
@@ -259,15 +276,31 @@ static hp_status_t prepare_in_order(const plan_t *p, rotation_t *rotation)
     return rotation->in_order.module->prepare(&rotation->in_order, &p->call, &in_order);
 }
 
-/* The stages of this rank in one rotation, innermost first. */
+/* Does the group of that depth hold all that the stages join: all ranks, or those of the node? */
+static bool is_whole(const plan_t *p, uint32_t depth)
+{
+    const hp_hierarchy_t *h = hierarchy_of(p);
+    const uint32_t rank = p->comm->rank;
+    uint32_t members, of_node;
+
+    if (p->rounds.count == 0)
+        return depth == 0;
+    hp_hierarchy_members(h, depth, hp_hierarchy_group_of(h, depth, rank), &members);
+    hp_hierarchy_node_ranks(h, rank, &of_node);
+    return members == of_node;
+}
+
+/* The stages of this rank in one rotation, innermost first. Leaders' rounds take the place of the one between nodes. */
 static hp_status_t prepare_rotation(plan_t *p, rotation_t *rotation)
 {
     hp_comm_t *comm = p->comm;
     const hp_hierarchy_t *h = hierarchy_of(p);
     const uint32_t levels = hp_hierarchy_level_count(h),
-                   top = hp_leader_top(h, &rotation->leaders, comm->rank);
+                   top = hp_leader_top(h, &rotation->leaders, comm->rank),
+                   highest = p->rounds.count ? hp_hierarchy_node_depth(h) : 0,
+                   last = top > highest ? top - 1 : highest;
 
-    for (uint32_t depth = levels; depth-- > (top > 0 ? top - 1 : 0);) {
+    for (uint32_t depth = levels; depth-- > last;) {
         const hp_team_t team = hp_team_of(h, &rotation->leaders, depth, comm->rank);
         if (team.count == 1)
             continue;
@@ -280,7 +313,7 @@ static hp_status_t prepare_rotation(plan_t *p, rotation_t *rotation)
                               .team = team,
                               .inter_node = inter_node,
                               .innermost = depth + 1 == levels,
-                              .outermost = depth == 0,
+                              .outermost = is_whole(p, depth),
                               .rotation_count = p->rotation_count,
                               .result_at_root = p->call.commutative || p->call.root == 0,
                               .node = inter_node ? NULL : p->node,
@@ -303,8 +336,8 @@ static void add_up(plan_t *p)
         const hp_stage_t *in_order = &p->rotations[t].in_order; /* or all zero */
         uint32_t tasks = 3 + in_order->tasks;                   /* forward, done */
         uint32_t edges = 3 + 2 * HP_LEVEL_COUNT + in_order->edges, scratch = in_order->scratch;
-        tasks += p->advance >= 0;
-        edges += p->advance >= 0;
+        tasks += (p->advance >= 0) + (p->rounds.count ? HP_LEADER_ROUNDS_TASKS : 0);
+        edges += (p->advance >= 0) + (p->rounds.count ? HP_LEADER_ROUNDS_EDGES : 0);
         for (uint32_t k = 0; k < p->rotations[t].stage_count; k++) {
             const hp_stage_t *stage = &p->rotations[t].stages[k];
             tasks += stage->tasks;
@@ -341,7 +374,9 @@ static hp_status_t make_lanes(plan_t *p)
         if (p->forward < 0)
             return HP_ERR_NO_MEM;
     }
-    return HP_OK;
+    if (p->rounds.count > 0)
+        p->round_lanes = hp_leader_rounds_prepare(&p->rounds, &p->start, hierarchy_of(p), &p->setting);
+    return p->rounds.count == 0 || p->round_lanes ? HP_OK : HP_ERR_NO_MEM;
 }
 
 /* Makes the lanes for all rotations. */
@@ -413,7 +448,10 @@ static void cut(plan_t *p)
         p->pipeline = hp_cut_pipeline(&p->cut, call, &p->setting);
     } else {
         p->pipeline =
-            (hp_pipeline_t){.segment_count = 1, .window_segments = 1, .scratch_bytes = 1, .type = call->type};
+            (hp_pipeline_t){.segment_count = 1 + p->rounds.count,
+                            .window_segments = 1, /* a round begins when the one before it is over */
+                            .scratch_bytes = 1,
+                            .type = call->type};
     }
     p->pipeline.segment_bytes = p->setting.segment_bytes;
     p->pipeline.commutative = call->commutative;
@@ -431,6 +469,7 @@ static void describe(plan_t *p, hp_comm_t *comm, const hp_call_t *call, const hp
     if (p->in_order)
         p->call.commutative = false;
     choose_modules(p);
+    p->rounds = choose_rounds(p);
 }
 
 bool hp_pipeline_runs_alone(hp_comm_t *comm, const hp_call_t *call, const hp_setting_t *setting)

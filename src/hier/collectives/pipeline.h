@@ -5,7 +5,7 @@
  *      bcast       leader  ib -> sb                 others  sb
  *      reduce      leader  sr -> ir                 others  sr
  *      allreduce   leader  sr -> ir -> ib -> sb     others  sr -> sb
- *      barrier     as allreduce, without data
+ *      barrier     as allreduce, without data; or, where all ranks lead, sr -> sb -> ir, and so on (leader_rounds.h)
  *
  * s: inside the node, i: between nodes; b: broadcast, r: reduction. An allreduce of 6 segments on a leader,
  * time to the right, where every task takes as long:

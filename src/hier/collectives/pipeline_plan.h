@@ -6,6 +6,7 @@
 #define HP_HIER_COLLECTIVES_PIPELINE_PLAN_H
 
 #include "hier/call/cut.h"
+#include "hier/modules/leader_rounds.h"
 #include "hier/modules/modules.h"
 
 typedef struct {
@@ -27,9 +28,11 @@ typedef struct {
     uint64_t step_count; /* of the node's memory: one a segment */
     size_t slot_bytes;   /* wanted of its slots */
     bool in_place;
-    bool in_order;       /* up along all ranks in their order, whatever nodes they are on */
-    bool result_here;    /* this rank gets a result from the reduction itself */
-    int32_t forward;     /* lane from rank 0 to the root, or its other end; -1: not needed, or not here */
+    bool in_order;    /* up along all ranks in their order, whatever nodes they are on */
+    bool result_here; /* this rank gets a result from the reduction itself */
+    int32_t forward;  /* lane from rank 0 to the root, or its other end; -1: not needed, or not here */
+    hp_leader_rounds_t rounds; /* of a barrier, each a segment, with one more behind them */
+    hp_leader_lanes_t *round_lanes;
     bool modules_begin;  /* some module has something to do at each start */
     int32_t advance;     /* lane of the call's source; -1: it has none */
     hp_node_use_t *node; /* NULL: no memory of the node is used, or not here */

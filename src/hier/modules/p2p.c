@@ -3,7 +3,7 @@
  *      reduce     up the tree
  *      bcast      down the tree, or as what is set between nodes says
  *      allreduce  up and down; both at once, where what is set between nodes is an exchange
- *      barrier    between nodes a dissemination
+ *      barrier    on the outermost level a dissemination
  *
  * The tree has the shape of the level; positions are numbered in preorder, so rank order is kept where the team's
  * positions are in rank order. Between nodes other algorithms may be set (call/inter_node.h): two trees that take turns,
@@ -30,7 +30,7 @@ static bool serves(const hp_comm_t *comm, bool inter_node, const hp_call_t *call
 
 static bool disseminates(const hp_stage_t *stage)
 {
-    return stage->collective == HP_BARRIER && stage->outermost && stage->inter_node;
+    return stage->collective == HP_BARRIER && stage->outermost;
 }
 
 /* What joins this team: the setting where it can be had, else the tree. The same on all ranks. */

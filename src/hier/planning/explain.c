@@ -5,6 +5,7 @@
 #include <string.h>
 #include "base/words.h"
 #include "hier/call/stats.h"
+#include "hier/modules/leader_rounds.h"
 #include "hier/planning/kept.h"
 #include "hier/planning/model/model_blocks.h"
 
@@ -60,6 +61,8 @@ static const char *joins(const hp_setting_t *s, hp_collective_t collective, cons
 
     if (s->modules.module[HP_LEVEL_NODE] != HP_MODULE_P2P)
         return hp_module_name((hp_module_id_t)s->modules.module[HP_LEVEL_NODE]);
+    if (collective == HP_BARRIER)
+        return "dissemination";
     return hp_inter_node_problem(s->inter_node, collective, layout->nodes, false, &problem)
                ? hp_inter_node_name(s->inter_node)
                : hp_shape_info(s->shapes.shape[HP_LEVEL_NODE])->name;
@@ -103,6 +106,8 @@ const char *hp_explain_candidate(const hp_candidate_t *candidate, hp_collective_
         append(text, room, ", %s", joins(s, collective, layout));
     if (layout->most_ranks > 1 && candidate->algorithm->traits & HP_TRAIT_PIPELINED)
         append(text, room, ", %s", hp_module_name(inside(s, layout)));
+    if (collective == HP_BARRIER && hp_leader_rounds_of(layout->nodes, layout->least_ranks, s).count)
+        append(text, room, ", all lead");
     if (collective == HP_BARRIER)
         return text;
     append(text, room, ", %s", hp_word_size(s->segment_bytes, size, sizeof size));

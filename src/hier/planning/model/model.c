@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <string.h>
 #include "hier/collectives/flags.h"
+#include "hier/modules/leader_rounds.h"
 #include "hier/planning/model/model_blocks.h"
 #include "hier/planning/model/model_inter_node.h"
 #include "hier/planning/model/model_intra_node.h"
@@ -138,6 +139,20 @@ static double pipeline_us(const hp_probes_t *probes, const hp_layout_t *layout, 
     return segment.fill_us + (whole - part) / part * steady_us(probes, layout, &segment, setting);
 }
 
+/* Inside one node. Between nodes that all ranks lead: that before, between and behind rounds of one message. */
+static double barrier_us(const hp_probes_t *probes, const hp_layout_t *layout, const hp_setting_t *setting)
+{
+    const hp_leader_rounds_t rounds = hp_leader_rounds_of(layout->nodes, layout->least_ranks, setting);
+
+    if (layout->nodes > 1 && rounds.count == 0)
+        return pipeline_us(probes, layout, HP_BARRIER, 0, setting);
+    const double inside_us =
+                     hp_model_intra_node_barrier_us(probes, layout->most_ranks, module_of(layout, setting)),
+                 message_us =
+                     rounds.count ? hp_model_inter_node(probes, 2, HP_BARRIER, 0, setting).fill_us : 0;
+    return (rounds.count + 1) * (inside_us + segment_us) + rounds.count * (message_us + segment_us);
+}
+
 static bool runs_flags(const hp_algorithm_t *algorithm, const hp_layout_t *layout, uint64_t bytes)
 {
     return algorithm->traits & HP_TRAIT_FLAGS && layout->nodes == 1 && layout->shares_memory &&
@@ -156,6 +171,8 @@ double hp_model_us(const hp_probes_t *probes, const hp_layout_t *layout, hp_coll
         return hp_model_blocks_us(probes, layout, algorithm, bytes, setting, HP_MODEL_BLOCKS_STEPS);
     if (runs_flags(algorithm, layout, data))
         return hp_model_flags_us(probes, layout->most_ranks, collective, (double)data);
+    if (collective == HP_BARRIER)
+        return barrier_us(probes, layout, setting);
     if (algorithm->traits & (HP_TRAIT_PIPELINED | HP_TRAIT_FLAGS))
         return pipeline_us(probes, layout, collective, data, setting);
     return -1;

@@ -106,6 +106,16 @@ hp_intra_node_cost_t hp_model_intra_node(const hp_probes_t *probes, uint32_t ran
     return by_messages(probes, ranks, &tree, up, bytes);
 }
 
+/* Messages are a dissemination, as in most MPIs; flags are set for the leader, and by it. */
+double hp_model_intra_node_barrier_us(const hp_probes_t *probes, uint32_t ranks, hp_module_id_t module)
+{
+    if (ranks < 2)
+        return 0;
+    return module == HP_MODULE_SHM || module == HP_MODULE_SINGLE_COPY
+               ? 2 * hand_over_us(probes, ranks)
+               : hp_model_log2(ranks) * probes->inside_us;
+}
+
 double hp_model_flags_us(const hp_probes_t *probes, uint32_t ranks, hp_collective_t collective, double bytes)
 {
     const bool up = collective != HP_BCAST, down = collective != HP_REDUCE;

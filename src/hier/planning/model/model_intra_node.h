@@ -18,6 +18,9 @@ typedef struct {
 hp_intra_node_cost_t hp_model_intra_node(const hp_probes_t *probes, uint32_t ranks, hp_module_id_t module,
                                          hp_shape_t shape, bool up, bool everybody, double bytes);
 
+/* A barrier of the ranks of a node that is no part of one among nodes. */
+double hp_model_intra_node_barrier_us(const hp_probes_t *probes, uint32_t ranks, hp_module_id_t module);
+
 /* The collective `flags` of the ranks of one node. */
 double hp_model_flags_us(const hp_probes_t *probes, uint32_t ranks, hp_collective_t collective, double bytes);
 

@@ -33,7 +33,7 @@ hp_place_t hp_pipeline_place(const hp_pipeline_plan_t *p, const hp_pipeline_rota
         return p->result_here ? (hp_place_t){.given = true, .address = flow->result, .free = free} : anywhere;
     }
     const hp_stage_t *outer = &rotation->stages[k + 1];
-    return outer->module->place && flow->count > 0 ? outer->module->place(outer, segment, flow) : anywhere;
+    return outer->module->place ? outer->module->place(outer, segment, flow) : anywhere;
 }
 
 static void emit_up(const plan_t *p, const rotation_t *rotation, hp_segment_t *segment, hp_flow_t *flow)

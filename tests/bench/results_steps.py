@@ -182,7 +182,7 @@ def noise(run):
 # Simulated machines: nodes (and ranks of each), sizes, what one simulation may take in seconds of real time.
 SIMULATED = {8: ("8,64,512,4096,32768,65536,262144,1048576,4194304,16777216", 150),
              16: ("8,64,512,4096,32768,65536,262144,1048576,4194304,16777216", 1200),
-             32: ("8,1024,65536,1048576", 240)}
+             32: ("8,4096,65536,1048576", 1800)}
 
 
 @step

@@ -279,9 +279,9 @@ static void measured_times(void **state)
     } benches[] = {{"cluster_openmpi.json", 0, 8192, 524288, 0.25},
                    {"node_openmpi.json", 0.2, 1, 0, 0.40},
                    {"node_mpich.json", 0.2, 1, 0, 0.40}};
-    static const char *const simulations[] = {"simulated_8x8.json", "simulated_8x8_tcp.json",
+    static const char *const simulations[] = {"simulated_8x8.json",   "simulated_8x8_tcp.json",
                                               "simulated_16x16.json", "simulated_16x16_tcp.json",
-                                              "scaling_8.json"};
+                                              "simulated_32x32.json", "scaling_8.json"};
     errors_t all = {.count = 0};
 
     for (size_t i = 0; i < ARRAY_LENGTH(benches); i++) {

@@ -137,7 +137,7 @@ def page(results, directory, head, never_slower):
     lines = [*head.splitlines(), "", "## In short", "", "| what | |", "|---|---|"]
     summaries = [make(results) for make in (cluster_line, never_slower_line, regret_line, node_line, simulated_line)]
     lines += [f"| {what} | {text} |" for what, text in filter(None, summaries)]
-    lines += ["| | more: [applications](docs/results/applications.md), [computing meanwhile](docs/results/overlap.md), [example programs](docs/results/examples.md), [the tuner](docs/results/tuning.md), "
+    lines += ["| | more: [applications](docs/results/applications.md), [computing meanwhile](docs/results/overlap.md), [example programs](docs/results/examples.md), [the tuner](docs/results/tuning.md), [teaching the MPI](docs/results/teaching.md), "
               "[noise and late ranks](docs/results/noise.md), [guidelines](docs/guidelines.md), [instructions a call](docs/instructions.md) |", ""]
     if "cluster_openmpi" in results:
         lines += [chart(results, directory), ""]

@@ -48,6 +48,11 @@ def _candidates(table, collective, size, by_name):
             if name != DEFAULT and name in by_name and len(rounds) >= max(enough, 1) and len(rounds) >= len(default)}
 
 
+def _clear(ratios, margin):
+    """{name: median gain} of those that are clearly faster than the default."""
+    return {name: statistics.median(of) for name, of in ratios.items() if is_clear(of, margin)}
+
+
 def _choice(table, collective, size, candidate, ratios):
     cell = table.times[collective, size]
     default_us = statistics.median(cell[DEFAULT])
@@ -62,7 +67,7 @@ def choose(table, collective, candidates, margin=MARGIN):
     choices, before = [], None
     for size in _sizes(table, collective):
         ratios = _candidates(table, collective, size, by_name)
-        clear = {name: statistics.median(of) for name, of in ratios.items() if is_clear(of, margin)}
+        clear = _clear(ratios, margin)
         name = max(clear, key=clear.get, default=None)
         if before in clear and clear[before] >= KEEP * clear[name]:
             name = before
@@ -76,7 +81,7 @@ def finalists(table, collective, candidates, margin=MARGIN, most=FINALISTS):
     names = {candidate.name for candidate in candidates}
     found = {}
     for size in _sizes(table, collective):
-        clear = {name: statistics.median(of) for name, of in _candidates(table, collective, size, names).items() if is_clear(of, margin)}
+        clear = _clear(_candidates(table, collective, size, names), margin)
         if clear:
             found[size] = sorted(clear, key=clear.get, reverse=True)[:most]
     return found

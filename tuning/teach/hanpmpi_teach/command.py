@@ -17,7 +17,7 @@ from .campaign import Campaign
 from .choose import MARGIN, choose, choose_uniform, finalists, geometric_mean
 from .hosts import HOSTS
 from .jobs import JobFailed, Launcher
-from .model import COLLECTIVES, DEFAULT, About, Table, bytes_text
+from .model import COLLECTIVES, DEFAULT, OF_BLOCKS, About, Table, bytes_text, keep_default
 from .trouble import BadOption, Trouble
 
 FAILED, BAD_OPTION = 1, 2
@@ -149,7 +149,7 @@ def find_out(options, launcher, host):
 
 def sizes_of(options, about):
     blocks = options.block_bytes or [size for size in options.bytes if size * about.ranks <= 4 << 20] or options.bytes[:1]
-    return {collective: [0] if collective == "barrier" else blocks if collective in COLLECTIVES[4:] else options.bytes
+    return {collective: [0] if collective == "barrier" else blocks if collective in OF_BLOCKS else options.bytes
             for collective in options.collectives}
 
 
@@ -236,8 +236,7 @@ def give_back(choices, rows, uniform):
         ratios = [row.ratio for row in rows if row.choice.candidate and row.choice.collective == collective]
         if ratios and (geometric_mean(ratios) < KEPT or min(ratios) < 1 / KEPT):
             slower += choices[collective]
-    for choice in slower:
-        choice.candidate = None
+    keep_default(slower)
     return len(slower)
 
 

@@ -60,6 +60,13 @@ def keep_default(choices):
         choice.candidate = None
 
 
+def keep_default_everywhere(choices):
+    """choices: of each collective. What that was, for people."""
+    for of in choices.values():
+        keep_default(of)
+    return "everything"
+
+
 def bytes_text(size):
     for unit, factor in (("G", 1 << 30), ("M", 1 << 20), ("K", 1 << 10)):
         if size and size % factor == 0:

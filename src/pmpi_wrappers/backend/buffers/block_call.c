@@ -24,15 +24,13 @@ static uint32_t blocks_of(const hp_block_call_t *call, const hp_comm_state_t *st
     return hp_problem_blocks(&problem, 1, space, (uint32_t)state->rank);
 }
 
-/* A buffer that is in place is not used. Its block lies in the other one, or is a copy of that. */
-static void look_at_sides(hp_block_call_t *call, const hp_comm_state_t *state)
+/* How many blocks each side has here. A buffer that is in place is not used. Its block lies in the other one, or is a copy of that. */
+static void set_blocks(hp_block_call_t *call, uint32_t send_blocks, uint32_t recv_blocks)
 {
-    const hp_block_side_t *send = &call->arguments.send, *recv = &call->arguments.recv;
-
-    call->send.blocks = blocks_of(call, state, HP_SPACE_SEND);
-    call->recv.blocks = blocks_of(call, state, HP_SPACE_RECV);
-    call->in_place = (call->send.blocks && send->buffer == MPI_IN_PLACE) ||
-                     (call->recv.blocks && recv->buffer == MPI_IN_PLACE);
+    call->send.blocks = send_blocks;
+    call->recv.blocks = recv_blocks;
+    call->in_place = (send_blocks && call->arguments.send.buffer == MPI_IN_PLACE) ||
+                     (recv_blocks && call->arguments.recv.buffer == MPI_IN_PLACE);
 }
 
 /* Is the side looked at on this rank? */
@@ -61,7 +59,7 @@ bool hp_block_call_bytes(hp_block_call_t *call, const hp_comm_state_t *state, ui
     *bytes = 0;
     if (a->root < 0 || a->root >= state->size)
         return false;
-    look_at_sides(call, state);
+    set_blocks(call, blocks_of(call, state, HP_SPACE_SEND), blocks_of(call, state, HP_SPACE_RECV));
     if (!are_valid(call, state))
         return false;
     if (hp_collective_is(a->collective, HP_OWN_SIZES))
@@ -87,10 +85,7 @@ bool hp_block_call_recall(hp_block_call_t *call, const hp_comm_state_t *state, u
     if (!last->is_valid || a->root != last->root || !is_like(&a->send, &last->send) ||
         !is_like(&a->recv, &last->recv))
         return false;
-    call->send.blocks = last->send.blocks;
-    call->recv.blocks = last->recv.blocks;
-    call->in_place =
-        (last->send.in_place && last->send.blocks) || (last->recv.in_place && last->recv.blocks);
+    set_blocks(call, last->send.blocks, last->recv.blocks);
     *bytes = last->bytes;
     return true;
 }

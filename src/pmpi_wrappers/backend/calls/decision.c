@@ -366,10 +366,11 @@ static hp_outcome_t decide_blocks(hp_ticket_t *ticket, hp_block_call_t *call, MP
         outcome = decide_size(ticket, comm, check_blocks(ticket, call));
     if (outcome != HP_OUTCOME_TAKEN)
         return outcome;
-    if (!is_known && !hp_block_call_is_committed(call, ticket->state))
-        return HP_OUTCOME_INVALID;
-    if (!is_known)
+    if (!is_known) {
+        if (!hp_block_call_is_committed(call, ticket->state))
+            return HP_OUTCOME_INVALID;
         hp_block_call_remember(call, ticket->state, ticket->bytes);
+    }
     outcome = choose(ticket, comm);
     if (own_sizes)
         use_sizes(ticket, call, outcome);

@@ -6,7 +6,7 @@ left to the MPI. The size of a collective of blocks is that of a block."""
 import dataclasses
 
 from ..choose import ranges
-from ..model import DEFAULT, Candidate, Variant, keep_default
+from ..model import DEFAULT, Candidate, Variant, keep_default_everywhere
 
 NAME = "Intel MPI"
 PROGRAMS = ("mpich",)
@@ -65,8 +65,7 @@ def variants(_knowledge, collectives, _segments):
 
 
 def withdraw(_knowledge, choices):
-    keep_default([choice for of in choices.values() for choice in of])
-    return "everything"
+    return keep_default_everywhere(choices)
 
 
 def uniform(_knowledge):

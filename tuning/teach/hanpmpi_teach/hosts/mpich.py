@@ -14,14 +14,13 @@ import os
 import re
 
 from ..choose import ranges
-from ..model import DEFAULT, OF_BLOCKS, Candidate, Variant, keep_default
+from ..model import COLLECTIVES, DEFAULT, OF_BLOCKS, Candidate, Variant, keep_default_everywhere
 from ..trouble import Trouble
 
 NAME = "MPICH"
 PROGRAMS = ("mpich", "mpiabi")
 CVARS = ("MPIR_CVAR_",)
 
-COLLECTIVES = ("bcast", "reduce", "allreduce", "barrier") + OF_BLOCKS
 # What the table calls the size that it decides on: that of the message, or of the blocks of all ranks together (get_avg_msgsize and
 # get_total_msgsize in csel.c).
 SIZE = {collective: "total_msg_size" for collective in ("allgather", "reduce_scatter_block", "gather", "scatter")}
@@ -178,8 +177,7 @@ def variants(knowledge, collectives, _segments):
 
 
 def withdraw(_knowledge, choices):
-    keep_default([choice for of in choices.values() for choice in of])
-    return "everything"
+    return keep_default_everywhere(choices)
 
 
 def uniform(_knowledge):

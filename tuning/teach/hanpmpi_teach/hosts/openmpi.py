@@ -15,7 +15,7 @@ import json
 import re
 
 from ..choose import ranges
-from ..model import COLLECTIVES, DEFAULT, OF_BLOCKS, Candidate, Variant, bytes_text, keep_default
+from ..model import COLLECTIVES, DEFAULT, OF_BLOCKS, Candidate, Variant, bytes_text, keep_default, keep_default_everywhere
 from ..trouble import Trouble
 
 NAME = "Open MPI"
@@ -117,8 +117,7 @@ def withdraw(knowledge, choices):
     if han:
         keep_default(han)
         return "what coll/han would be put in front or aside for"
-    keep_default([choice for of in choices.values() for choice in of])
-    return "everything"
+    return keep_default_everywhere(choices)
 
 
 # ---- files ----

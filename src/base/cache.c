@@ -53,6 +53,14 @@ void hp_cache_init(hp_cache_t *out, const char *knob, const char *machine, const
     copy_name(out->mpi, sizeof out->mpi, mpi);
 }
 
+bool hp_cache_may_exist(const char *knob)
+{
+    char directory[PATH_MAX];
+
+    find_directory(knob, directory, sizeof directory);
+    return directory[0] && (access(directory, F_OK) == 0 || errno != ENOENT);
+}
+
 void hp_cache_path(const hp_cache_t *cache, const char *kind, char path[HP_CACHE_PATH_BYTES])
 {
     snprintf(path, HP_CACHE_PATH_BYTES, "%s/%s-%s.%s", cache->directory, cache->machine, cache->mpi, kind);

@@ -23,6 +23,9 @@ enum { HP_CACHE_PATH_BYTES = PATH_MAX + 160 };
  * fit for a file's name are kept. */
 void hp_cache_init(hp_cache_t *out, const char *knob, const char *machine, const char *mpi);
 
+/* Could there be files in the directory that the knob means? For a moment: other processes may make it. */
+bool hp_cache_may_exist(const char *knob);
+
 /* kind: the end of the name, "json". */
 void hp_cache_path(const hp_cache_t *cache, const char *kind, char path[HP_CACHE_PATH_BYTES]);
 

@@ -225,6 +225,22 @@ static void where_it_is(void **state)
     assert_string_equal(cache.directory, "");
 }
 
+static void whether_it_may_exist(void **state)
+{
+    (void)state;
+    unsetenv("XDG_CACHE_HOME");
+    unsetenv("HOME");
+    assert_false(hp_cache_may_exist("off"));
+    assert_false(hp_cache_may_exist(""));
+    assert_false(hp_cache_may_exist("/nonexistent/hanpmpi"));
+    assert_true(hp_cache_may_exist("/"));
+    assert_true(hp_cache_may_exist("/dev/null/hanpmpi")); /* who reads it warns of it */
+    setenv("HOME", "/nonexistent", 1);
+    assert_false(hp_cache_may_exist(""));
+    setenv("XDG_CACHE_HOME", "/", 1);
+    assert_false(hp_cache_may_exist(""));
+}
+
 static void note(void *context, const hp_cache_t *cache, const hp_probes_t *probes)
 {
     char *names = context;
@@ -275,7 +291,7 @@ int main(void)
         cmocka_unit_test(written_and_read),   cmocka_unit_test(broken_files),
         cmocka_unit_test(truncated_anywhere), cmocka_unit_test(what_is_no_file),
         cmocka_unit_test(where_it_is),        cmocka_unit_test(every_mpi_of_a_machine),
-        cmocka_unit_test(learning),
+        cmocka_unit_test(learning),           cmocka_unit_test(whether_it_may_exist),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -48,6 +48,8 @@ static bool is_moved_on(void)
 
     if (hp_host_request_is_driven())
         return true;
+    if (hp_job.any_alone)
+        return false;
     return P(Allreduce)(&mine, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD) == MPI_SUCCESS && all;
 }
 
@@ -57,7 +59,7 @@ static const hp_helper_guest_t watchdog = {.start = hp_watchdog_start, .stop = h
 static int after_init(void)
 {
     hp_inter_node_ahead();
-    hp_job_start();
+    hp_job_start(hp_job_rules_has_files);
     if (hp_job.active) {
         hp_job_schedules_start();
         hp_job_rules_start();

@@ -62,10 +62,20 @@ static bool resolve(void)
     return true;
 }
 
-/* The lock is held. */
+static int is_driver(struct dl_phdr_info *info, size_t bytes, void *context)
+{
+    static const char name[] = "libcuda.so";
+    const char *slash = strrchr(info->dlpi_name, '/');
+
+    (void)bytes, (void)context;
+    return strncmp(slash ? slash + 1 : info->dlpi_name, name, sizeof name - 1) == 0;
+}
+
+/* The lock is held. dlopen would look for a library that is not loaded in all directories, some hundred system calls. */
 static void look_for_driver(void)
 {
-    if (!(driver.library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD)))
+    if (!dl_iterate_phdr(is_driver, NULL) ||
+        !(driver.library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD)))
         return;
     if (!resolve()) {
         hp_warn("the CUDA driver that is loaded lacks a function: device buffers are not recognized");

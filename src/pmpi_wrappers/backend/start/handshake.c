@@ -23,8 +23,8 @@ typedef struct {
     int32_t missing; /* a rank that did not answer, or NOBODY */
     int32_t other_version;
     int32_t other_settings;
-    uint8_t any_threads;
-    uint8_t pad[3];
+    uint8_t any_threads, any_alone;
+    uint8_t pad[2];
     uint32_t nodes; /* of the subtree, HP_NODES_MANY if more than NODES_MAX */
     uint8_t pad_nodes[4];
     uint64_t node_ids[NODES_MAX];
@@ -36,8 +36,7 @@ typedef struct {
     char version[VERSION_BYTES];
     uint64_t bytes;
     uint8_t work; /* the verdict */
-    uint8_t any_threads;
-    uint8_t pad[2];
+    uint8_t any_threads, any_alone, has_files;
     uint32_t nodes;
     hp_knobs_t knobs;
 } down_t;
@@ -119,6 +118,7 @@ static void join(up_t *mine, const up_t *theirs, int child, int received)
     first(&mine->other_settings, theirs->other_settings);
     add_nodes(mine, theirs);
     mine->any_threads |= theirs->any_threads;
+    mine->any_alone |= theirs->any_alone;
 }
 
 /* Rank 0 tells the user what it found; returns whether the library is to work. */
@@ -159,6 +159,7 @@ bool hp_handshake(int rank, int size, const hp_own_facts_t *own, hp_knobs_t *ino
     mine.bytes = sizeof mine;
     mine.missing = mine.other_version = mine.other_settings = NOBODY;
     mine.any_threads = own->threads;
+    mine.any_alone = own->is_alone;
     add_node(&mine, own->node_id);
     mine.knobs = *inout;
 
@@ -180,6 +181,8 @@ bool hp_handshake(int rank, int size, const hp_own_facts_t *own, hp_knobs_t *ino
         verdict.work = judge(&mine);
         verdict.nodes = mine.nodes;
         verdict.any_threads = mine.any_threads;
+        verdict.any_alone = mine.any_alone;
+        verdict.has_files = own->has_files;
         verdict.knobs = *inout;
     } else {
         const int parent = rank - bit;
@@ -216,11 +219,29 @@ bool hp_handshake(int rank, int size, const hp_own_facts_t *own, hp_knobs_t *ino
         if (!verdict.work && !complete)
             P(Request_free)(&request);
     }
-    *agreed = (hp_agreed_t){
-        .nodes = verdict.nodes, .any_threads = verdict.any_threads, .verbose = verdict.knobs.verbose};
+    *agreed = (hp_agreed_t){.nodes = verdict.nodes,
+                            .any_threads = verdict.any_threads,
+                            .any_alone = verdict.any_alone,
+                            .has_files = verdict.has_files,
+                            .verbose = verdict.knobs.verbose};
     if (verdict.work)
         hp_knobs_adopt(inout, &verdict.knobs);
     return verdict.work;
+}
+
+bool hp_handshake_share(int rank, int size, void *data, size_t bytes)
+{
+    int bit = 1, received;
+
+    while (bit < size && !(rank & bit))
+        bit *= 2;
+    if (rank != 0 && (!receive(data, bytes, rank - bit, 0, &received) || received != (int)bytes))
+        return false;
+    for (bit /= 2; bit > 0; bit /= 2)
+        if (rank + bit < size &&
+            P(Send)(data, (int)bytes, MPI_BYTE, rank + bit, HANDSHAKE_TAG, MPI_COMM_WORLD) != MPI_SUCCESS)
+            return false;
+    return true;
 }
 
 void hp_handshake_drain(void)

@@ -20,7 +20,9 @@
 /* What a rank knows of itself. */
 typedef struct {
     uint64_t node_id;
-    bool threads; /* it has MPI_THREAD_MULTIPLE */
+    bool threads;   /* it has MPI_THREAD_MULTIPLE */
+    bool is_alone;  /* no helper thread of this rank moves collectives on */
+    bool has_files; /* of rank 0: files whose contents all ranks must get */
 } hp_own_facts_t;
 
 enum { HP_NODES_MANY = INT32_MAX };
@@ -29,12 +31,18 @@ enum { HP_NODES_MANY = INT32_MAX };
 typedef struct {
     uint32_t nodes;   /* different node_ids; HP_NODES_MANY if there are more than a message holds */
     bool any_threads; /* some rank has threads */
+    bool any_alone;   /* some rank is */
+    bool has_files;   /* rank 0 has */
     int64_t verbose;  /* rank 0's HANPMPI_VERBOSE */
 } hp_agreed_t;
 
 /* inout: this rank's knobs; afterwards with rank 0's values of the JOB knobs. Returns true when the library is to
  * work. Warnings are given by rank 0 alone; without rank 0 by the ranks that wait for it. */
 bool hp_handshake(int rank, int size, const hp_own_facts_t *own, hp_knobs_t *inout, hp_agreed_t *agreed);
+
+/* After a handshake that succeeded, on all ranks: rank 0's bytes reach all of them, along the same tree. The ranks that wait
+ * let others run; in a collective of an MPI that spins they would not. false: an MPI error. */
+bool hp_handshake_share(int rank, int size, void *data, size_t bytes);
 
 /* After a handshake that failed, before MPI_Finalize: receives what late ranks sent. */
 void hp_handshake_drain(void);

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "hier/call/stats.h"
+#include "hier/executions/execution.h"
 #include "pmpi_wrappers/backend/glue/datatypes.h"
 #include "pmpi_wrappers/backend/start/handshake.h"
 #include "pmpi_wrappers/backend/glue/machine.h"
@@ -76,7 +77,7 @@ static bool has_threads(void)
     return P(Query_thread)(&level) == MPI_SUCCESS && level == MPI_THREAD_MULTIPLE;
 }
 
-void hp_job_start(void)
+void hp_job_start(bool (*has_files)(void))
 {
     char who[32];
     hp_agreed_t agreed;
@@ -92,10 +93,16 @@ void hp_job_start(void)
     hp_job.kernels = hp_kernels_of_word((unsigned)hp_job.knobs.kernels);
     hp_reductions_init(hp_job.kernels);
     hp_job.has_threads = hp_stats_threads = has_threads();
-    const hp_own_facts_t own = {.node_id = hp_machine_node_id(), .threads = hp_job.has_threads};
+    const hp_own_facts_t own = {.node_id = hp_machine_node_id(),
+                                .threads = hp_job.has_threads,
+                                .is_alone =
+                                    !hp_job.has_threads || hp_job.knobs.progress != HP_PROGRESS_THREAD,
+                                .has_files = hp_job.rank == 0 && has_files()};
     hp_job.active = hp_handshake(hp_job.rank, hp_job.size, &own, &hp_job.knobs, &agreed);
     hp_job.nodes = agreed.nodes;
     hp_job.any_threads = agreed.any_threads;
+    hp_job.any_alone = agreed.any_alone;
+    hp_job.has_files = agreed.has_files;
     if (hp_job.knobs.topology[0])
         hp_job.nodes = HP_NODES_MANY; /* the synthetic machine has its own nodes */
     hp_job.is_timed =

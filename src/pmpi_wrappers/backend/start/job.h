@@ -14,11 +14,13 @@
 typedef struct {
     bool active;       /* the handshake succeeded and MPI_Finalize has not begun */
     uint32_t nodes;    /* on so many, at most, are the ranks of MPI_COMM_WORLD */
-    bool is_timed;     /* this rank times its calls, and keeps what its selections came to, for who reports on the run */
+    bool is_timed;     /* this rank times its calls, and keeps what its selections came to, for a report */
     bool watches;      /* somebody wants to know what is in execution, since when (watchdog.h) */
     uint64_t start_ns; /* when MPI_Init was done */
     bool has_threads;  /* MPI_THREAD_MULTIPLE, on this rank */
     bool any_threads;  /* on some rank */
+    bool any_alone;    /* some rank has no helper thread that moves collectives on */
+    bool has_files;    /* rank 0 has files whose contents all ranks must get (job_rules.h) */
     /* Non-blocking collectives are accelerated wherever a communicator is set up, without asking the other ranks first
      * (host_collectives.h). The same on all ranks. */
     bool nonblocking_at_once;
@@ -30,8 +32,8 @@ typedef struct {
 extern hp_job_t hp_job;
 
 /* Reads the knobs, agrees with the other ranks. Collective over MPI_COMM_WORLD, but safe when some rank lacks
- * the library. Sets hp_job.active. */
-void hp_job_start(void);
+ * the library. Sets hp_job.active. has_files: asked on rank 0, once the knobs are read. */
+void hp_job_start(bool (*has_files)(void));
 
 /* The place of this process; read with hwloc at the first call. */
 void hp_job_locality(hp_locality_t *out);

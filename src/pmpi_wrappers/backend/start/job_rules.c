@@ -7,6 +7,7 @@
 #include "hier/planning/select.h"
 #include "hier/planning/foresight.h"
 #include "hier/planning/wisdom_file.h"
+#include "pmpi_wrappers/backend/start/handshake.h"
 #include "pmpi_wrappers/backend/start/job.h"
 #include "pmpi_wrappers/backend/start/probe.h"
 #include "topo_tree/fingerprint.h"
@@ -65,6 +66,11 @@ static void find_cache(hp_cache_t *cache)
     hp_cache_init(cache, hp_job.knobs.cache, machine_name(), version);
 }
 
+static bool share(void *data, size_t bytes)
+{
+    return hp_handshake_share(hp_job.rank, hp_job.size, data, bytes);
+}
+
 /* Everybody gets rank 0's rules, or nobody has any. */
 static void share_rules(hp_rule_t *rules, size_t count)
 {
@@ -74,7 +80,7 @@ static void share_rules(hp_rule_t *rules, size_t count)
         rules = malloc(count * sizeof *rules);
     mine = rules != NULL;
     if (P(Allreduce)(&mine, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD) == MPI_SUCCESS && all &&
-        P(Bcast)(rules, (int)(count * sizeof *rules), MPI_BYTE, 0, MPI_COMM_WORLD) == MPI_SUCCESS)
+        share(rules, count * sizeof *rules))
         mine = hp_candidates_set_rules(rules, count) == HP_OK;
     else
         mine = 0;
@@ -91,7 +97,7 @@ static void share_rules(hp_rule_t *rules, size_t count)
 /* A rank that has no memory for them learns them from the others, when a communicator is set up. */
 static void share_findings(hp_finding_t *findings, size_t count)
 {
-    if (P(Bcast)(findings, (int)(count * sizeof *findings), MPI_BYTE, 0, MPI_COMM_WORLD) == MPI_SUCCESS)
+    if (share(findings, count * sizeof *findings))
         hp_wisdom_adopt(findings, count);
     hp_foresight_set(findings, count); /* without memory, too: all ranks have to foresee the same */
 }
@@ -108,6 +114,12 @@ static void read_cache(header_t *header, hp_finding_t *findings)
         header->finding_count = hp_wisdom_read(&cache, findings);
 }
 
+bool hp_job_rules_has_files(void)
+{
+    return hp_job.knobs.rules[0] ||
+           ((keeps_probes() || reads_wisdom()) && hp_cache_may_exist(hp_job.knobs.cache));
+}
+
 void hp_job_rules_start(void)
 {
     /* All ranks have the same knobs. */
@@ -118,7 +130,7 @@ void hp_job_rules_start(void)
     hp_rule_t *rules = NULL;
     size_t count = 0;
 
-    if (!reads_rules && !keeps_probes() && !findings)
+    if (!hp_job.has_files || (!reads_rules && !keeps_probes() && !findings))
         return;
     if (hp_job.rank == 0) {
         if (reads_rules)
@@ -126,7 +138,7 @@ void hp_job_rules_start(void)
         read_cache(&header, findings);
         header.rule_count = count;
     }
-    if (P(Bcast)(&header, sizeof header, MPI_BYTE, 0, MPI_COMM_WORLD) == MPI_SUCCESS) {
+    if (share(&header, sizeof header)) {
         hp_probe_learn(&header.probes, true);
         if (header.rule_count)
             share_rules(rules, (size_t)header.rule_count);

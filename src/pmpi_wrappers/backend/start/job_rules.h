@@ -6,7 +6,13 @@
 #ifndef HP_PMPI_WRAPPERS_BACKEND_START_JOB_RULES_H
 #define HP_PMPI_WRAPPERS_BACKEND_START_JOB_RULES_H
 
-/* Collective over MPI_COMM_WORLD, once the library is active. Rank 0 warns of what cannot be read or used; the run goes on
+#include <stdbool.h>
+
+/* Could there be anything to read? Asked on rank 0 before the ranks agree, so that the start of a job that has no files costs
+ * nothing here. */
+bool hp_job_rules_has_files(void);
+
+/* Collective over MPI_COMM_WORLD, once the library is active and where hp_job.has_files. Rank 0 warns of what cannot be read or used; the run goes on
  * without it. */
 void hp_job_rules_start(void);
 

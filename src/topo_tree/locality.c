@@ -62,7 +62,8 @@ hwloc_topology_t hp_hwloc_load(const char *xml_path)
     bool ok = xml_path == NULL || hwloc_topology_set_xml(topology, xml_path) == 0;
     /* What Linux tells is complete. This component adds what nobody here asks for, by moving the thread to each
      * processor in turn: milliseconds, and many more where the ranks of a node all do so at once. */
-    (void)hwloc_topology_set_components(topology, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86"); /* or has none */
+    (void)hwloc_topology_set_components(topology, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST,
+                                        "x86"); /* or has none */
     ok = ok && hwloc_topology_set_all_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_NONE) == 0;
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
         ok = ok && hwloc_topology_set_type_filter(topology, kept[i].type, kept[i].filter) == 0;
@@ -119,12 +120,26 @@ static hwloc_obj_t find_numa(hwloc_topology_t topology, hwloc_const_bitmap_t bin
     return best;
 }
 
+/* May this process run on all processors of the machine, of which there are several? */
+static bool is_bound_nowhere(void)
+{
+    const long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    hp_cores_t cores;
+
+    hp_cores_read(&cores);
+    return processors > 1 && cores.count >= (unsigned long)processors;
+}
+
 hp_status_t hp_locality_read(const char *xml_path, const char *cpuset, hp_locality_t *out)
 {
     for (unsigned level = 0; level < HP_LEVEL_COUNT; level++)
         out->id[level] = HP_ID_UNKNOWN;
     out->id[HP_LEVEL_NODE] = hp_locality_node_id();
     out->cores = (hp_cores_t){0};
+    /* A process that may be anywhere on its node has no place there. hwloc is not asked: it reads hundreds of files, while
+     * all ranks of the node do so. */
+    if (xml_path == NULL && cpuset == NULL && is_bound_nowhere())
+        return HP_OK;
 
     hp_status_t status = HP_ERR_TOPOLOGY;
     hwloc_topology_t topology = hp_hwloc_load(xml_path);

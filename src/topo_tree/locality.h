@@ -37,6 +37,7 @@ uint64_t hp_locality_id_of(const char *name, size_t bytes);
  * xml_path: NULL for this machine, else an hwloc XML file to read the machine from (tests, hanpmpi_info);
  * cpuset:   NULL for the thread's own binding (with an XML file: unbound), else an hwloc list string of OS
  *           indexes of PUs, such as "0-3,8", to be taken as the binding.
+ * A process of this machine that may run on all of several processors has no place but its node.
  * An object level counts as known only when one object of that type covers the whole binding: a process
  * bound to two packages has an unknown package. Where several NUMA nodes cover it (high-bandwidth memory
  * beside DRAM), the one with the fewest PUs counts. The ids are hwloc's logical indexes on the whole machine.

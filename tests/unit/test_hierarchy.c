@@ -2,6 +2,7 @@
  * parsers of machines and of lists of levels; this machine's locality. */
 #include <sched.h>
 #include <time.h>
+#include <unistd.h>
 #include "places.h"
 #include "topo_tree/hierarchy.h"
 #include "topo_tree/tree.h"
@@ -365,6 +366,9 @@ static void this_machine(void **state)
 
     cpu_set_t before, one;
     assert_int_equal(sched_getaffinity(0, sizeof before, &before), 0);
+    if (CPU_COUNT(&before) > 1 && CPU_COUNT(&before) == sysconf(_SC_NPROCESSORS_ONLN))
+        for (unsigned level = HP_LEVEL_PACKAGE; level < HP_LEVEL_COUNT; level++)
+            assert_true(place.id[level] == HP_ID_UNKNOWN); /* bound nowhere: no place on the node */
     for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
         if (!CPU_ISSET(cpu, &before))
             continue;

@@ -10,7 +10,7 @@ import sys
 import xml.etree.ElementTree
 
 SLOWEST = 10
-MPIS = ("openmpi", "mpich", "mpiabi")
+MPIS = ("openmpi", "openmpi5", "mpich", "mpiabi")
 
 
 def kind(name):

@@ -168,7 +168,7 @@ static void bad_texts(void **state)
         {"hosts n[1-] on s0", "1: \"n[1-]\": expected a range such as n[0-15]"},
         {"hosts n[5-1] on s0", "1: \"n[5-1]\": expected a range"},
         {"hosts n[1-5 on s0", "1: \"n[1-5\": expected a range"},
-        {"hosts n[0-999999999] on s0", "1: \"n[0-999999999]\" are more than 1048576 hosts"},
+        {"hosts n[0-999999999] on s0", "1: \"n[0-999999999]\" are more than 1048576 names"},
         {"hosts n[0-9999999999] on s0", "1: \"n[0-9999999999]\": expected a range"},
         {"hosts a! on s0", "1: \"a!\" is no name: expected letters, digits and . _ -"},
         {"s0 - \033[1m", "1: \"?[1m\" is no name"},
@@ -276,19 +276,126 @@ static void files(void **state)
     hp_network_fini(&network);
 }
 
+static void read_network(hp_network_t *network, const char *path)
+{
+    char why[HP_NETWORK_WHY_BYTES];
+
+    hp_network_init(network);
+    if (hp_network_read(network, path, why, sizeof why) != HP_OK)
+        fail_msg("%s", why);
+}
+
+/* Ranges, a continued line, keys in small letters, a speed; switches named before they are described. */
+static void slurm(void **state)
+{
+    hp_network_t network;
+    (void)state;
+
+    read_network(&network, NETWORKS_DIR "/slurm.conf");
+    assert_int_equal(network.machine_count, 11);
+    assert_int_equal(network.node_count, 11 + 4);
+    assert_link(&network, "top", "leaf0", 5000, 0);
+    assert_link(&network, "leaf2", "top", 5000, 0);
+    assert_link(&network, "n02", "leaf0", 1250, 0);
+    assert_link(&network, "leaf0", "n05", 1250, 0);
+    assert_link(&network, "login", "leaf1", HP_NETWORK_RATE, 0);
+    assert_link(&network, "leaf2", "r1c0", HP_NETWORK_RATE, 0);
+    hp_network_fini(&network);
+}
+
+/* Two spines are one switch, parallel cables one link; what is no host and leads nowhere is left out. */
+static void ibnetdiscover(void **state)
+{
+    hp_network_t network;
+    (void)state;
+
+    read_network(&network, NETWORKS_DIR "/fabric.ibnet");
+    assert_int_equal(network.machine_count, 3);
+    assert_int_equal(network.node_count, 3 + 3);
+    assert_link(&network, "a", "S-leaf0", 25000, 0);
+    assert_link(&network, "S-leaf0", "b", 25000, 0);
+    assert_link(&network, "c", "S-leaf1", 4000, 0);
+    const char *spine = hp_network_node(&network, "S-spine0") >= 0 ? "S-spine0" : "S-spine1";
+    assert_link(&network, "S-leaf0", spine, 3 * 12500, 0);
+    assert_link(&network, spine, "S-leaf1", 2 * 12500, 0);
+    hp_network_fini(&network);
+}
+
+/* Three stages: two pods of two leaves and two switches above them, each of which leads to two spines of its own. */
+static void three_stages(void **state)
+{
+    char text[16384] = "vendid=0x2c9\n", why[HP_NETWORK_WHY_BYTES];
+    size_t used = strlen(text);
+    hp_network_t network;
+    (void)state;
+
+    for (unsigned pod = 0; pod < 2; pod++)
+        for (unsigned leaf = 0; leaf < 2; leaf++)
+            used += (size_t)sprintf(text + used,
+                                    "Switch 4 \"L%u%u\" # \"\"\n[1] \"H%u%u\"[1] # 4xEDR\n[2] \"A%u0\"[1] # "
+                                    "4xEDR\n[3] \"A%u1\"[1] # "
+                                    "4xEDR\nCa 1 \"H%u%u\" # \"h%u%u HCA\"\n[1] \"L%u%u\"[1] # 4xEDR\n",
+                                    pod, leaf, pod, leaf, pod, pod, pod, leaf, pod, leaf, pod, leaf);
+    for (unsigned pod = 0; pod < 2; pod++)
+        for (unsigned a = 0; a < 2; a++)
+            used += (size_t)sprintf(text + used,
+                                    "Switch 4 \"A%u%u\" # \"\"\n[1] \"L%u0\"[1] # 4xEDR\n[2] \"L%u1\"[1] # "
+                                    "4xEDR\n[3] \"C%u0\"[1] # 4xEDR\n[4] \"C%u1\"[1] # 4xEDR\n",
+                                    pod, a, pod, pod, a, a);
+    for (unsigned a = 0; a < 2; a++)
+        for (unsigned c = 0; c < 2; c++)
+            used += (size_t)sprintf(text + used,
+                                    "Switch 4 \"C%u%u\" # \"\"\n[1] \"A0%u\"[3] # 4xEDR\n[2] \"A1%u\"[3] # "
+                                    "4xEDR\n",
+                                    a, c, a, a);
+    if (parse(&network, text, why) != HP_OK)
+        fail_msg("%s", why);
+    assert_int_equal(network.machine_count, 4);
+    assert_int_equal(network.node_count, 4 + 4 + 2 + 1);
+    double up = 0;
+    for (uint32_t i = 0; i < hp_network_links(&network); i++) {
+        const hp_network_link_t link = hp_network_link(&network, i);
+        if (link.from[0] == 'C' && link.to[0] == 'A')
+            up += link.speed.rate;
+    }
+    assert_true(up == 8 * 12500); /* all cables of the spines */
+    hp_network_fini(&network);
+}
+
+/* Lists of names, in the short text, too. */
+static void lists(void **state)
+{
+    char why[HP_NETWORK_WHY_BYTES];
+    hp_network_t network;
+    (void)state;
+
+    assert_int_equal(parse(&network, "hosts a,b,n[0-2,07-08]x[1]:3 c on s0", why), HP_OK);
+    assert_int_equal(network.machine_count, 8);
+    assert_int_equal(hp_network_machine(&network, "n2x1"), 4);
+    assert_int_equal(hp_network_machine(&network, "n08x1"), 6);
+    assert_int_equal(hp_network_machine(&network, "c"), 7);
+    assert_int_equal(network.nodes[hp_network_node(&network, "a")].ranks, 3);
+    assert_int_equal(network.nodes[hp_network_node(&network, "c")].ranks, 1);
+    hp_network_fini(&network);
+}
+
 /* Noise, and descriptions with bytes changed, cut or doubled: a network or a reason, nothing else. */
 static void noise(void **state)
 {
     static const char *const seeds[] = {
         "links 1gbit 20us\nhosts a b n[08-11]:4 on s0\nhosts c d on s1 1mbit 3us; s0 - s1 1gbit/1gbit 5us # "
         "x",
-        "{\"format\": 1, \"switches\": [\"s0\"], \"hosts\": [{\"names\": [\"a\"], \"switch\": \"s0\"}]}"};
+        "{\"format\": 1, \"switches\": [\"s0\"], \"hosts\": [{\"names\": [\"a\"], \"switch\": \"s0\"}]}",
+        "SwitchName=s0 Nodes=n[0-3,8] LinkSpeed=10\nSwitchName=s1 Nodes=a,b\\\n\nSwitchName=t "
+        "Switches=s[0-1] # x",
+        "vendid=0x2\nSwitch 4 \"S0\" # \"\"\n[1] \"Ha\"[1] # 4xEDR\n[2] \"Hb\"[1] # 4xEDR\nCa 1 \"Ha\" # \"a "
+        "HCA\"\n[1] \"S0\"[1] # 4xEDR\nCa 1 \"Hb\" # \"b HCA\"\n[1] \"S0\"[2] # 4xEDR"};
     check_random_t random = check_random_start("noise");
     unsigned taken = 0;
     (void)state;
 
     for (unsigned round = 0; round < 20000; round++) {
-        const char *seed = seeds[round % 2];
+        const char *seed = seeds[round % ARRAY_LENGTH(seeds)];
         char text[256], why[HP_NETWORK_WHY_BYTES] = "";
         size_t length = strlen(seed);
         hp_network_t network;
@@ -311,9 +418,10 @@ static void noise(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(examples), cmocka_unit_test(nothing_said),
-                                       cmocka_unit_test(units),    cmocka_unit_test(bad_texts),
-                                       cmocka_unit_test(bad_json), cmocka_unit_test(bytes_0),
-                                       cmocka_unit_test(files),    cmocka_unit_test(noise)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(examples),      cmocka_unit_test(nothing_said), cmocka_unit_test(units),
+        cmocka_unit_test(bad_texts),     cmocka_unit_test(bad_json),     cmocka_unit_test(bytes_0),
+        cmocka_unit_test(files),         cmocka_unit_test(noise),        cmocka_unit_test(slurm),
+        cmocka_unit_test(ibnetdiscover), cmocka_unit_test(three_stages), cmocka_unit_test(lists)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

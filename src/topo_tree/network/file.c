@@ -6,8 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/text_file.h"
+#include "topo_tree/network/ibnetdiscover.h"
 #include "topo_tree/network/json.h"
+#include "topo_tree/network/names.h"
 #include "topo_tree/network/reader.h"
+#include "topo_tree/network/slurm.h"
 
 /* The words of a statement. */
 typedef struct {
@@ -98,11 +101,8 @@ static bool add_word(hp_network_reader_t *reader, statement_t *statement, char *
     if (statement->count == statement->room) {
         const uint32_t room = statement->room ? 2 * statement->room : 16;
         char **more = realloc(statement->words, room * sizeof *more);
-        if (!more) {
-            hp_network_refuse(reader, "%s", hp_status_text(HP_ERR_NO_MEM));
-            reader->status = HP_ERR_NO_MEM;
-            return false;
-        }
+        if (!more)
+            return hp_network_no_memory(reader);
         statement->words = more;
         statement->room = room;
     }
@@ -113,7 +113,7 @@ static bool add_word(hp_network_reader_t *reader, statement_t *statement, char *
 static void enter_line(hp_network_reader_t *reader, uint32_t line)
 {
     reader->line = line;
-    snprintf(reader->place, sizeof reader->place, "%u", line);
+    hp_network_place_at(reader, line);
 }
 
 /* text ends with a 0, which is not among the length bytes; it is cut into words. */
@@ -127,8 +127,6 @@ static bool take_text(hp_network_reader_t *reader, char *text, size_t length, st
         char *word = at;
         while (at < end && !isspace((unsigned char)*at) && !strchr(";#", *at))
             at++;
-        if (at < end && *at == '\0')
-            return hp_network_refuse(reader, "a byte 0: expected text");
         const char stop = at < end ? *at : '\n';
         if (stop == '#')
             while (at < end && *at != '\n')
@@ -147,6 +145,34 @@ static bool take_text(hp_network_reader_t *reader, char *text, size_t length, st
     return fine && hp_network_take_all(reader);
 }
 
+/* A 0 would end a line early, so none is accepted in any form that is cut into lines. */
+static bool check_bytes(hp_network_reader_t *reader, const char *text, size_t length)
+{
+    const char *zero = memchr(text, '\0', length);
+    uint32_t line = 1;
+
+    if (!zero)
+        return true;
+    for (const char *c = text; c < zero; c++)
+        line += *c == '\n';
+    hp_network_place_at(reader, line);
+    return hp_network_refuse(reader, "a byte 0: expected text");
+}
+
+/* text: as in take_text. */
+static void take_lines(hp_network_reader_t *reader, char *text, size_t length)
+{
+    statement_t statement = {.words = NULL};
+
+    if (hp_network_is_slurm(text))
+        hp_network_take_slurm(reader, text, length);
+    else if (hp_network_is_ibnetdiscover(text))
+        hp_network_take_ibnetdiscover(reader, text, length);
+    else
+        take_text(reader, text, length, &statement);
+    free(statement.words);
+}
+
 hp_status_t hp_network_parse(hp_network_t *network, const char *file, const char *text, size_t length,
                              char *why, size_t why_bytes)
 {
@@ -162,17 +188,15 @@ hp_status_t hp_network_parse(hp_network_t *network, const char *file, const char
         blanks++;
     if (blanks < length && text[blanks] == '{') {
         hp_network_take_json(&reader, text, length);
-    } else {
-        statement_t statement = {.words = NULL};
+    } else if (check_bytes(&reader, text, length)) {
         char *copy = malloc(length + 1);
-        if (!copy) {
-            snprintf(why, why_bytes, "%.300s: %s", file, hp_status_text(HP_ERR_NO_MEM));
-            return HP_ERR_NO_MEM;
+        if (copy) {
+            memcpy(copy, text, length);
+            copy[length] = '\0';
+            take_lines(&reader, copy, length);
+        } else {
+            hp_network_no_memory(&reader);
         }
-        memcpy(copy, text, length);
-        copy[length] = '\0';
-        take_text(&reader, copy, length, &statement);
-        free(statement.words);
         free(copy);
     }
     free(reader.lines);

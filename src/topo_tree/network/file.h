@@ -1,4 +1,5 @@
-/* file: a network from a file. Two forms; what begins with { is JSON.
+/* file: a network from a file. What begins with { is JSON, what begins as Slurm's topology.conf (slurm.h) or a dump of
+ * ibnetdiscover (ibnetdiscover.h) is that, anything else is the text.
  *
  * Text: statements, ended by a line's end or a semicolon; # begins a comment.
  *
@@ -7,6 +8,8 @@
  *      hosts c d on s1 100mbit 30us
  *      s0 - s1 10gbit/1gbit 5us            # from s0 to s1, and back; one rate is both
  *      inside 80gbit 0.5us                 # between ranks of one machine
+ *
+ * n[0-3,8] and a,b are lists of names.
  *
  * JSON:
  *

@@ -3,6 +3,7 @@
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
+#include "topo_tree/network/names.h"
 
 enum { FORMAT = 1 };
 
@@ -170,9 +171,7 @@ bool hp_network_take_json(hp_network_reader_t *reader, const char *text, size_t 
         snprintf(reader->place, sizeof reader->place, "%d", error.line);
         if (error.text[0])
             return hp_network_refuse(reader, "%s: expected JSON", error.text);
-        hp_network_refuse(reader, "%s", hp_status_text(HP_ERR_NO_MEM));
-        reader->status = HP_ERR_NO_MEM;
-        return false;
+        return hp_network_no_memory(reader);
     }
     const bool fine = check_keys(reader, root, keys) && take_format(reader, root) &&
                       take_speed(reader, root, "usual", &reader->usual) &&

@@ -25,7 +25,12 @@ bool hp_network_refuse(hp_network_reader_t *reader, const char *format, ...)
     return false;
 }
 
-static bool no_memory(hp_network_reader_t *reader)
+void hp_network_place_at(hp_network_reader_t *reader, uint32_t line)
+{
+    snprintf(reader->place, sizeof reader->place, "%u", line);
+}
+
+bool hp_network_no_memory(hp_network_reader_t *reader)
 {
     hp_network_refuse(reader, "%s", hp_status_text(HP_ERR_NO_MEM));
     reader->status = HP_ERR_NO_MEM;
@@ -131,7 +136,7 @@ static int32_t add(hp_network_reader_t *reader, const char *name, uint32_t ranks
         const uint32_t room = reader->line_room ? 2 * reader->line_room : 64;
         uint32_t *lines = realloc(reader->lines, room * sizeof *lines);
         if (!lines) {
-            no_memory(reader);
+            hp_network_no_memory(reader);
             return -1;
         }
         reader->lines = lines;
@@ -140,12 +145,12 @@ static int32_t add(hp_network_reader_t *reader, const char *name, uint32_t ranks
     reader->lines[count] = reader->line;
     const int32_t node = hp_network_add(reader->network, name, ranks);
     if (node < 0)
-        no_memory(reader);
+        hp_network_no_memory(reader);
     return node;
 }
 
-static bool add_host(hp_network_reader_t *reader, const char *name, uint32_t ranks, uint32_t node_of_switch,
-                     hp_network_speed_t up, hp_network_speed_t down)
+bool hp_network_take_host(hp_network_reader_t *reader, const char *name, uint32_t ranks,
+                          uint32_t node_of_switch, hp_network_speed_t up, hp_network_speed_t down)
 {
     const int32_t known = hp_network_node(reader->network, name);
 
@@ -154,68 +159,6 @@ static bool add_host(hp_network_reader_t *reader, const char *name, uint32_t ran
                                  reader->network->nodes[known].machine >= 0 ? "host" : "switch", name);
     const int32_t node = add(reader, name, ranks);
     return node >= 0 && hp_network_take_link(reader, (uint32_t)node, node_of_switch, up, down);
-}
-
-/* Decimal digits of at most 9; how many, 0 where it is no such number. */
-static size_t take_digits(const char *text, uint32_t *number)
-{
-    size_t length = 0;
-
-    *number = 0;
-    for (; isdigit((unsigned char)text[length]); length++) {
-        if (length == 9)
-            return 0;
-        *number = 10 * *number + (uint32_t)(text[length] - '0');
-    }
-    return length;
-}
-
-/* From "08-11]" on: the two numbers, how many digits they have, and what follows. */
-static bool take_span(const char *text, uint32_t *first, uint32_t *last, int *digits, const char **rest)
-{
-    const size_t length = take_digits(text, first);
-
-    if (length == 0 || text[length] != '-')
-        return false;
-    const size_t length_last = take_digits(text + length + 1, last);
-    *digits = (int)length;
-    *rest = text + length + 1 + length_last + 1;
-    return length_last > 0 && (*rest)[-1] == ']' && *first <= *last;
-}
-
-bool hp_network_take_hosts(hp_network_reader_t *reader, const char *word, uint32_t node_of_switch,
-                           hp_network_speed_t up, hp_network_speed_t down)
-{
-    uint32_t ranks = 1, first = 0, last = 0;
-    int digits = 0;
-    char copy[256], name[300];
-    const char *rest = "";
-
-    if (strlen(word) >= sizeof copy)
-        return hp_network_refuse(reader, "\"%.40s...\" is no name: expected less than 256 bytes", word);
-    strcpy(copy, word);
-    char *colon = strrchr(copy, ':'), *bracket = strchr(copy, '[');
-    if (colon) {
-        *colon = '\0';
-        const size_t length = take_digits(colon + 1, &ranks);
-        if (length == 0 || colon[1 + length] != '\0' || ranks == 0 || ranks > HP_NETWORK_RANKS_MAX)
-            return hp_network_refuse(reader,
-                                     "\"%.40s\": expected a number of ranks after the colon, from 1 to %d",
-                                     word, HP_NETWORK_RANKS_MAX);
-    }
-    if (!bracket)
-        return add_host(reader, copy, ranks, node_of_switch, up, down);
-    *bracket = '\0';
-    if (!take_span(bracket + 1, &first, &last, &digits, &rest))
-        return hp_network_refuse(reader, "\"%.40s\": expected a range such as n[0-15]", word);
-    if (last - first >= HP_NETWORK_NODES_MAX)
-        return hp_network_refuse(reader, "\"%.40s\" are more than %d hosts", word, HP_NETWORK_NODES_MAX);
-    for (uint32_t i = first; i <= last; i++) {
-        snprintf(name, sizeof name, "%s%0*u%s", copy, digits, i, rest);
-        if (!add_host(reader, name, ranks, node_of_switch, up, down))
-            return false;
-    }
-    return true;
 }
 
 int32_t hp_network_take_switch(hp_network_reader_t *reader, const char *name, bool makes)
@@ -259,7 +202,7 @@ bool hp_network_take_all(hp_network_reader_t *reader)
     if (fault == HP_NETWORK_EMPTY)
         return hp_network_refuse(reader, "no hosts: expected at least one");
     if (fault != HP_NETWORK_WHOLE && reader->line > 0)
-        snprintf(reader->place, sizeof reader->place, "%u", reader->lines[node]);
+        hp_network_place_at(reader, reader->lines[node]);
     if (fault == HP_NETWORK_PARTS)
         return hp_network_refuse(reader,
                                  "\"%.40s\" is not connected with \"%.40s\": expected one tree, not parts",

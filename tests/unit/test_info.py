@@ -237,9 +237,61 @@ def schedule_costs():
             assert reason in run(*ask, text, code=1), text
 
 
+def network():
+    with tempfile.TemporaryDirectory() as folder:
+        tree, svg, copy = (os.path.join(folder, name) for name in ("chain.net", "chain.svg", "copy.json"))
+        with open(tree, "w", encoding="ascii") as file:
+            file.write("links 1gbit\nhosts a[0-3] on s0\nhosts b[0-3]:2 on s1\nhosts c[0-2] d on s2\ns0 - s1; s1 - s2 500mbit/1gbit 5us\n")
+        said = run("--network", tree)
+        assert "12 machines, 3 switches, room for 16 ranks" in said, said
+        assert re.search(r"─ a0 to a3, 4 hosts +1 Gbit/s\n", said) and "b0 to b3, 4 hosts of 2 ranks" in said, said
+
+        # Of 16 ranks 4 are on s0 and 4 on s2; an allgather's ring takes each trunk once a step.
+        said = run("--network", tree, "--collective", "allgather ring bytes=1000", "--svg", svg)
+        assert "busiest link: s1 to s2, 15000 bytes, 240.00 us" in said, said
+        with open(svg, encoding="utf-8") as file:
+            paths, texts = svg_of(file.read())
+        assert {"s0", "s1", "s2", "a0 to a3, 4 hosts"} <= set(texts), texts
+        assert any("240 us, 100%" in text for text in texts), texts
+        # Ranks in turns: no rank's neighbour is on its host, so that those of two ranks send twice.
+        said = run("--network", tree, "--collective", "allgather ring bytes=1000", "--order", "round_robin")
+        busiest = re.search(r"busiest link: (\w+) to (\w+), (\d+) bytes", said)
+        assert busiest and busiest[3] == "30000" and "in turns" in said, said
+        # Pairs of ranks on either side of s1 - s2: 12 and 4, each a block.
+        said = run("--network", tree, "--collective", "alltoall pairwise ranks=16 bytes=1000", "--order", "block")
+        assert f"busiest link: s1 to s2, {12 * 4 * 1000} bytes" in said, said
+
+        with open(copy, "w", encoding="ascii") as file:
+            file.write(run("--network", tree, "--json"))
+        for order in ("block", "round_robin"):  # the copy's top is another switch, perhaps
+            said = [run("--network", name, "--collective", "alltoall pairwise bytes=1000", "--order", order).splitlines()[1:] for name in (tree, copy)]
+            hosts = [sorted(" ".join(line.strip("│├└─ ").split()) for line in lines if "hosts" in line) for lines in said]
+            assert said[0][:2] == said[1][:2] and hosts[0] == hosts[1] and len(hosts[0]) == 3, said
+
+        with open(svg, "w", encoding="ascii") as file:
+            file.write("there before")
+        for words, reason in ((("--collective", "alltoall pairwise bytes=x"), '"bytes=x" is not accepted'), (("--collective", "alltoall nothing"), "accepted are"),
+                              (("--order", "diagonal"), "block and round_robin are")):
+            assert reason in run("--network", tree, *words, "--svg", svg, code=1), words
+        assert "expected two switches" in run("--network", write(folder, "loop.net", "s0 - s0\n"), code=1)
+        many = write(folder, "many.net", "".join(f"hosts h{i} on s {i + 1}mbit\n" for i in range(2001)))
+        assert "too many rows" in run("--network", many, code=1)
+        assert run("--network", many, "--svg", "-", code=1).strip().endswith("accepted are 2000")
+        with open(svg, encoding="ascii") as file:
+            assert file.read() == "there before"
+    run("--order", "block", code=64)
+
+
+def write(folder, name, text):
+    path = os.path.join(folder, name)
+    with open(path, "w", encoding="ascii") as file:
+        file.write(text)
+    return path
+
+
 def main():
     for case in (help_and_version, algorithms_name_their_variable, settings, machine, topology, memory_of_a_node, answers_agree, schedules_are_listed,
-                 schedule_as_text, schedule_as_file_and_picture, schedule_costs):
+                 schedule_as_text, schedule_as_file_and_picture, schedule_costs, network):
         case()
         print(f"{case.__name__}: ok", flush=True)
 

@@ -9,6 +9,7 @@
 #include "base/words.h"
 #include "explain.h"
 #include "json.h"
+#include "network.h"
 #include "rules.h"
 #include "schedule.h"
 #include "tables.h"
@@ -32,6 +33,8 @@ enum {
     OPTION_SCHEDULES,
     OPTION_VERIFY,
     OPTION_COST,
+    OPTION_NETWORK,
+    OPTION_ORDER,
     OPTION_COLLECTIVE,
     OPTION_BYTES,
     OPTION_DOT,
@@ -58,6 +61,7 @@ typedef enum {
     ASKS_FORGET,
     ASKS_SCHEDULE,
     ASKS_SCHEDULES,
+    ASKS_NETWORK,
     ASKS_KNOBS_MAN,
     ASKS_KNOBS_MARKDOWN
 } asks_t;
@@ -66,9 +70,10 @@ static struct {
     asks_t asks;
     bool json, json_may_have_file; /* json was the last word */
     const char *json_file, *svg;
-    const char *check_rules, *explain;
+    const char *check_rules, *explain, *collective;
     info_topology_t topology;
     info_schedule_t schedule;
+    info_network_t network;
 } options = {.topology = {.collective = HP_BCAST, .bytes = 1 << 20}};
 
 /* Read by the C library: hidden, as this project's names are, there would be no --version. */
@@ -96,6 +101,9 @@ static const struct argp_option argp_options[] = {
      "rounds, messages and steps of an algorithm, e.g. \"allgather ring ranks=12\", or of a file.json", 1},
     {"schedules", OPTION_SCHEDULES, NULL, 0,
      "the algorithms for --schedule: patterns, constraints, parameters", 1},
+    {"network", OPTION_NETWORK, "FILE", 0,
+     "the network that the file describes, and what a collective puts on its links; with --json: as a file",
+     1},
     {"ranks", OPTION_RANKS, "N", 0, "with --topology: number of ranks (default: cores of the machine)", 2},
     {"root", OPTION_ROOT, "RANK", 0, "with --topology: root of the tree (default 0)", 2},
     {"machine", OPTION_MACHINE, "TEXT", 0,
@@ -103,20 +111,26 @@ static const struct argp_option argp_options[] = {
      "else this machine)",
      2},
     {"collective", OPTION_COLLECTIVE, "NAME", 0,
-     "with --topology: whose rules give the shapes: bcast, reduce, allreduce, barrier (default bcast)", 2},
+     "with --topology: whose rules give the shapes: bcast, reduce, allreduce, barrier (default bcast); with "
+     "--network: a text such as \"alltoall ring bytes=64K\"",
+     2},
+    {"order", OPTION_ORDER, "ORDER", 0,
+     "with --network: how ranks are laid on machines: block, round_robin (default block)", 2},
     {"bytes", OPTION_BYTES, "N", 0, "with --topology: message size for the rules (default 1M)", 2},
     {"dot", OPTION_DOT, "FILE", 0,
      "with --topology: also write the tree as Graphviz DOT (- is standard output)", 2},
     {"svg", OPTION_SVG, "FILE", 0,
-     "with --topology: also write the tree as an SVG picture; with --schedule: the rounds (- is standard "
-     "output)",
+     "with --topology: also write the tree as an SVG picture; with --schedule: the rounds; with --network: "
+     "the "
+     "tree of switches (- is standard output)",
      2},
     {"cost", OPTION_COST, "TEXT", 0,
      "with --schedule: how long it takes on a network, e.g. \"network=cluster.net bytes=64K\"", 2},
     {"verify", OPTION_VERIFY, NULL, 0,
      "with --schedule: prove that it is right; exit status 1 when it is not", 2},
     {"json", OPTION_JSON, "FILE", OPTION_ARG_OPTIONAL,
-     "print it as JSON: knobs, algorithms, backends, machine name, probes, wisdom, topology, schedules; with "
+     "print it as JSON: knobs, algorithms, backends, machine name, probes, wisdom, topology, schedules, "
+     "network; with "
      "--schedule: "
      "write it as a file for HANPMPI_SCHEDULES (standard output if no file is named)",
      3},
@@ -171,12 +185,19 @@ static void check_options(struct argp_state *state)
         argp_error(
             state,
             "--json: accepted with --knobs, --algorithms, --backends, --machine-name, --probes, --wisdom, "
-            "--topology, --schedule, --schedules and --rules-json");
+            "--topology, --schedule, --schedules, --network and --rules-json");
     if (options.json_file && !schedule)
         argp_error(state, "--json %s: a file is accepted with --schedule", options.json_file);
     if ((options.schedule.verify || options.schedule.cost) && !schedule)
         argp_error(state, "--%s: accepted with --schedule", options.schedule.cost ? "cost" : "verify");
-    options.topology.svg = options.schedule.svg = options.svg;
+    if (options.network.order && options.asks != ASKS_NETWORK)
+        argp_error(state, "--order: accepted with --network");
+    if (options.asks == ASKS_NETWORK)
+        options.network.collective = options.collective;
+    else if (options.collective)
+        options.topology.collective = parse_collective(state, options.collective);
+    options.network.json = options.json;
+    options.topology.svg = options.schedule.svg = options.network.svg = options.svg;
     options.schedule.json = options.json_file ? options.json_file : options.json ? "-" : NULL;
 }
 
@@ -258,7 +279,14 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         options.topology.machine = argument;
         break;
     case OPTION_COLLECTIVE:
-        options.topology.collective = parse_collective(state, argument);
+        options.collective = argument;
+        break;
+    case OPTION_NETWORK:
+        options.asks = ASKS_NETWORK;
+        options.network.file = argument;
+        break;
+    case OPTION_ORDER:
+        options.network.order = argument;
         break;
     case OPTION_BYTES:
         options.topology.bytes = parse_number(state, "--bytes", argument, INT64_MAX);
@@ -308,6 +336,8 @@ static int answer(void)
         return info_print_schedule(&options.schedule);
     case ASKS_SCHEDULES:
         return options.json ? info_json_schedules() : info_print_schedules();
+    case ASKS_NETWORK:
+        return info_print_network(&options.network);
     case ASKS_KNOBS_MAN:
         info_print_knobs_man();
         return 0;
@@ -327,12 +357,13 @@ int main(int argc, char **argv)
         "Shows the settings, algorithms, backends and trees of hanpmpi.\vExamples:\n"
         "  hanpmpi_info\n  hanpmpi_info --algorithms\n"
         "  hanpmpi_info --topology --machine \"node:2 package:2 core:4\" --root 5 --svg tree.svg\n"
-        "  hanpmpi_info --schedule \"allgather ring ranks=12\" --verify --svg ring.svg",
+        "  hanpmpi_info --schedule \"allgather ring ranks=12\" --verify --svg ring.svg\n"
+        "  hanpmpi_info --network cluster.net --collective \"alltoall ring bytes=64K\" --svg cluster.svg",
         NULL,
         NULL,
         NULL};
     argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, NULL);
-    info_use_schedules(options.asks != ASKS_SCHEDULE &&
-                       options.asks != ASKS_SCHEDULES); /* which say it themselves */
+    info_use_schedules(options.asks != ASKS_SCHEDULE && options.asks != ASKS_SCHEDULES &&
+                       options.asks != ASKS_NETWORK); /* which say it themselves */
     return answer();
 }

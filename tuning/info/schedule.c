@@ -27,7 +27,7 @@ typedef struct {
     char title[256];
 } made_t;
 
-static void read_catalog(hp_catalog_t *catalog)
+void info_read_catalog(hp_catalog_t *catalog)
 {
     hp_knobs_t knobs;
 
@@ -298,7 +298,7 @@ int info_print_schedule(const info_schedule_t *asked)
 
     if (is_file(asked->text))
         return answer_file(&made);
-    read_catalog(&catalog);
+    info_read_catalog(&catalog);
     if (hp_problem_text_parse(asked->text, &catalog, &made.problem, node_first, &made.generator, error,
                               sizeof error))
         code = answer(&made);
@@ -373,7 +373,7 @@ int info_print_schedules(void)
     static hp_catalog_t catalog;
     const hp_generator_t *generator;
 
-    read_catalog(&catalog);
+    info_read_catalog(&catalog);
     printf(
         "Algorithms for --schedule \"PATTERN ALGORITHM ranks=N ...\". keeps order: the operation need not "
         "commute.\n"
@@ -425,7 +425,7 @@ int info_json_schedules(void)
     const hp_generator_t *generator;
     json_t *rows = json_array();
 
-    read_catalog(&catalog);
+    info_read_catalog(&catalog);
     for (unsigned i = 0; (generator = hp_catalog_generator(&catalog, i)); i++)
         json_array_append_new(rows,
                               json_pack("{s:s, s:s, s:b, s:o, s:o}", "name", generator->name, "text",

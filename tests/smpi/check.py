@@ -23,7 +23,7 @@ COLLECTIVES = "bcast,reduce,allreduce"
 def read_options():
     parser = argparse.ArgumentParser(description="One simulated job whose results are checked.")
     parser.add_argument("--programs", type=Path, required=True)
-    parser.add_argument("--network", choices=machine.NETWORKS, default="star")
+    parser.add_argument("--network", type=machine.network_name, default="star")
     parser.add_argument("--collectives", default=COLLECTIVES)
     parser.add_argument("--bytes", default="8,8200,65536")
     parser.add_argument("--root", default="0")
@@ -48,7 +48,7 @@ def main():
     settings = {"HANPMPI_SETUP_CALLS": "1", **dict(item.split("=", 1) for item in options.setting)}
     outputs = []
     with tempfile.TemporaryDirectory(prefix="hanpmpi-platform-") as directory:
-        stem = Path(directory) / options.network
+        stem = Path(directory) / "machine"
         ranks = machine.write(options, options.network, stem)
         for _ in range(2 if options.twice else 1):
             status, output, errors = smpirun.run(options.programs / "simulated", arguments, stem, ranks, settings, smpirun.CHEAP,

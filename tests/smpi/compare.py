@@ -168,9 +168,29 @@ def least_bytes(collective, size, ranks, inside, nodes):
             "alltoallv": (0, 0)}.get(collective, (size, inside * size))
 
 
+def least_over_link(collective, size, here, there, from_root):
+    """Bytes that must cross a link, between `here` ranks on the side that they come from and `there` ranks."""
+    return {"bcast": size * from_root, "reduce": size * (not from_root), "allreduce": size, "allgather": here * size, "alltoall": here * there * size,
+            "reduce_scatter_block": there * size, "gather": here * size * (not from_root), "scatter": there * size * from_root}.get(collective, 0)
+
+
+def tree_bound(options, collective, size, ranks):
+    tree, room = options.tree, machine.slots(options, options.tree)
+    root = machine.placed(options, room)[0]
+    latency = max(sum(tree.speeds[link][1] for link in tree.path(root, host.name)) for host in tree.hosts)
+    links = []
+    for (one, other), (rate, _) in tree.speeds.items():
+        behind = tree.hosts_behind(one, other)
+        here = sum(room[name] for name in behind)
+        links.append(least_over_link(collective, size, here, ranks - here, root in behind) / rate)
+    return 1e6 * max(latency + 2 * options.message_charge, *links)
+
+
 def bound(options, collective, size, ranks):
     """No algorithm over these links is faster: see header()."""
-    inside = max(machine.slots(options))
+    if options.tree:
+        return tree_bound(options, collective, size, ranks)
+    inside = max(machine.slots(options).values())
     if options.nodes > 1:
         latency = 2 * options.latency + 2 * options.message_charge
     else:
@@ -185,17 +205,23 @@ def header(options, ranks):
     network = options.network
     if network == "fat_tree":
         network += f" ({options.leaf} nodes a switch, {options.spines or options.leaf} links up from it)"
-    return f"""Simulated (SimGrid SMPI): {ranks} ranks on {options.nodes} nodes, {network}, link {options.bandwidth:g} B/s a direction, latency
-{options.latency:g} s a link; in a node: bus {options.memory_bandwidth:g} B/s, one message {options.copy_bandwidth:g} B/s, {options.copy_latency:g} s.
+    links = f"{options.nodes} nodes, {network}, link {options.bandwidth:g} B/s a direction, latency\n{options.latency:g} s a link"
+    least = """the largest of one message between nodes; m bytes over a node's link (allreduce: 2(N-1)/N m; of blocks of b bytes, (p-c) b, alltoall c(p-c) b);
+what the c ranks of a node must get over bus and link together (c m; allreduce: 2c(p-1)/p m; of blocks c(p-1) b, gather and scatter (p-1) b); of
+alltoallv the first alone"""
+    if options.tree:
+        order = options.order + (f", seed {options.seed}" if options.order == "random" else "")
+        links = (f"{len(options.tree.hosts)} nodes, {Path(network).name}: {len(options.tree.switches)} switches in a tree, ranks laid {order}")
+        least = """the largest of the longest path's latency and what must cross each link, between x ranks and y: m bytes; of blocks of b bytes x b,
+reduce_scatter_block and scatter y b, alltoall x y b; of alltoallv the first alone"""
+    return f"""Simulated (SimGrid SMPI): {ranks} ranks on {links}; in a node: bus {options.memory_bandwidth:g} B/s, one message {options.copy_bandwidth:g} B/s, {options.copy_latency:g} s.
 Processor time of a message, at each end, everybody's: {options.message_charge:g} s between nodes, {options.inside_charge:g} s inside one, where {LIBRARY} has
 messages, too, in place of the memory that its ranks would share. Sends below {options.eager_bytes} B do not wait for their receive; between nodes a byte
 of them costs {options.byte_charge:g} s more at each end.
 Time from a common start to the last rank's return, after one warm-up, us. Reductions: {reductions}. Where a cell of {LIBRARY} has a *, no rule took the call: it is SMPI's ({below}); where one has a +, sends
 from {WAITING_BYTES} B up wait: SMPI would not have been done otherwise.
 bytes: of a vector; of allgather and those below it, of one block; alltoallv sends blocks between 5% of the pairs.
-bound: the largest of one message between nodes; m bytes over a node's link (allreduce: 2(N-1)/N m; of blocks of b bytes, (p-c) b, alltoall c(p-c) b);
-what the c ranks of a node must get over bus and link together (c m; allreduce: 2c(p-1)/p m; of blocks c(p-1) b, gather and scatter (p-1) b); of
-alltoallv the first alone. fraction: bound / {LIBRARY}. Ratios: how many times as fast {LIBRARY} is.
+bound: {least}. fraction: bound / {LIBRARY}. Ratios: how many times as fast {LIBRARY} is.
 Settings: {' '.join(options.setting) or 'none'}.
 """
 
@@ -270,7 +296,8 @@ def read_options():
     parser.add_argument("--programs", type=Path, required=True, help="folder of the programs simulated and simulated_native")
     parser.add_argument("--results", required=True, metavar="JSON", help="points measured so far; the run goes on from there")
     parser.add_argument("--table", metavar="MARKDOWN", help="file for the table (standard output)")
-    parser.add_argument("--network", choices=machine.NETWORKS, default="star", help="(%(default)s)")
+    parser.add_argument("--network", type=machine.network_name, default="star",
+                        help=f"{', '.join((*machine.NETWORKS, *machine.TREES))} or a network file (%(default)s)")
     parser.add_argument("--collectives", type=words(COLLECTIVES), default=list(COLLECTIVES), help=f"of {', '.join(COLLECTIVES)} (all)")
     parser.add_argument("--bytes", type=sizes, default="8,64,512,4096,32768,65536,262144,1048576,4194304,16777216", help="(%(default)s)")
     parser.add_argument("--setting", type=setting, action="append", default=[], metavar="HANPMPI_NAME=VALUE", help="for the library; repeatable")
@@ -300,11 +327,17 @@ def main():
     os.nice(10)
     names = ("network", "nodes", "ranks", "bandwidth", "latency", "memory_bandwidth", "copy_bandwidth", "copy_latency", "leaf", "routers",
              "eager_bytes", "message_charge", "inside_charge", "byte_charge", "reduce_bandwidth", "setting", "below")
-    if options.spines:
-        names += ("spines",)
-    results = Results(options.results, {name: getattr(options, name) for name in names})
+    names += tuple(name for name in ("spines", "order", "seed") if getattr(options, name) != machine.parse().__dict__[name])
+    conditions = {name: getattr(options, name) for name in names}
+    try:
+        options.tree = machine.tree_of(options, options.network)
+    except machine.trees.Trouble as trouble:
+        sys.exit(f"compare.py: {trouble}")
+    if options.tree:
+        conditions.update(network=Path(options.network).name, tree=options.tree.text())
+    results = Results(options.results, conditions)
     with tempfile.TemporaryDirectory(prefix="hanpmpi-platform-") as directory:
-        stem = Path(directory) / options.network
+        stem = Path(directory) / "machine"
         ranks = machine.write(options, options.network, stem)
         if not options.table_only:
             if "library" in options.sides and not options.no_validate:

@@ -1,7 +1,8 @@
 """virtual_hosts: makes and removes the hosts of vcluster: namespaces, links, bridges, lines in /etc/hosts; whose they are.
 
-State is the kernel's own (names that begin with vc), and one file that says who made the cluster.
+A cluster is a plan first: switches, hosts on them, and trunks between them, with their shapes. State is the kernel's own (names that begin with vc), and one file that says who made the cluster.
 """
+import collections
 import contextlib
 import json
 import os
@@ -13,13 +14,23 @@ import subprocess
 import sys
 import time
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), ".."))
+import trees  # noqa: E402
+
 NET = "10.77.0"
-BRIDGES = ("vcbr", "vcbr2")  # the second only with a top link
-TOP_LINK = ("vct0", "vct1")  # its two ends
+BRIDGE = "vcbr"  # of the first switch, where the launcher is; the others have a number
 RECORD = "/run/vcluster.json"  # who made the cluster that is up
 HOSTS_MARK = "# vcluster"
 CONGESTION_CONTROLS = ("cubic", "reno")  # Linux's own default; the one that every kernel allows in a namespace
+HOSTS_MOST = 100
+DEEP = "burst 256kb latency 200ms"  # of a shaped link: holds what TCP sends
+BURST = "32kb"  # of a switch's port with a queue that is bounded: little beside the queue
+QUEUE = "128kb"  # of such a port, unless somebody says otherwise: what cheap switches have
 SIGNALS = []  # that end us: hold_signals
+# shape: what tc's tbf is told; None: unshaped. up: from the host, down: to it; there: from switch `one`, back: to it.
+Host = collections.namedtuple("Host", "switch up down")
+Trunk = collections.namedtuple("Trunk", "one other there back")
+Plan = collections.namedtuple("Plan", "switches hosts trunks text")  # text: for people
 
 
 class Trouble(Exception):
@@ -70,7 +81,7 @@ def hosts():
 
 def link_ends():
     """The root namespace's ends of our links, and the bridges."""
-    ours = re.compile(r"(vcp\d+|vct[01]|vcbr2?)$")
+    ours = re.compile(r"(vcp\d+|vct\d+|vcbr\d*)$")
     return [name for name in os.listdir("/sys/class/net") if ours.match(name)]
 
 
@@ -189,35 +200,77 @@ def control_congestion(host):
     raise Trouble(f"cannot set {path} on host {host} to any of {', '.join(CONGESTION_CONTROLS)}")
 
 
-def make(count, rate, top):
+def plan_of(options):
+    """What `up` was asked for."""
+    if options.network:
+        return plan_of_network(options.network, options.queue or QUEUE)
+
+    def shape(rate):
+        return None if rate == "none" else f"rate {rate} {DEEP}"
+
+    half = (options.hosts + 1) // 2 if options.top else options.hosts
+    own = shape(options.rate)
+    top = f", {options.top} between the two halves" if options.top else ""
+    return Plan(2 if options.top else 1, [Host(int(i >= half), own, own) for i in range(options.hosts)],
+                [Trunk(0, 1, shape(options.top), shape(options.top))] if options.top else [], f"{options.hosts} hosts at {options.rate}{top}")
+
+
+def plan_of_network(file, queue):
+    """Hosts have the queue of a machine, ports of switches a short one."""
+    try:
+        tree = trees.read(file)
+    except trees.Trouble as trouble:
+        raise Trouble(trouble) from None
+    wanted = [f"vc{i}" for i in range(len(tree.hosts))]
+    named = {host.name: host for host in tree.hosts}
+    if sorted(named) != sorted(wanted) or len(wanted) > HOSTS_MOST:
+        odd = sorted(set(named) - set(wanted))[:1]
+        raise Trouble(f"{file}: " + (f"host \"{odd[0]}\": " if odd else f"{len(wanted)} hosts: ")
+                      + f"expected the hosts of a virtual cluster: vc0, vc1, ..., at most {HOSTS_MOST}")
+
+    def shape(rate, held):
+        return f"rate {round(8 * rate)}bit {held}"
+
+    port = f"burst {BURST} limit {queue}"
+    number = {name: i for i, name in enumerate(tree.switches)}
+    hosts = [Host(number[named[name].switch], shape(named[name].up, DEEP), shape(named[name].down, port)) for name in wanted]
+    trunks = [Trunk(number[link.one], number[link.other], shape(link.to, port), shape(link.back, port)) for link in tree.links]
+    return Plan(len(tree.switches), hosts, trunks, f"{len(hosts)} hosts on {len(tree.switches)} switches of {file}, queues of {queue}")
+
+
+def make(plan):
     def step(words):
         command(words)
         interruption_point()
 
-    def shape(device, speed, inside=""):
-        if speed != "none":
-            step(f"{inside} tc qdisc add dev {device} root tbf rate {speed} burst 256kb latency 200ms")
+    def shape(device, held, inside=""):
+        if held:
+            step(f"{inside} tc qdisc add dev {device} root tbf {held}")
 
-    for bridge in BRIDGES[:2 if top else 1]:
-        step(f"ip link add {bridge} type bridge")
-        step(f"ip link set {bridge} up")
-    step(f"ip addr add {NET}.254/24 dev {BRIDGES[0]}")
-    if top:
-        step(f"ip link add {TOP_LINK[0]} type veth peer name {TOP_LINK[1]}")
-        for end, bridge in zip(TOP_LINK, BRIDGES):
-            step(f"ip link set {end} master {bridge} up")
-            shape(end, top)
-    for i in range(count):
+    def bridge(switch):
+        return f"{BRIDGE}{switch or ''}"
+
+    for switch in range(plan.switches):
+        step(f"ip link add {bridge(switch)} type bridge")
+        step(f"ip link set {bridge(switch)} up")
+    step(f"ip addr add {NET}.254/24 dev {BRIDGE}")
+    for i, trunk in enumerate(plan.trunks):
+        ends = f"vct{2 * i}", f"vct{2 * i + 1}"
+        step(f"ip link add {ends[0]} type veth peer name {ends[1]}")
+        for end, switch, held in zip(ends, (trunk.one, trunk.other), (trunk.there, trunk.back)):
+            step(f"ip link set {end} master {bridge(switch)} up")
+            shape(end, held)
+    for i, host in enumerate(plan.hosts):
         step(f"ip netns add vc{i}")
         step(f"ip link add vcp{i} type veth peer name eth0 netns vc{i}")
-        step(f"ip link set vcp{i} master {BRIDGES[1 if top and i >= (count + 1) // 2 else 0]} up")
+        step(f"ip link set vcp{i} master {bridge(host.switch)} up")
         step(f"ip -n vc{i} link set lo up")
         step(f"ip -n vc{i} addr add {NET}.{i + 1}/24 dev eth0")
         step(f"ip -n vc{i} link set eth0 up")
         control_congestion(f"vc{i}")
-        shape(f"vcp{i}", rate)
-        shape("eth0", rate, f"ip netns exec vc{i}")
-    edit_hosts_file([(f"{NET}.{i + 1}", f"vc{i}") for i in range(count)])
+        shape(f"vcp{i}", host.down)
+        shape("eth0", host.up, f"ip netns exec vc{i}")
+    edit_hosts_file([(f"{NET}.{i + 1}", f"vc{i}") for i in range(len(plan.hosts))])
 
 
 def remove():
@@ -234,6 +287,7 @@ def remove():
 
 def up(options, pid):
     check()
+    plan = plan_of(options)
     until = time.monotonic() + options.wait
     while True:
         with alone():
@@ -242,7 +296,7 @@ def up(options, pid):
                 try:
                     remove()  # what a killed one may have left
                     record_owner(pid)
-                    make(options.hosts, options.rate, options.top)
+                    make(plan)
                     interruption_point()
                 except BaseException:
                     remove()
@@ -251,8 +305,7 @@ def up(options, pid):
         if time.monotonic() >= until:
             raise Trouble(f"{reason}. Wait for it (--wait SECONDS), or end it: vcluster down --force")
         interruption_point(0.2)
-    top = f", {options.top} between the two halves" if options.top else ""
-    print(f"{options.hosts} hosts at {options.rate}{top}", flush=True)
+    print(plan.text, flush=True)
 
 
 def down(force):

@@ -129,6 +129,79 @@ K_POINTS automatic
  4 4 4 1 1 1
 """
 
+# Born-Oppenheimer steps of a water molecule in a box: FFTs, and products of small distributed matrices.
+WATER = """
+&GLOBAL
+  PROJECT water
+  RUN_TYPE MD
+&END GLOBAL
+&MOTION
+  &MD
+    ENSEMBLE NVE
+    STEPS 4
+    TIMESTEP 0.5
+  &END MD
+&END MOTION
+&FORCE_EVAL
+  METHOD Quickstep
+  &DFT
+    BASIS_SET_FILE_NAME BASIS_SET
+    POTENTIAL_FILE_NAME POTENTIAL
+    &MGRID
+      CUTOFF 200
+    &END MGRID
+    &SCF
+      EPS_SCF 1.0E-7
+      SCF_GUESS ATOMIC
+    &END SCF
+    &XC
+      &XC_FUNCTIONAL Pade
+      &END XC_FUNCTIONAL
+    &END XC
+  &END DFT
+  &SUBSYS
+    &CELL
+      ABC 4.0 4.0 4.0
+    &END CELL
+    &COORD
+      O 0.000000  0.000000 -0.065587
+      H 0.000000 -0.757136  0.520545
+      H 0.000000  0.757136  0.520545
+    &END COORD
+    &KIND H
+      BASIS_SET DZVP-GTH-PADE
+      POTENTIAL GTH-PADE-q1
+    &END KIND
+    &KIND O
+      BASIS_SET DZVP-GTH-PADE
+      POTENTIAL GTH-PADE-q6
+    &END KIND
+  &END SUBSYS
+&END FORCE_EVAL
+"""
+
+# The energy of two water molecules.
+WATERS = """
+start waters
+geometry units angstrom noautosym
+O 0.0 0.0 0.0
+H 0.757 0.586 0.0
+H -0.757 0.586 0.0
+O 0.0 0.0 2.9
+H 0.757 -0.586 2.9
+H -0.757 -0.586 2.9
+end
+basis
+* library 6-31g*
+end
+scf
+ thresh 1e-8
+end
+task scf energy
+"""
+
+SCALAPACK = "/usr/lib/x86_64-linux-gnu/scalapack/openmpi-tests/"
+
 
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
 
@@ -165,6 +238,11 @@ def told(pattern, text):
     """The seconds that a program prints, or None."""
     found = pattern and re.search(pattern, text, re.M)
     return float(found.group(1)) if found else None
+
+
+def text_of(path):
+    """Of an input file that a Debian package brings; empty where that is not installed."""
+    return open(path).read() if os.path.exists(path) else ""
 
 
 def hpcc_input():
@@ -214,6 +292,12 @@ PROGRAMS = {
     "ft": example("ft", "--class", "W", "--check"),
     "sparse": example("sparse", "--check"),
     "training-short": training("server", "--hidden", "128", "--epochs", "2"),
+    "cp2k": Program("cp2k.psmp", ["-i", "water.inp"], {"water.inp": WATER}, r"ENERGY\| Total FORCE_EVAL", tolerance=1e-6,
+                    seconds=r"^ CP2K +1 +1\.0 +\S+ +\S+ +\S+ +([\d.]+)"),
+    "nwchem": Program("nwchem.openmpi", ["waters.nw"], {"waters.nw": WATERS}, r"Total SCF energy", tolerance=1e-8,
+                      seconds=r"Total times.*wall: +([\d.]+)s"),
+    # LU factorizations, each with its residual.
+    "scalapack": Program(SCALAPACK + "xdlu", [], {"LU.dat": text_of(SCALAPACK + "LU.dat")}, r"tests (completed and|skipped)"),
     # Total energy of every iteration, to the digits the convergence threshold allows.
     "espresso": Program("pw.x", ["-in", "si.in"], {"si.in": SILICON}, r"^!\s+total energy|convergence has been|JOB DONE"),
 }

@@ -85,7 +85,7 @@ static void set_default(hp_knobs_t *knobs, hp_knob_id_t id)
 bool hp_knob_parse(hp_knobs_t *knobs, hp_knob_id_t id, const char *value, char *error, unsigned error_bytes)
 {
     const hp_knob_info_t *info = &infos[id];
-    char range[256];
+    char range[HP_KNOB_RANGE_BYTES];
     int64_t number;
     bool truth;
 
@@ -222,7 +222,7 @@ void hp_knobs_read(hp_knobs_t *out, bool *set, hp_knob_problem_fn_t problem, voi
         const char *equals = strchr(*entry, '=');
         if (!equals || strncmp(*entry, prefix, sizeof prefix - 1) != 0)
             continue;
-        char name[96], error[384], line[768];
+        char name[96], error[HP_KNOB_RANGE_BYTES + 32], line[HP_KNOB_RANGE_BYTES + 384];
         snprintf(name, sizeof name, "%.*s", (int)(equals - *entry), *entry);
         hp_knob_id_t id = find_variable(*entry, (size_t)(equals - *entry));
         if (id == HP_KNOB_COUNT) {

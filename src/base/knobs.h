@@ -13,6 +13,8 @@
 #include "base/words.h"
 
 enum { HP_KNOB_TEXT_BYTES = 160 };
+/* What a setting accepts, as text: of the longest list of words. */
+enum { HP_KNOB_RANGE_BYTES = 640 };
 
 typedef struct {
 #define HP_KNOB_INT(field, ...)    int64_t field;

@@ -103,6 +103,7 @@ hp_status_t hp_schedule_make_flat(hp_schedule_t *schedule, const hp_generator_t 
     hp_problem_t from_root = *problem;
 
     from_root.root = 0;
+    from_root.rotated = ordered ? 0 : problem->root;
     schedule->cut = hp_pattern_is(problem->pattern, HP_PATTERN_CUT) ? 1 : 0;
     if (generator->schedules)
         copy_turned(schedule, &generator->schedules[position], &from_root);

@@ -27,9 +27,15 @@ typedef struct hp_generator {
     uint32_t equal;        /* which need blocks of one size */
     uint32_t
         direct; /* which are, where nodes are not told apart (hp_schedule_is_direct), whatever is chosen */
+    uint32_t placed;        /* which need a network (problem->placement) */
+    uint32_t positions_max; /* it is for so many at most; 0: for any number */
     hp_parameter_t parameters[HP_PARAMETERS_MAX];
     /* Writes the schedule of a position (count >= 2). Sets schedule->cut where it is not 1, and scratch_blocks. */
     void (*generate)(hp_schedule_t *schedule, const hp_problem_t *problem, uint32_t me);
+    /* What the schedules of all positions share: who makes many makes it once, for problem->prepared, and gives it to
+     * release; where that is NULL generate does without. Either is NULL for those that share nothing. */
+    void *(*prepare)(const hp_problem_t *problem);
+    void (*release)(void *prepared);
     /* In place of generate, of an algorithm that was read: the schedules of all positions of this one problem. */
     const hp_schedule_t *schedules;
     const hp_problem_t *problem;

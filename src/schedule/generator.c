@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include "schedule/inside.h"
 #include "schedule/two_level.h"
+#include "topo_tree/network/placement.h"
 
 uint32_t hp_parameter_most(const hp_parameter_t *parameter, const hp_problem_t *problem)
 {
@@ -64,6 +65,8 @@ static const char *refusal(const hp_generator_t *generator, const hp_problem_t *
 
     if (!(generator->patterns & asked))
         return "it does not do this collective";
+    if ((generator->placed & asked) && !problem->placement)
+        return "it needs a network";
     if (has_nodes && generator->problem)
         return "it was written for all positions, not for nodes";
     if (generator->problem && !same_problem(generator->problem, problem))
@@ -87,6 +90,12 @@ bool hp_generator_serves(const hp_generator_t *generator, const hp_problem_t *pr
 
     if (text && why)
         snprintf(why, why_bytes, "%s", text);
+    if (!text && generator->positions_max > 0 &&
+        hp_problem_of_nodes(problem).count > generator->positions_max) {
+        text = generator->name;
+        if (why)
+            snprintf(why, why_bytes, "it is for %u positions at most", generator->positions_max);
+    }
     for (unsigned i = 0; !text && i < HP_PARAMETERS_MAX && generator->parameters[i].name; i++) {
         const hp_parameter_t *p = &generator->parameters[i];
         const uint32_t value = problem->parameter[i], most = hp_parameter_most(p, problem);
@@ -123,23 +132,60 @@ bool hp_generator_holds(const hp_generator_t *generator, hp_problem_t problem, h
     return held;
 }
 
+/* On two switches, so that a network that the schedules need is one with something to avoid. */
+static bool make_few(hp_network_t *network, uint32_t count)
+{
+    const hp_network_speed_t speed = {HP_NETWORK_RATE, 0};
+    const int32_t switches[2] = {hp_network_add(network, "s0", 0), hp_network_add(network, "s1", 0)};
+    uint32_t node;
+    bool made =
+        switches[0] >= 0 && switches[1] >= 0 &&
+        hp_network_connect(network, (uint32_t)switches[0], (uint32_t)switches[1], speed, speed) == HP_OK;
+
+    for (uint32_t i = 0; i < count && made; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "n%u", i);
+        const int32_t machine = hp_network_add(network, name, 1);
+        made = machine >= 0 && hp_network_connect(network, (uint32_t)machine, (uint32_t)switches[i % 2],
+                                                  speed, speed) == HP_OK;
+    }
+    return made && hp_network_finish(network, &node) == HP_NETWORK_WHOLE;
+}
+
 bool hp_generator_holds_for_few(const hp_generator_t *generator, hp_pattern_t pattern, hp_schedule_fn_t holds)
 {
     enum { POSITIONS = 9 };
+    static const uint32_t machines[POSITIONS] = {0, 1, 2, 3, 4, 5, 6, 7, 8};
     bool held = generator->patterns & ~generator->equal & 1u << pattern;
+    hp_network_t network;
 
-    for (uint32_t count = 2; count <= POSITIONS && held; count++)
-        held = hp_generator_holds(generator, (hp_problem_t){.pattern = pattern, .count = count}, holds);
+    for (uint32_t count = 2; count <= POSITIONS && held; count++) {
+        const hp_placement_t placement = {&network, machines, count};
+        hp_problem_t problem = {.pattern = pattern, .count = count};
+        hp_network_init(&network);
+        if (generator->placed & 1u << pattern) {
+            held = make_few(&network, count);
+            problem.placement = &placement;
+        }
+        held = held && hp_generator_holds(generator, problem, holds);
+        hp_network_fini(&network);
+    }
     return held;
 }
 
 hp_schedule_t *hp_schedules_make(const hp_generator_t *generator, const hp_problem_t *problem)
 {
+    const hp_problem_t solved = hp_problem_of_nodes(problem);
+    hp_problem_t asked = *problem;
     hp_status_t status = HP_OK;
     hp_schedule_t *schedules = calloc(problem->count, sizeof *schedules);
+    void *prepared = schedules && generator->prepare && solved.count > 1 ? generator->prepare(&solved) : NULL;
 
+    asked.prepared = prepared;
     for (uint32_t i = 0; schedules && i < problem->count && status == HP_OK; i++)
-        status = hp_schedule_make(&schedules[i], generator, problem, i);
+        status = hp_schedule_make(&schedules[i], generator, &asked, i);
+    if (prepared)
+        generator->release(prepared);
     if (schedules && status != HP_OK) {
         hp_schedules_free(schedules, problem->count);
         return NULL;

@@ -2,6 +2,7 @@
 
 #include <stddef.h>
 #include <string.h>
+#include "topo_tree/network/placement.h"
 
 static const struct {
     const char *name;
@@ -79,6 +80,14 @@ uint32_t hp_problem_blocks(const hp_problem_t *problem, uint32_t cut, hp_space_t
     }
 }
 
+/* ---- the network ---- */
+
+uint32_t hp_problem_machine(const hp_problem_t *problem, uint32_t position)
+{
+    const uint32_t place = (uint32_t)(((uint64_t)position + problem->rotated) % problem->count);
+    return problem->placement->machines[problem->placed ? problem->placed[place] : place];
+}
+
 /* ---- nodes ---- */
 
 uint32_t hp_problem_node(const hp_problem_t *problem, uint32_t position)
@@ -117,6 +126,8 @@ hp_problem_t hp_problem_of_nodes(const hp_problem_t *problem)
         return nodes;
     nodes.node_count = 0;
     nodes.count = problem->node_count;
+    nodes.placed = problem->node_first; /* a node is where its first position is */
+    nodes.sizes = NULL;
     nodes.root = hp_problem_node(problem, problem->root);
     if (problem->pattern == HP_PATTERN_SCAN) /* what comes before a node is put in front of its own */
         nodes.pattern = HP_PATTERN_EXSCAN;

@@ -19,7 +19,8 @@
  *      exscan           all blocks                      the same without itself; position 0: nothing
  *      barrier          -                               -
  *
- * Where the problem names the nodes that the positions are on, schedules are of two levels (two_level.h).
+ * Where the problem names the nodes that the positions are on, schedules are of two levels (two_level.h). Where it says on
+ * which machines of a network the positions are, algorithms that are made for a network can solve it.
  *
  * Threads: pure. Ownership: plain data. */
 #ifndef HP_SCHEDULE_PROBLEM_H
@@ -96,10 +97,24 @@ typedef struct {
     /* The algorithm inside the nodes (inside.h), borrowed, and its first parameter. NULL: direct messages. */
     const struct hp_generator *inside;
     uint32_t inside_parameter;
+    /* The network and the machines of the positions, borrowed; NULL: no network is known. Position i is rank
+     * placed[i + rotated] of the placement, around the circle; placed NULL: rank i + rotated. */
+    const struct hp_placement *placement;
+    const uint32_t *placed;
+    uint32_t rotated;
+    /* Of an alltoall: bytes that position i has for position j, at i * count + j, borrowed. NULL: blocks of one size. */
+    const uint64_t *sizes;
+    /* What the algorithm has made once for all positions (algorithm.h); NULL: nothing. */
+    const void *prepared;
 } hp_problem_t;
 
 /* How many blocks the position has in a space other than scratch. cut: blocks that the vector is cut into. */
 uint32_t hp_problem_blocks(const hp_problem_t *problem, uint32_t cut, hp_space_t space, uint32_t position);
+
+/* ---- the network ---- */
+
+/* The machine of a position. There is a placement. */
+uint32_t hp_problem_machine(const hp_problem_t *problem, uint32_t position);
 
 /* ---- nodes ---- */
 

@@ -40,6 +40,8 @@ static bool damage(hp_schedule_t *schedule, uint32_t i, uint32_t me, const hp_pr
         while (step->to == (int32_t)me);
         return true;
     case BROKEN_LEFT_OUT:
+        if (step->sync && local) /* a fence: that nothing is lost without it is no fault */
+            return false;
         if (step->sync)
             leave_out_step(schedule, i);
         return step->sync || leave_out_block(schedule, step);

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "schedule/cost/cost.h"
 #include "schedule/generators/generators.h"
+#include "trees.h"
 
 static const double send_us = 0.25, recv_us = 0.5, latency_us = 2, rate = 1000;
 
@@ -347,7 +348,8 @@ static void bounds(void **state)
     for (unsigned g = 0; (generator = hp_generator(g)) != NULL; g++)
         for (unsigned i = 0; i < HP_PATTERN_COUNT * ARRAY_LENGTH(counts); i++) {
             hp_problem_t problem = {.pattern = (hp_pattern_t)(i % HP_PATTERN_COUNT),
-                                    .count = counts[i / HP_PATTERN_COUNT]};
+                                    .count = counts[i / HP_PATTERN_COUNT],
+                                    .placement = trees_kept(counts[i / HP_PATTERN_COUNT])};
             hp_network_t network;
             double before = 0;
             hp_generator_usual(generator, &problem);

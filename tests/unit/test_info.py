@@ -153,8 +153,10 @@ def schedules_are_listed():
     # Each of them can be asked for, verified and drawn: nothing but its row is needed.
     for name, row in listed.items():
         for its in row["patterns"]:
-            text = f"{its['pattern']} {name} ranks=4"
-            with tempfile.NamedTemporaryFile(suffix=".svg") as picture:
+            with tempfile.NamedTemporaryFile(suffix=".svg") as picture, tempfile.NamedTemporaryFile("w", suffix=".net") as network:
+                network.write("hosts a b c on s0; hosts d on s1; s0 - s1 10gbit")
+                network.flush()
+                text = f"{its['pattern']} {name} " + (f"network={network.name}" if its["network"] else "ranks=4")
                 assert "\nverified: " in run("--schedule", text, "--verify", "--svg", picture.name), text
                 svg_of(picture.read())
 
@@ -232,7 +234,7 @@ def schedule_costs():
         assert "busiest link: a to s0, 125000 bytes, 1000.00 us" in said or "busiest link: s0 to b, 125000 bytes, 1000.00 us" in said
         for text, reason in (("bytes=8", "network=FILE is missing"), (f"network={network} byte=8", '"byte=8" is not accepted'),
                              (f"network={network} bytes=x", "a whole number"), (f"network={network} send_us=-1", "a number from 0 on"),
-                             (f"network={network} order=x", "order=block and order=round_robin are"),
+                             (f"network={network} order=x", "order=block, order=round_robin and order=over_switches are"),
                              ("network=/nowhere.net", "/nowhere.net: No such file")):
             assert reason in run(*ask, text, code=1), text
 

@@ -66,7 +66,7 @@ static void table_is_sound(void **state)
     for (unsigned id = 0; id < HP_KNOB_COUNT; id++) {
         const hp_knob_info_t *info = hp_knob_info((hp_knob_id_t)id);
         hp_knobs_t knobs;
-        char text[HP_KNOB_TEXT_BYTES], range[256], error[256];
+        char text[HP_KNOB_TEXT_BYTES], range[HP_KNOB_RANGE_BYTES], error[256];
         assert_int_equal(strncmp(info->variable, "HANPMPI_", 8), 0);
         assert_true(strlen(info->text) > 10);
         assert_true(strlen(hp_knob_range((hp_knob_id_t)id, range, sizeof range)) > 0);

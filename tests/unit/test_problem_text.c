@@ -13,7 +13,7 @@ static const char pair[] =
     "{\"steps\": [[1, 1, \"store\", 0, [[\"send\", 0]], [[\"recv\", 0]]], "
     "[null, 0, \"reduce_left\", 0, [], [[\"recv\", 0]]]]}]}";
 
-static uint32_t node_first[HP_PROBLEM_RANKS_MAX + 1];
+static hp_problem_lent_t lent;
 
 /* The built-in ones and the pair. */
 static int make_catalog(void **state)
@@ -22,6 +22,7 @@ static int make_catalog(void **state)
     char why[HP_SCHEDULE_FILE_WHY_BYTES];
 
     hp_catalog_init(&catalog);
+    hp_problem_lent_init(&lent);
     if (hp_schedule_file_parse("pair.json", pair, strlen(pair), &catalog.files[0], why, sizeof why) != HP_OK)
         fail_msg("%s", why);
     catalog.file_count = 1;
@@ -32,6 +33,7 @@ static int make_catalog(void **state)
 static int free_catalog(void **state)
 {
     hp_catalog_fini(*state);
+    hp_problem_lent_fini(&lent);
     return 0;
 }
 
@@ -42,7 +44,9 @@ static hp_problem_t understood(const char *text, const hp_catalog_t *catalog,
     char error[1024];
     hp_problem_t problem;
 
-    if (!hp_problem_text_parse(text, catalog, &problem, node_first, generator, error, sizeof error))
+    hp_problem_lent_fini(&lent);
+    hp_problem_lent_init(&lent);
+    if (!hp_problem_text_parse(text, catalog, &problem, &lent, generator, error, sizeof error))
         fail_msg("%s: %s", text, error);
     return problem;
 }
@@ -216,21 +220,30 @@ static void the_rest_is_refused(void **state)
          "pair cannot do that: it was written for another number of positions or another root"},
         {"reduce pair root=0", "pair cannot do that: it was written for another number"},
         {"reduce pair depth=2", "pair cannot do that: depth is 2, not from 3 to 3"},
+        {"alltoall contention_free ranks=4", "contention_free cannot do that: it needs a network"},
+        {"alltoall contention_free network=/nowhere.net", "network: /nowhere.net: No such file or directory"},
+        {"alltoall contention_free network=", "network=: expected the name of a file"},
+        {"alltoall pairwise ranks=4 order=block", "order= is of a network, and network=FILE is missing"},
+        {"alltoall pairwise ranks=4 order=down",
+         "order=down: accepted are block, round_robin, over_switches"},
+        {"allgather ring ranks=4 sizes=x", "sizes=x: they are of an alltoall, not of allgather"},
+        {"alltoall pairwise ranks=4 sizes=/nowhere", "/nowhere: No such file or directory"},
     };
     char error[1024], longer[HP_PROBLEM_TEXT_BYTES + 1];
     const hp_generator_t *generator;
     hp_problem_t problem;
 
     for (unsigned i = 0; i < ARRAY_LENGTH(cases); i++) {
-        assert_false(hp_problem_text_parse(cases[i].text, *state, &problem, node_first, &generator, error,
-                                           sizeof error));
+        hp_problem_lent_fini(&lent);
+        hp_problem_lent_init(&lent);
+        assert_false(
+            hp_problem_text_parse(cases[i].text, *state, &problem, &lent, &generator, error, sizeof error));
         if (!strstr(error, cases[i].said))
             fail_msg("%s: said \"%s\", not \"%s\"", cases[i].text, error, cases[i].said);
     }
     memset(longer, ' ', sizeof longer);
     longer[sizeof longer - 1] = '\0';
-    assert_false(
-        hp_problem_text_parse(longer, *state, &problem, node_first, &generator, error, sizeof error));
+    assert_false(hp_problem_text_parse(longer, *state, &problem, &lent, &generator, error, sizeof error));
     assert_string_equal(error, "longer than 511 characters");
 }
 

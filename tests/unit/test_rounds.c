@@ -4,6 +4,7 @@
 #include "schedule/picture/draw.h"
 #include "schedule/generators/generators.h"
 #include "schedule/picture/rounds.h"
+#include "trees.h"
 
 static void counts_are_those_of_the_theory(void **state)
 {
@@ -18,7 +19,10 @@ static void counts_are_those_of_the_theory(void **state)
         {"chain", {HP_PATTERN_REDUCE, 6, 0, false, .parameter = {4}}, 5 + 3, 5 * 4},
         {"ring", {HP_PATTERN_ALLREDUCE, 8, 0, false, .parameter = {0}}, 14, 14 * 8},
         {"ring", {HP_PATTERN_ALLGATHER, 5, 0, false, .parameter = {0}}, 4, 20},
-        {"recursive_doubling", {HP_PATTERN_ALLREDUCE, 32, 0, false, .parameter = {0}}, 5, 160}, /* both ways at once */
+        {"recursive_doubling",
+         {HP_PATTERN_ALLREDUCE, 32, 0, false, .parameter = {0}},
+         5,
+         160}, /* both ways at once */
         {"dissemination", {HP_PATTERN_BARRIER, 9, 0, false, .parameter = {0}}, 4, 36},
         {"binomial", {HP_PATTERN_BARRIER, 8, 0, false, .parameter = {1}}, 6, 14},
         {"pairwise", {HP_PATTERN_ALLTOALL, 7, 0, false, .parameter = {0}}, 6, 42},
@@ -103,7 +107,8 @@ static void each_can_be_drawn(void **state)
     for (unsigned g = 0; (generator = hp_generator(g)); g++)
         for (unsigned i = 0; i < HP_PATTERN_COUNT * ARRAY_LENGTH(counts); i++) {
             hp_problem_t problem = {.pattern = (hp_pattern_t)(i % HP_PATTERN_COUNT),
-                                    .count = counts[i / HP_PATTERN_COUNT]};
+                                    .count = counts[i / HP_PATTERN_COUNT],
+                                    .placement = trees_kept(counts[i / HP_PATTERN_COUNT])};
             hp_generator_usual(generator, &problem);
             if (!hp_generator_serves(generator, &problem, NULL, 0))
                 continue;

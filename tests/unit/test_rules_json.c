@@ -8,7 +8,7 @@
 #include <unistd.h>
 #include "check.h"
 
-enum { LINES_MAX = 64, LINE_BYTES = 768 };
+enum { LINES_MAX = 64, LINE_BYTES = 1024 };
 
 typedef struct {
     unsigned problems, notes;
@@ -391,7 +391,7 @@ static void a_broken_rule_goes_alone(void **state)
 /* The algorithms between nodes are whatever generators there are. */
 static void a_word_between_nodes(void **state)
 {
-    char range[256], line[LINE_BYTES];
+    char range[HP_KNOB_RANGE_BYTES], line[LINE_BYTES];
     outcome_t out;
     (void)state;
 

@@ -10,6 +10,7 @@
 #include "check.h"
 #include "schedule/generators/generators.h"
 #include "schedule/verify.h"
+#include "trees.h"
 
 static uint32_t positions_max(void)
 {
@@ -94,12 +95,15 @@ static void each_is_right(void **state)
     for (unsigned g = 0; (generator = generator_here(g)) != NULL; g++) {
         uint64_t verified = 0;
         for (unsigned pattern = 0; pattern < HP_PATTERN_COUNT; pattern++)
-            for (uint32_t count = 1; count <= most; count++)
+            for (uint32_t count = 1; count <= most; count++) {
+                const hp_placement_t *placement = trees_kept(count);
                 for (int ordered = 0; ordered < 2; ordered++)
                     if (!ordered || hp_pattern_is((hp_pattern_t)pattern, HP_PATTERN_REDUCES))
                         verified += verify_roots(generator, (hp_problem_t){.pattern = (hp_pattern_t)pattern,
                                                                            .count = count,
-                                                                           .ordered = ordered});
+                                                                           .ordered = ordered,
+                                                                           .placement = placement});
+            }
         assert_true(verified > 0);
         printf("%-20s %8lu problems of up to %u positions\n", generator->name, (unsigned long)verified, most);
     }
@@ -127,7 +131,7 @@ static bool is_always_direct(const hp_generator_t *generator, hp_pattern_t patte
 
     for (uint32_t count = 2; count <= POSITIONS; count++)
         for (uint32_t value = 1; value <= most; value++) {
-            hp_problem_t problem = {.pattern = pattern, .count = count};
+            hp_problem_t problem = {.pattern = pattern, .count = count, .placement = trees_kept(count)};
             hp_generator_usual(generator, &problem);
             problem.root = hp_pattern_is(pattern, HP_PATTERN_ROOTED) ? count / 2 : 0;
             problem.parameter[0] = value;
@@ -184,8 +188,10 @@ static void broken_ones_are_found(void **state)
         for (unsigned pattern = 0; pattern < HP_PATTERN_COUNT; pattern++)
             for (unsigned c = 0; c < sizeof counts / sizeof *counts; c++)
                 for (int ordered = 0; ordered < 2; ordered++) {
-                    hp_problem_t problem = {
-                        .pattern = (hp_pattern_t)pattern, .count = counts[c], .ordered = ordered};
+                    hp_problem_t problem = {.pattern = (hp_pattern_t)pattern,
+                                            .count = counts[c],
+                                            .ordered = ordered,
+                                            .placement = trees_kept(counts[c])};
                     if (hp_pattern_is(problem.pattern, HP_PATTERN_ROOTED))
                         problem.root = counts[c] / 2;
                     hp_generator_usual(generator, &problem);

@@ -10,6 +10,7 @@
 #include "schedule/file.h"
 #include "schedule/generators/generators.h"
 #include "schedule/verify.h"
+#include "trees.h"
 
 /* ---- round trips ---- */
 
@@ -112,6 +113,7 @@ static void each_comes_back_the_same(void **state)
                 for (int ordered = 0; ordered < 2; ordered++) {
                     hp_problem_t problem = {
                         .pattern = (hp_pattern_t)pattern, .count = counts[c], .ordered = ordered};
+                    problem.placement = trees_kept(counts[c]);
                     if (ordered && !hp_pattern_is(problem.pattern, HP_PATTERN_REDUCES))
                         continue;
                     if (hp_pattern_is(problem.pattern, HP_PATTERN_ROOTED))

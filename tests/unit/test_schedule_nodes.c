@@ -3,6 +3,7 @@
 #include "broken.h"
 #include "check.h"
 #include "schedule/generators/generators.h"
+#include "trees.h"
 
 enum { NODES_MAX = 12, POSITIONS_MAX = 64 };
 
@@ -39,6 +40,7 @@ static void lay_out(hp_problem_t *problem, const shape_t *shape, uint32_t *node_
     problem->node_first = node_first;
     problem->node_count = shape->count;
     problem->count = node_first[shape->count];
+    problem->placement = trees_kept(problem->count);
 }
 
 static void fail_with(const char *what, const hp_generator_t *generator, const hp_problem_t *problem)

@@ -8,6 +8,7 @@
 #include "hier/call/inter_node.h"
 #include "hier/modules/schedule_program.h"
 #include "schedule/generators/generators.h"
+#include "trees.h"
 
 /* ---- small ones ---- */
 
@@ -475,7 +476,10 @@ static void any_order_is_right(void **state)
             for (uint32_t count = 2; count <= POSITIONS_MAX && hp_inter_node_runs(generator, patterns[p]);
                  count++)
                 for (int ordered = 0; ordered < 2; ordered++) {
-                    hp_problem_t problem = {.pattern = patterns[p], .count = count, .ordered = ordered};
+                    hp_problem_t problem = {.pattern = patterns[p],
+                                            .count = count,
+                                            .ordered = ordered,
+                                            .placement = trees_kept(count)};
                     hp_generator_usual(generator, &problem);
                     if (hp_generator_serves(generator, &problem, NULL, 0))
                         runs[patterns[p]] += run_orders(generator, problem);

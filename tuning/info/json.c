@@ -37,7 +37,7 @@ int info_json_knobs(void)
     for (unsigned i = 0; i < HP_KNOB_COUNT; i++) {
         const hp_knob_id_t id = (hp_knob_id_t)i;
         const hp_knob_info_t *info = hp_knob_info(id);
-        char value[HP_KNOB_TEXT_BYTES], standard[HP_KNOB_TEXT_BYTES], range[512];
+        char value[HP_KNOB_TEXT_BYTES], standard[HP_KNOB_TEXT_BYTES], range[HP_KNOB_RANGE_BYTES];
         json_array_append_new(
             rows,
             json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "variable", info->variable, "value",

@@ -22,9 +22,10 @@ enum { STEPS_SHOWN = 24, BLOCKS_BYTES = 24 };
 typedef struct {
     const info_schedule_t *asked;
     hp_problem_t problem;
+    const hp_problem_lent_t *lent; /* NULL: of a file of schedules */
     const hp_generator_t *generator;
     hp_schedule_t *schedules;
-    char title[256];
+    char title[512];
 } made_t;
 
 void info_read_catalog(hp_catalog_t *catalog)
@@ -236,13 +237,24 @@ static int verify(const made_t *made)
     return 0;
 }
 
+static void write_title(made_t *made)
+{
+    hp_problem_text_format(&made->problem, made->generator, made->title, sizeof made->title);
+    if (!made->problem.placement)
+        return;
+    const char *slash = strrchr(made->lent->network_file, '/');
+    const size_t used = strlen(made->title);
+    snprintf(made->title + used, sizeof made->title - used, " network=%s order=%s",
+             slash ? slash + 1 : made->lent->network_file, hp_placement_order_word(made->lent->order));
+}
+
 static int answer(made_t *made)
 {
     const info_schedule_t *asked = made->asked;
     const bool takes_output =
         (asked->svg && strcmp(asked->svg, "-") == 0) || (asked->json && strcmp(asked->json, "-") == 0);
 
-    hp_problem_text_format(&made->problem, made->generator, made->title, sizeof made->title);
+    write_title(made);
     made->schedules = hp_schedules_make(made->generator, &made->problem);
     if (!made->schedules) {
         fprintf(stderr, "hanpmpi_info: %s: out of memory\n", made->title);
@@ -265,11 +277,15 @@ static int answer(made_t *made)
     return code;
 }
 
-/* Is the text the name of a file? A problem has neither of these. */
+/* Is the text the name of a file? A problem begins with a pattern. */
 static bool is_file(const char *text)
 {
-    const size_t length = strlen(text);
-    return strchr(text, '/') || (length > 5 && strcmp(text + length - 5, ".json") == 0);
+    const size_t length = strlen(text), first = strcspn(text, " ,");
+    char word[32];
+
+    snprintf(word, sizeof word, "%.*s", first < sizeof word ? (int)first : 0, text);
+    return hp_pattern_find(word) == HP_PATTERN_COUNT &&
+           (strchr(text, '/') || (length > 5 && strcmp(text + length - 5, ".json") == 0));
 }
 
 static int answer_file(made_t *made)
@@ -291,7 +307,7 @@ static int answer_file(made_t *made)
 int info_print_schedule(const info_schedule_t *asked)
 {
     static hp_catalog_t catalog;
-    static uint32_t node_first[HP_PROBLEM_RANKS_MAX + 1];
+    static hp_problem_lent_t lent;
     made_t made = {.asked = asked};
     char error[1024];
     int code = 1;
@@ -299,7 +315,9 @@ int info_print_schedule(const info_schedule_t *asked)
     if (is_file(asked->text))
         return answer_file(&made);
     info_read_catalog(&catalog);
-    if (hp_problem_text_parse(asked->text, &catalog, &made.problem, node_first, &made.generator, error,
+    hp_problem_lent_init(&lent);
+    made.lent = &lent;
+    if (hp_problem_text_parse(asked->text, &catalog, &made.problem, &lent, &made.generator, error,
                               sizeof error))
         code = answer(&made);
     else
@@ -307,6 +325,7 @@ int info_print_schedule(const info_schedule_t *asked)
                 "hanpmpi_info: --schedule: %s\n(as in \"allgather ring ranks=12\", or the name of a file: "
                 "hanpmpi_info --schedules lists the algorithms)\n",
                 error);
+    hp_problem_lent_fini(&lent);
     hp_catalog_fini(&catalog);
     return code;
 }
@@ -320,11 +339,9 @@ static void pattern_notes(const hp_generator_t *generator, hp_pattern_t pattern,
     const struct {
         uint32_t set;
         const char *note;
-    } notes[] = {{generator->ordered, "keeps order"},
-                 {generator->power_of_two, "power of two"},
-                 {generator->even, "even"},
-                 {generator->equal, "equal blocks"},
-                 {generator->direct, "direct"}};
+    } notes[] = {{generator->ordered, "keeps order"}, {generator->power_of_two, "power of two"},
+                 {generator->even, "even"},           {generator->equal, "equal blocks"},
+                 {generator->direct, "direct"},       {generator->placed, "network"}};
     size_t used = 0;
 
     text[0] = '\0';
@@ -378,7 +395,9 @@ int info_print_schedules(void)
         "Algorithms for --schedule \"PATTERN ALGORITHM ranks=N ...\". keeps order: the operation need not "
         "commute.\n"
         "What the number of ranks must be: power of two, even. equal blocks: of one size. direct: no block\n"
-        "goes through another rank, so that each needs to know the sizes of its own alone.\n");
+        "goes through another rank, so that each needs to know the sizes of its own alone. network: made "
+        "for\n"
+        "one, which network=FILE names.\n");
     for (unsigned i = 0; (generator = hp_catalog_generator(&catalog, i)); i++)
         print_generator(generator);
     hp_catalog_fini(&catalog);
@@ -394,13 +413,13 @@ static json_t *patterns_json(const hp_generator_t *generator)
 
     for (unsigned p = 0; p < HP_PATTERN_COUNT; p++)
         if (generator->patterns & 1u << p)
-            json_array_append_new(rows, json_pack("{s:s, s:b, s:b, s:b, s:b, s:b}", "pattern",
-                                                  hp_pattern_name((hp_pattern_t)p), "keeps_order",
-                                                  (generator->ordered >> p & 1) != 0, "power_of_two",
-                                                  (generator->power_of_two >> p & 1) != 0, "even",
-                                                  (generator->even >> p & 1) != 0, "equal_blocks",
-                                                  (generator->equal >> p & 1) != 0, "direct",
-                                                  (generator->direct >> p & 1) != 0));
+            json_array_append_new(
+                rows,
+                json_pack("{s:s, s:b, s:b, s:b, s:b, s:b, s:b}", "pattern", hp_pattern_name((hp_pattern_t)p),
+                          "keeps_order", (generator->ordered >> p & 1) != 0, "power_of_two",
+                          (generator->power_of_two >> p & 1) != 0, "even", (generator->even >> p & 1) != 0,
+                          "equal_blocks", (generator->equal >> p & 1) != 0, "direct",
+                          (generator->direct >> p & 1) != 0, "network", (generator->placed >> p & 1) != 0));
     return rows;
 }
 

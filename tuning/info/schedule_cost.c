@@ -8,6 +8,7 @@
 #include "base/words.h"
 #include "schedule/cost/cost.h"
 #include "topo_tree/network/file.h"
+#include "topo_tree/network/placement.h"
 
 /* What a send and a receive cost a processor unless somebody says otherwise: little, for any network. */
 #define USUAL_OVERHEAD_US 0.3
@@ -21,8 +22,8 @@
     X(copy_rate, processor.copy_rate)
 
 typedef struct {
-    const char *file;
-    hp_network_order_t order;
+    const char *file; /* NULL: the schedules are placed on a network already */
+    hp_placement_order_t order;
     hp_cost_setting_t setting;
 } question_t;
 
@@ -54,11 +55,11 @@ static bool take_real(const char *word, const char *value, double *out)
            refuse(word, "a number from 0 on is: microseconds, or bytes in one (0: no limit)");
 }
 
-static bool take_order(const char *word, const char *value, hp_network_order_t *order)
+static bool take_order(const char *word, const char *value, hp_placement_order_t *order)
 {
-    *order = strcmp(value, "round_robin") == 0 ? HP_NETWORK_ROUND_ROBIN : HP_NETWORK_BLOCK;
-    return *order == HP_NETWORK_ROUND_ROBIN || strcmp(value, "block") == 0 ||
-           refuse(word, "order=block and order=round_robin are");
+    *order = hp_placement_order_find(value);
+    return *order != HP_PLACEMENT_ORDERS ||
+           refuse(word, "order=block, order=round_robin and order=over_switches are");
 }
 
 static bool take_bytes(const char *word, const char *value, double *bytes)
@@ -94,8 +95,10 @@ static bool take_word(char *word, question_t *question)
         return take_real(word, value, &setting->field);
     REAL_TABLE(X)
 #undef X
-    return refuse(word, "network=FILE, bytes=N, order=block or round_robin, segments=N, window=N, send_us, "
-                        "recv_us, message_rate, reduce_rate and copy_rate are");
+    return refuse(
+        word,
+        "network=FILE, bytes=N, order=block, round_robin or over_switches, segments=N, window=N, send_us, "
+        "recv_us, message_rate, reduce_rate and copy_rate are");
 }
 
 /* ---- the answer ---- */
@@ -106,9 +109,9 @@ static void print_setting(const question_t *question, const hp_problem_t *proble
     const bool is_cut = hp_pattern_is(problem->pattern, HP_PATTERN_CUT);
     char size[24];
 
-    printf("\ncost on %s: %u machines, ranks %s; a %s of %s", question->file, setting->network->machine_count,
-           question->order == HP_NETWORK_BLOCK ? "one machine after the other"
-                                               : "one on each machine in turns",
+    printf("\ncost on %s: %u machines, ranks %s; a %s of %s", question->file ? question->file : "its network",
+           setting->network->machine_count,
+           question->file ? hp_placement_order_text(question->order) : "as they are placed",
            is_cut ? "vector" : "block", hp_word_size((uint64_t)setting->bytes, size, sizeof size));
     if (setting->segments > 1)
         printf(" in %u segments", setting->segments);
@@ -153,8 +156,13 @@ static int answer(question_t *question, const hp_schedule_t *schedules, const hp
     hp_status_t status = HP_ERR_NO_MEM;
     hp_cost_t cost;
 
-    if (machines) {
-        hp_network_place(question->setting.network, problem->count, question->order, machines);
+    if (machines && question->file)
+        status = hp_placement_lay(question->setting.network, problem->count, question->order, machines);
+    for (uint32_t p = 0; p < problem->count && machines && !question->file; p++) {
+        machines[p] = hp_problem_machine(problem, p);
+        status = HP_OK;
+    }
+    if (status == HP_OK) {
         question->setting.machines = machines;
         status = hp_schedules_cost(schedules, problem, &question->setting, &cost);
     }
@@ -183,13 +191,15 @@ int info_print_cost(const char *text, const hp_schedule_t *schedules, const hp_p
     bool taken = true;
     for (char *word = strtok_r(copy, " ", &rest); word && taken; word = strtok_r(NULL, " ", &rest))
         taken = take_word(word, &question);
-    if (taken && !question.file)
+    if (taken && !question.file && !problem->placement)
         taken = refuse(text, "network=FILE is missing, as in \"network=cluster.net bytes=64K\"");
-    if (taken && hp_network_read(&network, question.file, why, sizeof why) != HP_OK) {
+    if (taken && question.file && hp_network_read(&network, question.file, why, sizeof why) != HP_OK) {
         fprintf(stderr, "hanpmpi_info: --cost: %s\n", why);
         taken = false;
     }
-    question.setting.network = &network;
+    question.setting.network = question.file        ? &network
+                               : problem->placement ? problem->placement->network
+                                                    : NULL;
     if (taken)
         code = answer(&question, schedules, problem);
     hp_network_fini(&network);

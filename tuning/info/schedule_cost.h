@@ -6,7 +6,7 @@
 
 #include "schedule/schedule.h"
 
-/* text: "network=FILE bytes=64K". Returns the exit status; what is wrong has been said. */
+/* text: "network=FILE bytes=64K"; without a network that of the problem, if it has one. Returns the exit status; what is wrong has been said. */
 int info_print_cost(const char *text, const hp_schedule_t *schedules, const hp_problem_t *problem);
 
 #endif

@@ -24,7 +24,7 @@ void info_print_knobs(void)
 {
     hp_knobs_t knobs, defaults;
     bool set[HP_KNOB_COUNT];
-    char value[HP_KNOB_TEXT_BYTES], standard[HP_KNOB_TEXT_BYTES], range[512];
+    char value[HP_KNOB_TEXT_BYTES], standard[HP_KNOB_TEXT_BYTES], range[HP_KNOB_RANGE_BYTES];
 
     hp_knobs_read(&knobs, set, info_print_problem, NULL);
     printf("%-26s %-12s %-22s %-12s %s\n", "variable", "value", "default", "set by", "accepted");
@@ -56,7 +56,7 @@ static void print_troff(const char *text)
 void info_print_knobs_man(void)
 {
     hp_knobs_t defaults;
-    char standard[HP_KNOB_TEXT_BYTES], range[512];
+    char standard[HP_KNOB_TEXT_BYTES], range[HP_KNOB_RANGE_BYTES];
 
     hp_knobs_defaults(&defaults);
     for (unsigned id = 0; id < HP_KNOB_COUNT; id++) {
@@ -75,7 +75,7 @@ void info_print_knobs_man(void)
 void info_print_knobs_markdown(void)
 {
     hp_knobs_t defaults;
-    char standard[HP_KNOB_TEXT_BYTES], range[512];
+    char standard[HP_KNOB_TEXT_BYTES], range[HP_KNOB_RANGE_BYTES];
 
     hp_knobs_defaults(&defaults);
     printf("# Environment variables\n\nMade from src/base/knobs.def by `hanpmpi_info --knobs-markdown`. "

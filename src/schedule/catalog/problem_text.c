@@ -1,19 +1,24 @@
 #include "schedule/catalog/problem_text.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include "base/words.h"
 #include "schedule/inside.h"
+#include "topo_tree/network/file.h"
 
 typedef struct {
     const hp_catalog_t *catalog;
     hp_problem_t *problem;
     const hp_generator_t *generator;
     bool has_root, has_ordered, has_parameter[HP_PARAMETERS_MAX], has_leaders;
-    uint32_t *node_first; /* sizes of the nodes from 1 on, until all is read */
-    uint32_t sizes;       /* so many numbers came after nodes= */
-    bool in_sizes;        /* another may follow */
+    hp_problem_lent_t *lent; /* of node_first: sizes of the nodes from 1 on, until all is read */
+    const char *sizes_file;
+    bool has_order;
+    uint32_t sizes; /* so many numbers came after nodes= */
+    bool in_sizes;  /* another may follow */
     char *error;
     size_t error_bytes;
 } reader_t;
@@ -33,6 +38,20 @@ static void append(char *list, size_t list_bytes, const char *word)
 {
     const size_t used = strlen(list);
     snprintf(list + used, list_bytes - used, "%s%s", used ? ", " : "", word);
+}
+
+void hp_problem_lent_init(hp_problem_lent_t *lent)
+{
+    lent->network_file[0] = '\0';
+    lent->order = HP_PLACEMENT_BLOCK;
+    lent->sizes = NULL;
+    hp_network_init(&lent->network);
+}
+
+void hp_problem_lent_fini(hp_problem_lent_t *lent)
+{
+    hp_network_fini(&lent->network);
+    free(lent->sizes);
 }
 
 /* ---- pattern and algorithm ---- */
@@ -97,7 +116,8 @@ static bool take_size(reader_t *reader, const char *text)
     if (reader->sizes == HP_PROBLEM_RANKS_MAX)
         return refuse(reader, "nodes=: more than %d nodes", HP_PROBLEM_RANKS_MAX);
     reader->in_sizes = true;
-    return take_number(reader, "nodes", text, 1, HP_PROBLEM_RANKS_MAX, &reader->node_first[++reader->sizes]);
+    return take_number(reader, "nodes", text, 1, HP_PROBLEM_RANKS_MAX,
+                       &reader->lent->node_first[++reader->sizes]);
 }
 
 static bool take_leaders(reader_t *reader, const char *text)
@@ -111,6 +131,35 @@ static bool take_leaders(reader_t *reader, const char *text)
 static bool take_inside(reader_t *reader, const char *text)
 {
     return take_generator(reader, text, &reader->problem->inside);
+}
+
+static bool take_network(reader_t *reader, const char *text)
+{
+    hp_problem_lent_t *lent = reader->lent;
+
+    snprintf(lent->network_file, sizeof lent->network_file, "%s", text);
+    return *text || refuse(reader, "network=: expected the name of a file");
+}
+
+static bool take_order(reader_t *reader, const char *text)
+{
+    char accepted[128] = "";
+
+    reader->has_order = true;
+    reader->lent->order = hp_placement_order_find(text);
+    if (reader->lent->order != HP_PLACEMENT_ORDERS)
+        return true;
+    for (unsigned i = 0; i < HP_PLACEMENT_ORDERS; i++)
+        append(accepted, sizeof accepted, hp_placement_order_word((hp_placement_order_t)i));
+    return refuse(reader, "order=%.40s: accepted are %s", text, accepted);
+}
+
+static bool take_sizes(reader_t *reader, const char *text)
+{
+    reader->sizes_file = text;
+    return reader->problem->pattern == HP_PATTERN_ALLTOALL ||
+           refuse(reader, "sizes=%.40s: they are of an alltoall, not of %s", text,
+                  hp_pattern_name(reader->problem->pattern));
 }
 
 /* "ranks, root, ordered, radix": what may stand there. */
@@ -132,6 +181,10 @@ static const char *accepted_words(const reader_t *reader, char *list, size_t lis
     append(list, list_bytes, "leaders=1");
     append(list, list_bytes, "leaders=all");
     append(list, list_bytes, "inside=ALGORITHM");
+    append(list, list_bytes, "network=FILE");
+    append(list, list_bytes, "order=WORD");
+    if (pattern == HP_PATTERN_ALLTOALL)
+        append(list, list_bytes, "sizes=FILE");
     return list;
 }
 
@@ -160,6 +213,12 @@ static bool take_word(reader_t *reader, char *word)
         return take_leaders(reader, value);
     if (strcmp(word, "inside") == 0)
         return take_inside(reader, value);
+    if (strcmp(word, "network") == 0)
+        return take_network(reader, value);
+    if (strcmp(word, "order") == 0)
+        return take_order(reader, value);
+    if (strcmp(word, "sizes") == 0)
+        return take_sizes(reader, value);
     for (unsigned i = 0; i < HP_PARAMETERS_MAX && reader->generator->parameters[i].name; i++)
         if (strcmp(word, reader->generator->parameters[i].name) == 0) {
             reader->has_parameter[i] = true;
@@ -175,7 +234,7 @@ static bool take_word(reader_t *reader, char *word)
 static bool complete_nodes(reader_t *reader)
 {
     hp_problem_t *problem = reader->problem;
-    uint32_t *first = reader->node_first, sum = 0;
+    uint32_t *first = reader->lent->node_first, sum = 0;
 
     if (reader->sizes == 0)
         return (!reader->has_leaders && !problem->inside) ||
@@ -200,6 +259,93 @@ static bool complete_nodes(reader_t *reader)
            refuse(reader, "nodes=: the nodes have %u ranks, not %u", sum, problem->count);
 }
 
+/* Read when all words are: as many ranks as there is room for, unless somebody has said how many. */
+static bool complete_network(reader_t *reader)
+{
+    hp_problem_lent_t *lent = reader->lent;
+    hp_problem_t *problem = reader->problem;
+    char why[HP_NETWORK_WHY_BYTES];
+    uint64_t room = 0;
+
+    if (!lent->network_file[0])
+        return !reader->has_order || refuse(reader, "order= is of a network, and network=FILE is missing");
+    if (hp_network_read(&lent->network, lent->network_file, why, sizeof why) != HP_OK)
+        return refuse(reader, "network: %s", why);
+    for (uint32_t m = 0; m < lent->network.machine_count; m++)
+        room += lent->network.nodes[lent->network.machines[m]].ranks;
+    if (problem->count == 0 && reader->sizes < 2 && room > HP_PROBLEM_RANKS_MAX)
+        return refuse(reader, "network=%.200s has room for %llu ranks: ranks=N names at most %d",
+                      lent->network_file, (unsigned long long)room, HP_PROBLEM_RANKS_MAX);
+    if (problem->count == 0 && reader->sizes < 2)
+        problem->count = (uint32_t)room;
+    return true;
+}
+
+static bool complete_placement(reader_t *reader)
+{
+    hp_problem_lent_t *lent = reader->lent;
+
+    if (!lent->network_file[0])
+        return true;
+    if (hp_placement_lay(&lent->network, reader->problem->count, lent->order, lent->machines) != HP_OK)
+        return refuse(reader, "%s", hp_status_text(HP_ERR_NO_MEM));
+    lent->placement = (hp_placement_t){&lent->network, lent->machines, reader->problem->count};
+    reader->problem->placement = &lent->placement;
+    return true;
+}
+
+/* The next number; *line counts lines from 1 on. false: there is none. */
+static bool next_number(const char **at, uint32_t *line, uint64_t *number)
+{
+    const char *text = *at;
+    char *end;
+
+    for (; *text && strchr(" \t\r\n,", *text); text++)
+        *line += *text == '\n';
+    errno = 0;
+    *number = strtoull(text, &end, 10);
+    *at = end;
+    return end != text && *text != '-' && errno == 0;
+}
+
+static bool parse_sizes(reader_t *reader, const char *text)
+{
+    const uint64_t wanted = (uint64_t)reader->problem->count * reader->problem->count;
+    uint32_t line = 1;
+
+    for (uint64_t i = 0; i < wanted; i++)
+        if (!next_number(&text, &line, &reader->lent->sizes[i]))
+            return refuse(reader, "%.200s:%u: expected %u rows of %u whole numbers, the bytes of each block",
+                          reader->sizes_file, line, reader->problem->count, reader->problem->count);
+    if (text[strspn(text, " \t\r\n,")] != '\0')
+        return refuse(reader, "%.200s:%u: more than %u rows of %u numbers", reader->sizes_file, line,
+                      reader->problem->count, reader->problem->count);
+    reader->problem->sizes = reader->lent->sizes;
+    return true;
+}
+
+static bool complete_sizes(reader_t *reader)
+{
+    enum { FILE_BYTES_MAX = 256 << 20 };
+    const uint64_t count = reader->problem->count;
+
+    if (!reader->sizes_file)
+        return true;
+    FILE *file = fopen(reader->sizes_file, "r");
+    if (!file)
+        return refuse(reader, "%.200s: %s", reader->sizes_file, strerror(errno));
+    char *text = NULL;
+    size_t room = 0;
+    const ssize_t length = getdelim(&text, &room, '\0', file);
+    fclose(file);
+    reader->lent->sizes = calloc(count * count, sizeof *reader->lent->sizes);
+    const bool has_memory = reader->lent->sizes && length <= FILE_BYTES_MAX;
+    const bool taken = has_memory ? parse_sizes(reader, length > 0 ? text : "")
+                                  : refuse(reader, "%s", hp_status_text(HP_ERR_NO_MEM));
+    free(text);
+    return taken;
+}
+
 static bool complete(reader_t *reader)
 {
     const hp_generator_t *generator = reader->generator;
@@ -211,10 +357,12 @@ static bool complete(reader_t *reader)
         problem->root = reader->has_root ? problem->root : generator->problem->root;
         problem->ordered = reader->has_ordered || generator->problem->ordered;
     }
+    if (!complete_network(reader))
+        return false;
     if (problem->count == 0 && reader->sizes < 2)
         return refuse(reader, "ranks=N is missing: accepted are whole numbers from 1 to %d",
                       HP_PROBLEM_RANKS_MAX);
-    if (!complete_nodes(reader))
+    if (!complete_nodes(reader) || !complete_placement(reader) || !complete_sizes(reader))
         return false;
     if (problem->root >= problem->count)
         return refuse(reader, "root=%u: accepted are whole numbers from 0 to %u", problem->root,
@@ -234,15 +382,12 @@ static bool complete(reader_t *reader)
 }
 
 bool hp_problem_text_parse(const char *text, const hp_catalog_t *catalog, hp_problem_t *problem,
-                           uint32_t *node_first, const hp_generator_t **generator, char *error,
+                           hp_problem_lent_t *lent, const hp_generator_t **generator, char *error,
                            size_t error_bytes)
 {
     char copy[HP_PROBLEM_TEXT_BYTES], *rest = NULL, *word;
-    reader_t reader = {.catalog = catalog,
-                       .problem = problem,
-                       .node_first = node_first,
-                       .error = error,
-                       .error_bytes = error_bytes};
+    reader_t reader = {
+        .catalog = catalog, .problem = problem, .lent = lent, .error = error, .error_bytes = error_bytes};
 
     *problem = (hp_problem_t){0};
     if (strlen(text) >= sizeof copy)

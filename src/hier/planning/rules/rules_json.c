@@ -7,7 +7,7 @@
 #include <string.h>
 #include "hier/planning/rules/rules_reading.h"
 
-enum { REASON_BYTES = 512, VALUE_BYTES = HP_KNOB_TEXT_BYTES + 1 };
+enum { REASON_BYTES = 2 * HP_KNOB_RANGE_BYTES + 128, VALUE_BYTES = HP_KNOB_TEXT_BYTES + 1 };
 
 /* What a rule is read with. reason: why it is left out. */
 typedef struct {

@@ -3,7 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-enum { LINE_BYTES = 768 };
+enum { LINE_BYTES = 2 * HP_KNOB_RANGE_BYTES + 384 };
 
 static void hand_over(hp_rules_reading_t *reading, hp_rules_kind_t kind, char *line)
 {

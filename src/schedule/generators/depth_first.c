@@ -1,0 +1,139 @@
+/* depth_first: rings and chains made for a network: through its machines in the order of a depth-first walk over the tree
+ * of switches, so that a step crosses each direction of a link once at most (P. Patarasuk, A. Faraj, X. Yuan, Pipelined
+ * Broadcast on Ethernet Switched Clusters, 2006; the ring: A. Faraj, P. Patarasuk, X. Yuan, Bandwidth Efficient
+ * All-to-all Broadcast on Switched Clusters, 2005).
+ *
+ * The ring is ring.c's and the chain that of tree.c: a position does there what it would do if it had the number of its
+ * place in the walk. The chain begins at the root and goes around.
+ * Rounds: as those: p - 1, allreduce 2 (p - 1); bcast p - 1 and blocks - 1 more.  Bytes: as those; on no link more.
+ * Constraints: a network. The operation must commute. */
+#include <stdlib.h>
+#include "schedule/generator.h"
+#include "schedule/generators/generators.h"
+#include "topo_tree/network/placement.h"
+
+typedef struct {
+    uint32_t number, position; /* of its machine in the walk */
+} walked_t;
+
+static int by_number(const void *a, const void *b)
+{
+    const walked_t *x = a, *y = b;
+
+    if (x->number != y->number)
+        return x->number < y->number ? -1 : 1;
+    return x->position < y->position ? -1 : x->position > y->position;
+}
+
+/* The positions in the order of the walk, from position 0 on around. NULL: no memory. */
+static uint32_t *walk(const hp_problem_t *problem)
+{
+    const hp_network_t *network = problem->placement->network;
+    uint32_t *numbers = malloc(network->node_count * sizeof *numbers), first = 0;
+    walked_t *walked = malloc(problem->count * sizeof *walked);
+    uint32_t *order = NULL;
+
+    if (numbers && walked && hp_network_walk(network, numbers) == HP_OK) {
+        for (uint32_t p = 0; p < problem->count; p++)
+            walked[p] = (walked_t){numbers[network->machines[hp_problem_machine(problem, p)]], p};
+        qsort(walked, problem->count, sizeof *walked, by_number);
+        while (walked[first].position != 0)
+            first++;
+        order = malloc(problem->count * sizeof *order);
+    }
+    for (uint32_t i = 0; i < problem->count && order; i++)
+        order[i] = walked[(first + i) % problem->count].position;
+    free(numbers);
+    free(walked);
+    return order;
+}
+
+/* Is block i of the space the part of position i? */
+static bool is_by_position(hp_pattern_t pattern, hp_space_t space)
+{
+    return (pattern == HP_PATTERN_ALLGATHER && space == HP_SPACE_RECV) ||
+           (pattern == HP_PATTERN_REDUCE_SCATTER && space == HP_SPACE_SEND);
+}
+
+static void copy_list(hp_schedule_t *schedule, const hp_schedule_t *plain, const hp_list_t *list,
+                      hp_pattern_t pattern, const uint32_t *order, bool receives)
+{
+    void (*add)(hp_schedule_t *, hp_range_t) = receives ? hp_schedule_receives : hp_schedule_sends;
+
+    for (uint32_t i = 0; i < list->count; i++) {
+        const hp_range_t range = plain->ranges[list->first + i];
+        if (!is_by_position(pattern, range.space)) {
+            add(schedule, range);
+            continue;
+        }
+        for (uint32_t b = 0; b < range.count; b++)
+            add(schedule, hp_range(range.space, order[hp_range_block(&range, b)], 1));
+    }
+}
+
+/* The steps of who has that place in the walk. */
+static void copy_steps(hp_schedule_t *schedule, const hp_schedule_t *plain, hp_pattern_t pattern,
+                       const uint32_t *order)
+{
+    schedule->cut = plain->cut;
+    schedule->scratch_blocks = plain->scratch_blocks;
+    if (plain->status != HP_OK)
+        schedule->status = plain->status;
+    for (uint32_t i = 0; i < plain->step_count; i++) {
+        const hp_step_t *step = &plain->steps[i];
+        schedule->stream = step->stream;
+        hp_schedule_step(schedule, step->to < 0 ? step->to : (int32_t)order[step->to],
+                         step->from < 0 ? step->from : (int32_t)order[step->from], step->action);
+        copy_list(schedule, plain, &step->send, pattern, order, false);
+        copy_list(schedule, plain, &step->recv, pattern, order, true);
+    }
+}
+
+static void generate(hp_schedule_t *schedule, const hp_problem_t *problem, uint32_t me,
+                     const hp_generator_t *generator)
+{
+    uint32_t *order = walk(problem), place = 0;
+    hp_schedule_t plain;
+
+    if (!order) {
+        schedule->status = HP_ERR_NO_MEM;
+        return;
+    }
+    while (order[place] != me)
+        place++;
+    hp_schedule_init(&plain);
+    plain.cut = schedule->cut;
+    generator->generate(&plain, problem, place);
+    copy_steps(schedule, &plain, problem->pattern, order);
+    hp_schedule_fini(&plain);
+    free(order);
+}
+
+static void generate_ring(hp_schedule_t *schedule, const hp_problem_t *problem, uint32_t me)
+{
+    generate(schedule, problem, me, &hp_generator_ring);
+}
+
+static void generate_chain(hp_schedule_t *schedule, const hp_problem_t *problem, uint32_t me)
+{
+    generate(schedule, problem, me, &hp_generator_chain);
+}
+
+enum { BLOCKS, BLOCKS_MAX = 4096 };
+enum { RING = HP_SERVES(ALLGATHER) | HP_SERVES(REDUCE_SCATTER) | HP_SERVES(ALLREDUCE) };
+
+const hp_generator_t hp_generator_depth_first_ring = {
+    .name = "depth_first_ring",
+    .text = "made for a network: the ring through its machines in depth-first order, which crosses each link "
+            "once",
+    .patterns = RING,
+    .placed = RING,
+    .generate = generate_ring};
+
+const hp_generator_t hp_generator_depth_first_chain = {
+    .name = "depth_first_chain",
+    .text = "made for a network: the chain through its machines in depth-first order, from the root on",
+    .patterns = HP_SERVES(BCAST),
+    .placed = HP_SERVES(BCAST),
+    .parameters = {[BLOCKS] = {"blocks", 1, BLOCKS_MAX, 1, "into so many the vector is cut"}},
+    .generate = generate_chain};

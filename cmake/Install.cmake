@@ -25,4 +25,4 @@ install(FILES ${PROJECT_BINARY_DIR}/hanpmpi.7 DESTINATION ${CMAKE_INSTALL_MANDIR
 install(FILES docs/hanpmpi-network.5 docs/hanpmpi-rules.5 docs/hanpmpi-schedules.5 DESTINATION ${CMAKE_INSTALL_MANDIR}/man5)
 install(FILES docs/hanpmpi-noise.7 DESTINATION ${CMAKE_INSTALL_MANDIR}/man7)
 # pip installs hanpmpi_report itself.
-install(FILES docs/hanpmpi_info.1 docs/hanpmpi_report.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+install(FILES docs/hanpmpi_info.1 docs/hanpmpi_generate.1 docs/hanpmpi_report.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)

@@ -132,17 +132,17 @@ bool hp_generator_holds(const hp_generator_t *generator, hp_problem_t problem, h
     return held;
 }
 
-/* On two switches, so that a network that the schedules need is one with something to avoid. */
-static bool make_few(hp_network_t *network, uint32_t count)
+bool hp_generator_sample_network(hp_network_t *network, uint32_t machines)
 {
     const hp_network_speed_t speed = {HP_NETWORK_RATE, 0};
-    const int32_t switches[2] = {hp_network_add(network, "s0", 0), hp_network_add(network, "s1", 0)};
     uint32_t node;
+
+    hp_network_init(network);
+    const int32_t switches[2] = {hp_network_add(network, "s0", 0), hp_network_add(network, "s1", 0)};
     bool made =
         switches[0] >= 0 && switches[1] >= 0 &&
         hp_network_connect(network, (uint32_t)switches[0], (uint32_t)switches[1], speed, speed) == HP_OK;
-
-    for (uint32_t i = 0; i < count && made; i++) {
+    for (uint32_t i = 0; i < machines && made; i++) {
         char name[16];
         snprintf(name, sizeof name, "n%u", i);
         const int32_t machine = hp_network_add(network, name, 1);
@@ -159,17 +159,15 @@ bool hp_generator_holds_for_few(const hp_generator_t *generator, hp_pattern_t pa
     bool held = generator->patterns & ~generator->equal & 1u << pattern;
     hp_network_t network;
 
+    hp_network_init(&network);
+    if (generator->placed & 1u << pattern)
+        held = held && hp_generator_sample_network(&network, POSITIONS);
     for (uint32_t count = 2; count <= POSITIONS && held; count++) {
         const hp_placement_t placement = {&network, machines, count};
-        hp_problem_t problem = {.pattern = pattern, .count = count};
-        hp_network_init(&network);
-        if (generator->placed & 1u << pattern) {
-            held = make_few(&network, count);
-            problem.placement = &placement;
-        }
-        held = held && hp_generator_holds(generator, problem, holds);
-        hp_network_fini(&network);
+        const hp_problem_t problem = {.pattern = pattern, .count = count, .placement = &placement};
+        held = hp_generator_holds(generator, problem, holds);
     }
+    hp_network_fini(&network);
     return held;
 }
 

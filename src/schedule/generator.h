@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include "schedule/algorithm.h"
 #include "schedule/verify.h"
+#include "topo_tree/network.h"
 
 uint32_t hp_parameter_most(const hp_parameter_t *parameter, const hp_problem_t *problem);
 /* The parameters as usual, within what the number of positions allows. */
@@ -29,6 +30,9 @@ bool hp_generator_holds(const hp_generator_t *generator, hp_problem_t problem, h
  * that it does not serve, or for blocks of one size only. */
 bool hp_generator_holds_for_few(const hp_generator_t *generator, hp_pattern_t pattern,
                                 hp_schedule_fn_t holds);
+/* A network of two switches with so many machines, for whoever looks at few positions of a generator that needs one. False:
+ * no memory. Fini in any case. */
+bool hp_generator_sample_network(hp_network_t *network, uint32_t machines);
 /* Of all positions, in a list to be freed with hp_schedules_free. NULL: no memory. */
 hp_schedule_t *hp_schedules_make(const hp_generator_t *generator, const hp_problem_t *problem);
 void hp_schedules_free(hp_schedule_t *schedules, uint32_t count);

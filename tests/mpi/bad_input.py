@@ -124,6 +124,40 @@ def unknown_variable(host):
         result.check_said(1, "warning", wrong, right)
 
 
+def network_file(folder, text):
+    path = os.path.join(folder, "job.net")
+    with open(path, "w", encoding="ascii") as file:
+        file.write(text)
+    return path
+
+
+NODES = {**FORCED, "HANPMPI_TOPOLOGY": "node:3 core:1", "HANPMPI_GUARD": "0"}
+
+
+@case
+def networks(host):
+    """What is made for a network runs where one is known; one that is wrong is named once, and the run goes on without."""
+    settings = {**NODES, "HANPMPI_BETWEEN_NODES": "depth_first_chain", "HANPMPI_EXPLAIN": "1"}
+    with tempfile.TemporaryDirectory() as folder:
+        for text, words in (
+            ("hosts n0 n2 on s0; hosts n1 on s1; s0 - s1", ()),
+            ("hosts n0 n1 on s0; hosts n7 on s1; s0 - s1", ("job.net: there is no host \"n2\"", "no network is known")),
+            ("hosts n0 n1 n2 on s0; s0 - s1; s1 - s0; hosts x on s1", ("job.net:1: ", "closes a cycle", "no network is known")),
+            ("hosts n0 n1 n2 on s0 0gbit", ("job.net:1: ", "no network is known")),
+        ):
+            result = host.run({**settings, "HANPMPI_NETWORK": network_file(folder, text)}, ranks=3)
+            result.check_ran(3)
+            warnings = [line for line in result.said if "HANPMPI_NETWORK" in line]
+            result.check(len(warnings) == (1 if words else 0), f"{len(warnings)} lines about the network")
+            for word in words:
+                result.check(word in warnings[0], f"the library did not say '{word}'")
+            ran = "depth_first_chain" in result.out + result.err
+            result.check(ran == (not words), "depth_first_chain ran without a network" if words else "depth_first_chain did not run")
+        result = host.run({**NODES, "HANPMPI_NETWORK": os.path.join(folder, "none.net")}, ranks=3)
+        result.check_ran(3)
+        result.check_said(1, "HANPMPI_NETWORK", "none.net: No such file")
+
+
 BAD_VALUES = (  # variable, value, what the accepted range must contain
     ("HANPMPI_SENDS_PER_CHILD", "-1", "0..1024"),
     ("HANPMPI_RECVS_PER_PARENT", "many", "0..1024"),

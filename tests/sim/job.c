@@ -283,7 +283,8 @@ static void abandon_request(job_t *job, uint32_t rank, void *rubbish)
 void job_abandon(job_t *job)
 {
     enum { RUBBISH_BYTES = 1 << 20 };
-    static char rubbish[RUBBISH_BYTES]; /* anything; to get and zero it each time took half of what the tests of faults take */
+    static char rubbish
+        [RUBBISH_BYTES]; /* anything; to get and zero it each time took half of what the tests of faults take */
     uint32_t sequence = 0;
 
     for (uint32_t rank = 0; rank < job->rank_count; rank++) {
@@ -391,6 +392,50 @@ hp_knobs_t job_knobs(void)
     return knobs;
 }
 
+/* A chain of switches with three nodes each. Larger jobs do not care. */
+enum { RANKS_ON_NETWORK_MAX = 256, NODES_ON_SWITCH = 3 };
+
+static bool make_network(hp_network_t *network, uint32_t nodes)
+{
+    const hp_network_speed_t speed = {HP_NETWORK_RATE, 1};
+    int32_t on = -1;
+    bool made = true;
+    uint32_t node;
+
+    for (uint32_t i = 0; i < nodes && made; i++) {
+        char name[24];
+        if (i % NODES_ON_SWITCH == 0) {
+            snprintf(name, sizeof name, "s%u", i);
+            const int32_t next = hp_network_add(network, name, 0);
+            made = next >= 0 && (on < 0 || hp_network_connect(network, (uint32_t)on, (uint32_t)next, speed,
+                                                              speed) == HP_OK);
+            on = next;
+        }
+        snprintf(name, sizeof name, "n%u", i);
+        const int32_t host = made ? hp_network_add(network, name, 1) : -1;
+        made = host >= 0 && hp_network_connect(network, (uint32_t)on, (uint32_t)host, speed, speed) == HP_OK;
+    }
+    return made && hp_network_finish(network, &node) == HP_NETWORK_WHOLE;
+}
+
+/* Each rank learns on which node of the network all of them are. */
+static bool place_on_network(job_t *job)
+{
+    const hp_hierarchy_t *h = job->comms[0]->hierarchy;
+    uint32_t machines[RANKS_ON_NETWORK_MAX];
+    bool placed = true;
+
+    if (job->rank_count > RANKS_ON_NETWORK_MAX)
+        return true;
+    if (!make_network(&job->network, hp_hierarchy_node_count(h)))
+        return false;
+    for (uint32_t rank = 0; rank < job->rank_count; rank++)
+        machines[rank] = hp_hierarchy_node_of(h, rank);
+    for (uint32_t rank = 0; rank < job->rank_count && placed; rank++)
+        placed = hp_comm_set_network(job->comms[rank], &job->network, machines) == HP_OK;
+    return placed;
+}
+
 bool job_try_create(const sim_config_t *config, const hp_knobs_t *knobs, job_t **out)
 {
     sim_config_t watched = *config;
@@ -406,15 +451,21 @@ bool job_try_create(const sim_config_t *config, const hp_knobs_t *knobs, job_t *
     job->locksteps = sim_alloc(job->rank_count, sizeof *job->locksteps);
     job->nodes = sim_alloc(job->rank_count, sizeof *job->nodes);
     *out = job;
+    hp_network_init(&job->network);
     for (uint32_t rank = 0; rank < job->rank_count; rank++)
         if (hp_comm_create(rank, job->rank_count, config->table, knobs, sim_transport(job->sim, rank),
                            &job->comms[rank]) != HP_OK ||
-            hp_executions_create(job->comms[rank]) != HP_OK || !share_memory(job, rank, config->lends_slots)) {
+            hp_executions_create(job->comms[rank]) != HP_OK ||
+            !share_memory(job, rank, config->lends_slots)) {
             job_destroy(job);
             *out = NULL;
             return false;
         }
-    return true;
+    if (place_on_network(job))
+        return true;
+    job_destroy(job);
+    *out = NULL;
+    return false;
 }
 
 job_t *job_create(const sim_config_t *config, const hp_knobs_t *knobs)
@@ -432,6 +483,7 @@ void job_destroy(job_t *job)
         hp_select_forget(job->comms[rank]);
         hp_comm_destroy(job->comms[rank]);
     }
+    hp_network_fini(&job->network);
     sim_destroy(job->sim);
     for (uint32_t rank = 0; rank < job->rank_count; rank++)
         if (job->nodes[rank].base)

@@ -17,6 +17,7 @@ typedef struct {
 struct job {
     sim_t *sim;
     uint32_t rank_count;
+    hp_network_t network; /* that the nodes are on */
     hp_comm_t **comms;
     hp_setting_t
         setting; /* of which N, M and the window hold for all collectives: the network watches them */

@@ -87,11 +87,11 @@ static void files_are_words(void **state)
     assert_true(fine >= HP_INTER_NODE_FILES && sums == fine + 1);
     assert_ptr_equal(hp_inter_node_generator(fine), catalog.files[0]);
     assert_true(hp_inter_node_serves(fine, HP_BCAST) && !hp_inter_node_serves(fine, HP_ALLREDUCE));
-    assert_true(hp_inter_node_problem(fine, HP_BCAST, 5, false, &problem));
+    assert_true(hp_inter_node_problem(fine, HP_BCAST, 5, false, NULL, &problem));
     assert_int_equal(problem.parameter[0], 8); /* as the file has it */
-    assert_false(hp_inter_node_problem(fine, HP_BCAST, 4, false, &problem));
-    assert_false(hp_inter_node_problem(fine, HP_ALLREDUCE, 5, false, &problem));
-    assert_true(hp_inter_node_problem(sums, HP_ALLREDUCE, 4, true, &problem));
+    assert_false(hp_inter_node_problem(fine, HP_BCAST, 4, false, NULL, &problem));
+    assert_false(hp_inter_node_problem(fine, HP_ALLREDUCE, 5, false, NULL, &problem));
+    assert_true(hp_inter_node_problem(sums, HP_ALLREDUCE, 4, true, NULL, &problem));
     assert_false(hp_inter_node_is_tree(fine));
 
     hp_knobs_defaults(&knobs);
@@ -115,8 +115,14 @@ static void what_cannot_be_run_is_refused(void **state)
     } files[] = {
         {"ring", {.pattern = HP_PATTERN_ALLREDUCE, .count = 6}, NULL},
         {"double_tree", {.pattern = HP_PATTERN_BCAST, .count = 7}, NULL},
-        {"ring", {.pattern = HP_PATTERN_ALLGATHER, .count = 6}, "a bcast or an allreduce"},
-        {"binomial", {.pattern = HP_PATTERN_REDUCE, .count = 6}, "a bcast or an allreduce"},
+        {"ring", {.pattern = HP_PATTERN_ALLGATHER, .count = 6}, NULL},
+        {"bruck", {.pattern = HP_PATTERN_ALLTOALL, .count = 6}, NULL},
+        {"linear",
+         {.pattern = HP_PATTERN_GATHER, .count = 6, .root = 2},
+         "a collective of blocks with root 0"},
+        {"binomial",
+         {.pattern = HP_PATTERN_REDUCE, .count = 6},
+         "a bcast, an allreduce or a collective of blocks"},
         {"chain", {.pattern = HP_PATTERN_BCAST, .count = 6, .root = 2}, "root 0"},
     };
     (void)state;
@@ -161,7 +167,7 @@ static void what_was_asked_for_is_said(void **state)
     assert_int_equal(hp_inter_node_add(""), HP_INTER_NODE_NONE);
     add(&catalog, "a_first_one", "chain", (hp_problem_t){.pattern = HP_PATTERN_BCAST, .count = 3});
     add(&catalog, "fine", "ring", (hp_problem_t){.pattern = HP_PATTERN_ALLREDUCE, .count = 3});
-    add(&catalog, "gathers", "ring", (hp_problem_t){.pattern = HP_PATTERN_ALLGATHER, .count = 3});
+    add(&catalog, "gathers", "binomial", (hp_problem_t){.pattern = HP_PATTERN_REDUCE, .count = 3});
     strcpy(catalog.broken[catalog.broken_count++], "broken");
     strcpy(catalog.broken[catalog.broken_count++], "broken_too");
     hp_inter_node_take(&catalog, "my", keep_line, NULL);
@@ -169,7 +175,7 @@ static void what_was_asked_for_is_said(void **state)
     assert_string_equal(
         lines[0],
         "my/missing.json: there is no such file; what asks for missing between nodes takes the tree");
-    assert_true(strstr(lines[1], "my/gathers.json: nodes are joined by a bcast or an allreduce"));
+    assert_true(strstr(lines[1], "my/gathers.json: nodes are joined by a bcast, an allreduce or"));
 
     assert_int_equal(found("fine"), HP_INTER_NODE_FILES + 3);
     assert_non_null(hp_inter_node_generator(found("fine")));
@@ -178,7 +184,7 @@ static void what_was_asked_for_is_said(void **state)
     assert_int_equal(empty, HP_INTER_NODE_FILES + 5);
     assert_null(hp_inter_node_generator(empty));
     assert_true(hp_inter_node_is_tree(empty) && hp_inter_node_serves(empty, HP_REDUCE));
-    assert_false(hp_inter_node_problem(empty, HP_BCAST, 3, false, &problem));
+    assert_false(hp_inter_node_problem(empty, HP_BCAST, 3, false, NULL, &problem));
     assert_int_equal(hp_inter_node_word(empty) + 1, hp_inter_node_word(HP_INTER_NODE_NONE));
     end(&catalog);
 }

@@ -274,6 +274,7 @@ static void format_and_parse_round_trip(void **state)
     check_random_t random = check_random_start("format_and_parse_round_trip");
     static const char *const texts[][3] = {{"", "rules.json", "/etc/hanpmpi/rules.json"},
                                            {"", "schedules", "/etc/hanpmpi/my schedules"},
+                                           {"", "cluster.net", "/etc/hanpmpi/cluster.json"},
                                            {"", "off", "/tmp/cache"},
                                            {"", "node:2 package:2 core:4", "core:1"},
                                            {"", "node,package,numa,l3", "l3"},

@@ -39,7 +39,12 @@ static hp_layout_t layout_of(uint32_t nodes, uint32_t ranks, bool shares)
     hp_knobs_t knobs;
 
     hp_knobs_defaults(&knobs);
-    return (hp_layout_t){nodes, ranks, ranks, shares, shares, (size_t)knobs.slot_bytes};
+    return (hp_layout_t){.nodes = nodes,
+                         .least_ranks = ranks,
+                         .most_ranks = ranks,
+                         .shares_memory = shares,
+                         .reads_peers = shares,
+                         .slot_bytes = (size_t)knobs.slot_bytes};
 }
 
 /* ---- without schedules ---- */

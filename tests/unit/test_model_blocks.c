@@ -6,6 +6,7 @@
 #include "hier/planning/model/model.h"
 #include "hier/planning/model/model_blocks.h"
 #include "topo_tree/shape.h"
+#include "trees.h"
 
 /* SMPI's star of docs/results/blocks_*.json: messages take 0.3 us at each end; reductions and copies are free. */
 static const hp_probes_t simulated = {.inside_us = 1.1,
@@ -46,7 +47,12 @@ static const hp_probes_t *const machines[] = {&simulated, &server, &cluster};
 static hp_layout_t layout_of(const hp_probes_t *probes, uint32_t nodes, uint32_t ranks)
 {
     const bool shares = probes->flag_us > 0;
-    return (hp_layout_t){nodes, ranks, ranks, shares, shares, 65536};
+    return (hp_layout_t){.nodes = nodes,
+                         .least_ranks = ranks,
+                         .most_ranks = ranks,
+                         .shares_memory = shares,
+                         .reads_peers = shares,
+                         .slot_bytes = 65536};
 }
 
 /* ---- settings ---- */
@@ -524,9 +530,46 @@ static void a_choice_is_cheap(void **state)
         }
 }
 
+/* Ranks in turns over the switches of a chain: the ring of ranks crosses the trunks with eight messages a step, which the
+ * model sees where it knows the network, and so takes the ring that does not. */
+static void a_network_decides(void **state)
+{
+    const hp_algorithm_t *flat = hp_algorithm_find(HP_ALLGATHER, "flat");
+    hp_layout_t layout = layout_of(&cluster, 32, 1);
+    hp_comm_network_t network = {.hash = 1};
+    hp_algorithm_id_t chosen;
+    hp_setting_t setting;
+    trees_t tree;
+    double us;
+    (void)state;
+
+    hp_setting_default(&setting);
+    setting.inter_node = inter_node_of("depth_first_ring");
+    const double unknown_us =
+        hp_model_blocks_us(&cluster, &layout, flat, 32768, &setting, HP_MODEL_BLOCKS_STEPS);
+    trees_even(&tree, TREES_CHAIN, 4, 8, HP_PLACEMENT_OVER_SWITCHES);
+    network.ranks = network.places = tree.placement;
+    layout.network = &network;
+    layout.network_hash = network.hash;
+    const double placed_us =
+        hp_model_blocks_us(&cluster, &layout, flat, 32768, &setting, HP_MODEL_BLOCKS_STEPS);
+    setting.inter_node = inter_node_of("ring");
+    const double ring_us =
+        hp_model_blocks_us(&cluster, &layout, flat, 32768, &setting, HP_MODEL_BLOCKS_STEPS);
+    printf("allgather of 32 KiB over a chain of 4 x 8: ring %.0f us, depth_first_ring %.0f us\n", ring_us,
+           placed_us);
+    assert_true(ring_us >= 5 * placed_us);
+    assert_true(placed_us < 1.1 * unknown_us); /* it is no slower than a ring on one switch */
+    assert_true(hp_model_blocks_find(&cluster, &layout, HP_ALLGATHER, 32768, &setting, ring_us, &chosen,
+                                     &setting, &us));
+    assert_string_equal(hp_inter_node_name(setting.inter_node), "depth_first_ring");
+    trees_fini(&tree);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(settings_that_were_simulated),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_network_decides),
+                                       cmocka_unit_test(settings_that_were_simulated),
                                        cmocka_unit_test(rules_that_were_simulated),
                                        cmocka_unit_test(better_ways),
                                        cmocka_unit_test(times_stay_above_the_bound),

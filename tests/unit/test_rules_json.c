@@ -282,6 +282,49 @@ static void what_rules_mean(void **state)
     free(out.rules);
 }
 
+/* A rule that asks for a network holds on such a network alone, and is written as it was read. */
+static void rules_of_a_network(void **state)
+{
+    static const char text[] =
+        "{\"version\": 1, \"rules\": [{\"collective\": \"alltoall\", \"network\": \"tree-32hosts-*\", "
+        "\"hosts_per_switch\": 8, \"blocking\": [2, 8], \"algorithm\": \"flat\", \"between_nodes\": "
+        "\"contention_free\"}]}";
+    static const struct {
+        const char *fingerprint;
+        hp_network_traits_t traits;
+        bool holds;
+    } networks[] = {
+        {"tree-32hosts-4switches-1", {8, 2}, true},    {"tree-32hosts-4switches-1", {8, 7.5}, true},
+        {"tree-32hosts-4switches-1", {8, 8.5}, false}, {"tree-32hosts-4switches-1", {8, 1}, false},
+        {"tree-32hosts-4switches-1", {9, 2}, false},   {"tree-33hosts-4switches-1", {8, 2}, false}};
+    hp_layout_t layout = {.nodes = 32, .least_ranks = 1, .most_ranks = 1};
+    outcome_t out, again;
+    char *written = NULL;
+    size_t length;
+    (void)state;
+
+    parse(&out, text);
+    assert_int_equal(out.heard.problems, 0);
+    assert_int_equal(out.count, 1);
+    assert_false(hp_rule_matches(&out.rules[0], HP_ALLTOALL, &layout, 64)); /* there is none */
+    for (size_t i = 0; i < ARRAY_LENGTH(networks); i++) {
+        hp_comm_network_t network = {.traits = networks[i].traits};
+        snprintf(network.fingerprint, sizeof network.fingerprint, "%s", networks[i].fingerprint);
+        layout.network = &network;
+        assert_int_equal(hp_rule_matches(&out.rules[0], HP_ALLTOALL, &layout, 64), networks[i].holds);
+    }
+    FILE *stream = open_memstream(&written, &length);
+    assert_non_null(stream);
+    hp_rules_write(stream, out.rules, out.count);
+    assert_int_equal(fclose(stream), 0);
+    parse(&again, written);
+    assert_int_equal(again.count, 1);
+    assert_memory_equal(&again.rules[0].network, &out.rules[0].network, sizeof out.rules[0].network);
+    free(written);
+    free(out.rules);
+    free(again.rules);
+}
+
 static void built_in_rules_can_be_followed(void **state)
 {
     (void)state;
@@ -327,6 +370,11 @@ static const struct {
     {"machine_long",
      "machine: \"mmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmmm is longer than 63 characters"},
     {"machine_number", "machine: 5 is not a text"},
+    {"network_number", "network: 5 is not a text"},
+    {"hosts_text",
+     "hosts_per_switch: \"many\" is not accepted: a number such as 4 or \"64K\", [from, to], or null "
+     "for no end"},
+    {"blocking_zero", "blocking: from 0: there is at least 1"},
     {"module_of_nodes",
      "modules: \"node:shm\" is not accepted (shm joins ranks inside a node: node accepts p2p, native)"},
     {"module_unknown", "modules: \"core:xpmem\" is not accepted ('xpmem' cannot be the value of level "
@@ -631,6 +679,7 @@ int main(void)
         cmocka_unit_test(gaps_are_noted),
         cmocka_unit_test(round_trip),
         cmocka_unit_test(what_rules_mean),
+        cmocka_unit_test(rules_of_a_network),
         cmocka_unit_test(built_in_rules_can_be_followed),
         cmocka_unit_test(a_broken_rule_goes_alone),
         cmocka_unit_test(a_word_between_nodes),

@@ -61,8 +61,8 @@ static bool are_same(hp_inter_node_t one, hp_inter_node_t other, uint32_t nodes)
 {
     hp_problem_t a, b;
 
-    return hp_inter_node_problem(one, collective_of(one), nodes, false, &a) &&
-           hp_inter_node_problem(other, collective_of(one), nodes, false, &b) &&
+    return hp_inter_node_problem(one, collective_of(one), nodes, false, NULL, &a) &&
+           hp_inter_node_problem(other, collective_of(one), nodes, false, NULL, &b) &&
            have_same_messages(hp_inter_node_generator(one), &a, hp_inter_node_generator(other), &b);
 }
 
@@ -81,7 +81,7 @@ static uint32_t least_nodes(unsigned word)
     return NODES_MAX;
 }
 
-/* 0: it does not do the collective; 1: it does; 2: and cuts a segment into parts, so that none of its messages is the
+/* 0: it does not do the collective, or only where a network is known, which is not tuned for; 1: it does; 2: and cuts a segment into parts, so that none of its messages is the
  * whole of it. */
 static int does(hp_inter_node_t inter_node, hp_collective_t collective)
 {
@@ -89,9 +89,12 @@ static int does(hp_inter_node_t inter_node, hp_collective_t collective)
     hp_schedule_t schedule;
     bool cut = false;
 
+    if (hp_inter_node_generator(inter_node) &&
+        hp_inter_node_generator(inter_node)->placed & 1u << hp_collective_pattern(collective))
+        return 0;
     hp_schedule_init(&schedule);
     if (!hp_inter_node_is_tree(inter_node) && /* which take turns among the segments */
-        hp_inter_node_problem(inter_node, collective, NODES_MAX, false, &problem))
+        hp_inter_node_problem(inter_node, collective, NODES_MAX, false, NULL, &problem))
         cut = hp_schedule_make(&schedule, hp_inter_node_generator(inter_node), &problem, 0) == HP_OK &&
               schedule.cut > 1;
     hp_schedule_fini(&schedule);

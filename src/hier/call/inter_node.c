@@ -103,8 +103,10 @@ const char *hp_inter_node_refusal(const hp_generator_t *generator)
     const hp_problem_t *problem = generator->problem;
     const bool is_bcast = problem->pattern == HP_PATTERN_BCAST;
 
+    if (OF_BLOCKS & 1u << problem->pattern && problem->root == 0)
+        return NULL;
     if (!is_bcast && problem->pattern != HP_PATTERN_ALLREDUCE)
-        return "nodes are joined by a bcast or an allreduce";
+        return "nodes are joined by a bcast, an allreduce or a collective of blocks with root 0";
     if (problem->root != 0)
         return "nodes are joined by schedules with root 0";
     for (uint32_t p = 0; p < problem->count; p++) {
@@ -215,14 +217,16 @@ bool hp_inter_node_serves(hp_inter_node_t inter_node, hp_collective_t collective
 }
 
 bool hp_inter_node_problem(hp_inter_node_t inter_node, hp_collective_t collective, uint32_t nodes,
-                           bool ordered, hp_problem_t *problem)
+                           bool ordered, const struct hp_placement *placement, hp_problem_t *problem)
 {
     const hp_generator_t *generator = hp_inter_node_generator(inter_node);
 
     if (!generator || !hp_inter_node_serves(inter_node, collective))
         return false;
-    *problem =
-        (hp_problem_t){.pattern = hp_collective_pattern(collective), .count = nodes, .ordered = ordered};
+    *problem = (hp_problem_t){.pattern = hp_collective_pattern(collective),
+                              .count = nodes,
+                              .ordered = ordered,
+                              .placement = placement};
     hp_generator_usual(generator, problem);
     return hp_generator_serves(generator, problem, NULL, 0);
 }

@@ -53,9 +53,10 @@ bool hp_inter_node_is_tree(hp_inter_node_t inter_node);
 bool hp_inter_node_runs(const hp_generator_t *generator, hp_pattern_t pattern);
 
 /* The problem, as the module p2p runs the collective among so many nodes, the first of which is the root; ordered: the
- * operation does not commute. False: the tree is used. */
+ * operation does not commute; placement: of the network, NULL: none is known; who makes schedules says which of its ranks
+ * are the nodes (problem->placed). False: the tree is used. */
 bool hp_inter_node_problem(hp_inter_node_t inter_node, hp_collective_t collective, uint32_t nodes,
-                           bool ordered, hp_problem_t *problem);
+                           bool ordered, const struct hp_placement *placement, hp_problem_t *problem);
 
 /* ---- from files: before anybody asks for a word, see inter_node_files.h ---- */
 

@@ -3,6 +3,7 @@
 #include <stdatomic.h>
 #include "hier/collectives/block_program.h"
 #include "schedule/generators/generators.h"
+#include "topo_tree/network/placement.h"
 
 static const hp_generator_t *usual(hp_pattern_t pattern)
 {
@@ -34,17 +35,24 @@ static bool few_nodes_tell(const hp_generator_t *generator, const hp_problem_t *
     const hp_problem_t shapes[] = {{.count = 4, .node_first = two, .node_count = 2},
                                    {.count = 6, .node_first = three, .node_count = 3},
                                    {.count = 8, .node_first = four, .node_count = 4}};
-    static const uint32_t leaders[] = {1, HP_LEADERS_ALL};
+    static const uint32_t leaders[] = {1, HP_LEADERS_ALL}, machines[] = {0, 1, 2, 3, 4, 5, 6, 7};
+    hp_network_t network;
     bool tell = generator->patterns & ~generator->equal & 1u << asked->pattern;
 
+    hp_network_init(&network);
+    if (generator->placed & 1u << asked->pattern)
+        tell = tell && hp_generator_sample_network(&network, 8);
     for (unsigned i = 0; i < 6 && tell; i++) {
         hp_problem_t problem = shapes[i / 2];
+        const hp_placement_t placement = {&network, machines, problem.count};
+        problem.placement = &placement;
         problem.pattern = asked->pattern;
         problem.leaders = leaders[i % 2];
         problem.inside = asked->inside;
         problem.inside_parameter = 2;
         tell = hp_generator_holds(generator, problem, hp_schedule_tells_sizes);
     }
+    hp_network_fini(&network);
     return tell;
 }
 

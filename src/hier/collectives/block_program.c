@@ -32,6 +32,7 @@ typedef struct {
     size_t scratch_elements;      /* from one scratch block to the next */
     through_t *messages, through; /* of each of the steps in flight; what this step's messages wait for */
     uint32_t message_steps;
+    int32_t synced; /* the operation that ends the last step that synchronizes, or NOTHING */
 } builder_t;
 
 /* ---- where blocks are ---- */
@@ -220,6 +221,7 @@ static operations_t add_all(builder_t *b, const hp_block_operation_t *model, spa
         operation->peer = model->peer;
         operation->in = behind(b, model->in, done);
         operation->out = behind(b, model->out, done);
+        hp_block_graph_wait(&b->graph, b->synced);
         if (model->what <= HP_BLOCK_RECV) {
             hp_block_graph_wait(&b->graph, b->through.send);
             hp_block_graph_wait(&b->graph, b->through.recv);
@@ -369,6 +371,38 @@ static void do_messages(builder_t *b, const hp_step_t *step)
     b->message_steps++;
 }
 
+/* ---- steps that synchronize ---- */
+
+/* An operation of no elements, behind the last step that synchronized. */
+static int32_t add_empty(builder_t *b, hp_block_do_t what, const hp_step_t *step, int32_t partner)
+{
+    hp_block_operation_t *operation = hp_block_graph_add(&b->graph, what, 0);
+
+    operation->stream = step->stream;
+    operation->peer = partner >= 0 ? rank_of(b, partner) : 0;
+    operation->in.memory = HP_IN_SEND;
+    operation->out.memory = HP_IN_RECV;
+    hp_block_graph_wait(&b->graph, b->synced);
+    return (int32_t)b->graph.operations.count - 1;
+}
+
+/* All before it ends in one operation, its messages go behind that, and all that comes later behind what it receives. */
+static void do_sync(builder_t *b, const hp_step_t *step)
+{
+    const uint32_t since = b->synced == NOTHING ? 0 : (uint32_t)b->synced + 1,
+                   end = b->graph.operations.count;
+    const bool local = step->to == (int32_t)b->problem->position;
+
+    const int32_t join = add_empty(b, HP_BLOCK_COPY, step, NOTHING);
+    for (uint32_t i = since; i < end; i++)
+        hp_block_graph_wait(&b->graph, (int32_t)i);
+    b->synced = join;
+    if (step->to >= 0 && !local)
+        add_empty(b, HP_BLOCK_SEND, step, step->to);
+    if (step->from >= 0 && !local)
+        b->synced = add_empty(b, HP_BLOCK_RECV, step, step->from);
+}
+
 /* ---- blocks that are not carried ---- */
 
 typedef struct {
@@ -493,7 +527,7 @@ static void build(builder_t *b)
     }
     for (uint32_t i = 0; i < schedule->step_count && b->graph.status == HP_OK; i++) {
         const hp_step_t *step = &schedule->steps[i];
-        (step->to == (int32_t)b->problem->position ? do_local : do_messages)(b, step);
+        (step->sync ? do_sync : step->to == (int32_t)b->problem->position ? do_local : do_messages)(b, step);
     }
     if (b->problem->longer)
         add_longer(b);
@@ -519,7 +553,7 @@ static void fini(builder_t *b)
 hp_status_t hp_block_program_make(hp_arena_t *arena, const hp_block_problem_t *problem,
                                   hp_block_program_t *program)
 {
-    builder_t b = {.problem = problem};
+    builder_t b = {.problem = problem, .synced = NOTHING};
 
     if (make_states(&b))
         build(&b);
@@ -544,8 +578,6 @@ bool hp_schedule_tells_sizes(const hp_schedule_t *schedule, uint32_t position)
 {
     for (uint32_t i = 0; i < schedule->step_count; i++) {
         const hp_step_t *step = &schedule->steps[i];
-        if (step->sync)
-            return false;
         for (uint32_t k = 0; k < step->recv.count && step->action == HP_ACTION_STORE; k++)
             if (step->to != (int32_t)position &&
                 schedule->ranges[step->recv.first + k].space == HP_SPACE_SCRATCH)

@@ -6,6 +6,7 @@
  * An operation may not read a block before it was last written, nor write it before it was last read and written; no more
  * than so many steps have messages under way. A block that a step both sends and receives comes in aside, so no message
  * waits for the one that goes the other way.
+ * A step that synchronizes is an empty message: it waits for all operations before it, and all after it for what it receives.
  * In place is free where a position brings one block (allgather, gather) or keeps one (scatter); elsewhere the caller hands
  * over a copy.
  *
@@ -42,7 +43,7 @@ hp_status_t hp_block_program_make(hp_arena_t *arena, const hp_block_problem_t *p
                                   hp_block_program_t *program);
 
 /* Does the position know the size of all that it sends and receives, where blocks differ in size? Not if it keeps aside what
- * it has been sent. And nothing synchronises, which a program does not know. */
+ * it has been sent. */
 bool hp_schedule_tells_sizes(const hp_schedule_t *schedule, uint32_t position);
 
 #endif

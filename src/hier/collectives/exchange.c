@@ -85,7 +85,8 @@ static void describe_ranks(exchange_t *x)
     x->problem = (hp_problem_t){.pattern = hp_collective_pattern(x->call.collective),
                                 .count = x->comm->size,
                                 .root = x->call.root,
-                                .ordered = !x->call.commutative};
+                                .ordered = !x->call.commutative,
+                                .placement = x->comm->network ? &x->comm->network->ranks : NULL};
     x->position = x->comm->rank;
     x->ranks = NULL;
 }
@@ -195,6 +196,7 @@ static void describe_nodes(exchange_t *x, const hp_setting_t *setting)
     x->problem.root = hp_hierarchy_place(h, x->call.root);
     x->problem.node_first = hp_hierarchy_starts(h, depth);
     x->problem.node_count = nodes;
+    x->problem.placement = x->comm->network ? &x->comm->network->places : NULL;
     hp_block_use_nodes(setting, &x->problem);
 }
 

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "base/hash.h"
 #include "base/log.h"
 
 /* Of the first node with most ranks, whose cores the model counts, and of this rank's own, for its waits. */
@@ -128,6 +129,31 @@ hp_status_t hp_comm_create(uint32_t rank, uint32_t size, const hp_locality_t *ta
     return HP_OK;
 }
 
+hp_status_t hp_comm_set_network(hp_comm_t *comm, const hp_network_t *network, const uint32_t *machines)
+{
+    const uint32_t size = comm->size;
+    hp_comm_network_t *own = calloc(1, sizeof *own + 2 * (size_t)size * sizeof *machines);
+
+    if (!own)
+        return HP_ERR_NO_MEM;
+    uint32_t *by_rank = (uint32_t *)(own + 1), *by_place = by_rank + size;
+    memcpy(by_rank, machines, size * sizeof *by_rank);
+    for (uint32_t rank = 0; rank < size; rank++)
+        by_place[hp_hierarchy_place(comm->hierarchy, rank)] = machines[rank];
+    own->ranks = (hp_placement_t){network, by_rank, size};
+    own->places = (hp_placement_t){network, by_place, size};
+    hp_network_fingerprint(network, own->fingerprint, sizeof own->fingerprint);
+    own->hash = hp_hash_add(HP_HASH_BASIS, own->fingerprint, strlen(own->fingerprint));
+    own->hash = hp_hash_add(own->hash, machines, size * sizeof *machines) | 1; /* not 0 */
+    if (hp_network_traits(network, &own->traits) != HP_OK) {
+        free(own);
+        return HP_ERR_NO_MEM;
+    }
+    free(comm->network);
+    comm->network = own;
+    return HP_OK;
+}
+
 void hp_comm_destroy(hp_comm_t *comm)
 {
     if (!comm)
@@ -144,6 +170,7 @@ void hp_comm_destroy(hp_comm_t *comm)
     hp_hierarchy_destroy(comm->rank_order);
     hp_hierarchy_destroy(comm->hierarchy);
     free(comm->findings);
+    free(comm->network);
     free(comm);
 }
 
@@ -168,7 +195,9 @@ hp_layout_t hp_comm_layout(const hp_comm_t *comm)
     hp_layout_t layout = {.nodes = hp_hierarchy_node_count(comm->hierarchy),
                           .shares_memory = comm->shares_memory,
                           .reads_peers = comm->reads_peers,
-                          .slot_bytes = (size_t)comm->knobs.slot_bytes};
+                          .slot_bytes = (size_t)comm->knobs.slot_bytes,
+                          .network = comm->network,
+                          .network_hash = comm->network ? comm->network->hash : 0};
 
     hp_hierarchy_node_sizes(comm->hierarchy, &layout.least_ranks, &layout.most_ranks);
     return layout;

@@ -42,6 +42,7 @@ typedef struct {
         *rank_order; /* flat, for non-commutative reductions; NULL when hierarchy keeps rank order itself */
     hp_hierarchy_t
         *flat; /* all ranks in one row, for reproducible reductions; NULL where they are not asked for */
+    hp_comm_network_t *network; /* NULL: none is known */
     hp_pool_t pool;
     hp_transport_t *transport;
     struct hp_executions *executions; /* collectives in flight (execution.h); NULL: none can be called */
@@ -72,6 +73,10 @@ typedef struct {
 hp_status_t hp_comm_create(uint32_t rank, uint32_t size, const hp_locality_t *table, const hp_knobs_t *knobs,
                            hp_transport_t *transport, hp_comm_t **out);
 void hp_comm_destroy(hp_comm_t *comm); /* NULL is allowed; no collective may be in execution */
+
+/* The network and the machine of each rank of it, the same on all ranks. The network is borrowed and outlives the comm.
+ * HP_OK or HP_ERR_NO_MEM. */
+hp_status_t hp_comm_set_network(hp_comm_t *comm, const hp_network_t *network, const uint32_t *machines);
 
 /* This rank's neighbours in the tree of the hierarchy for root. Cached. NULL when out of memory. Valid until
  * HP_TREE_CACHE other trees have been asked for. */

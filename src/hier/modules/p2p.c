@@ -40,8 +40,9 @@ static hp_inter_node_t inter_node_of(const hp_stage_t *stage, const hp_setting_t
 
     if (!stage->inter_node || !stage->outermost)
         return HP_INTER_NODE_tree;
-    return hp_inter_node_problem(setting->inter_node, stage->collective, stage->team.count,
-                                 !stage->commutative, &problem)
+    return hp_inter_node_problem(
+               setting->inter_node, stage->collective, stage->team.count, !stage->commutative,
+               stage->start->comm->network ? &stage->start->comm->network->ranks : NULL, &problem)
                ? setting->inter_node
                : HP_INTER_NODE_tree;
 }

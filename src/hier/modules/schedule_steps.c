@@ -129,6 +129,21 @@ static bool add_up(hp_schedule_use_t *use, hp_stage_t *stage)
     return true;
 }
 
+/* Which rank each position is, where a network is known. False: no memory. */
+static bool place(hp_problem_t *problem, const hp_stage_t *stage)
+{
+    const hp_comm_t *comm = stage->start->comm;
+
+    if (!comm->network)
+        return true;
+    uint32_t *ranks = hp_arena_get(stage->start->arena, problem->count * sizeof *ranks);
+    for (uint32_t i = 0; i < problem->count && ranks; i++)
+        ranks[i] = hp_team_rank(&stage->team, i);
+    problem->placement = &comm->network->ranks;
+    problem->placed = ranks;
+    return ranks != NULL;
+}
+
 static bool make_use(hp_schedule_use_t *use, hp_stage_t *stage, const hp_setting_t *setting,
                      const hp_schedule_wanted_t *wanted)
 {
@@ -137,6 +152,8 @@ static bool make_use(hp_schedule_use_t *use, hp_stage_t *stage, const hp_setting
         .pattern = wanted->pattern, .count = stage->team.count, .ordered = !stage->commutative};
     hp_schedule_t schedule;
 
+    if (!place(&problem, stage))
+        return false;
     hp_generator_usual(wanted->generator, &problem);
     if (wanted->takes_turns)
         problem.parameter[0] = wanted->generator->parameters[0].least;

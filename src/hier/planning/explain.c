@@ -54,6 +54,14 @@ static __attribute__((format(printf, 3, 4))) void append(char *text, size_t room
     va_end(arguments);
 }
 
+/* The network of a communicator that is gone is not there any more: what was made for one ran there, if it was chosen. */
+static bool ran_placed(const hp_setting_t *s, hp_collective_t collective, const hp_layout_t *layout)
+{
+    const hp_generator_t *generator = hp_inter_node_generator(s->inter_node);
+    return layout->network_hash && !layout->network && generator &&
+           generator->placed & 1u << hp_collective_pattern(collective);
+}
+
 /* What joins the nodes: the tree where the word has nothing for it. */
 static const char *joins(const hp_setting_t *s, hp_collective_t collective, const hp_layout_t *layout)
 {
@@ -63,7 +71,10 @@ static const char *joins(const hp_setting_t *s, hp_collective_t collective, cons
         return hp_module_name((hp_module_id_t)s->modules.module[HP_LEVEL_NODE]);
     if (collective == HP_BARRIER)
         return "dissemination";
-    return hp_inter_node_problem(s->inter_node, collective, layout->nodes, false, &problem)
+    if (ran_placed(s, collective, layout))
+        return hp_inter_node_name(s->inter_node);
+    return hp_inter_node_problem(s->inter_node, collective, layout->nodes, false,
+                                 layout->network ? &layout->network->places : NULL, &problem)
                ? hp_inter_node_name(s->inter_node)
                : hp_shape_info(s->shapes.shape[HP_LEVEL_NODE])->name;
 }
@@ -75,7 +86,8 @@ static void append_schedule(char *text, size_t room, const hp_candidate_t *candi
     const hp_setting_t *s = &candidate->setting;
     hp_model_blocks_schedule_t schedule;
 
-    if (hp_collective_is(collective, HP_OWN_SIZES) || /* which depends on the blocks */
+    if (ran_placed(s, collective, layout) ||
+        hp_collective_is(collective, HP_OWN_SIZES) || /* which depends on the blocks */
         !hp_model_blocks_schedule(layout, candidate->algorithm, s, &schedule)) {
         append(text, room, ", %s", joins(s, collective, layout));
         return;
@@ -271,8 +283,8 @@ static json_t *row_json(const hp_kept_t *row)
                   "collective", hp_collective_name(row->collective), "bytes",
                   (json_int_t)(row->number ? 1ull << (row->number - 1) : 0),
                   (json_int_t)(row->number ? (1ull << (row->number - 1)) * 2 - 1 : 0), "by",
-                  hp_decider_word(hp_kept_decider(&row->bin)), "settled", (int)!row->bin.guard.open, "reopened",
-                  (int)row->bin.guard.reopened, "candidates", candidates);
+                  hp_decider_word(hp_kept_decider(&row->bin)), "settled", (int)!row->bin.guard.open,
+                  "reopened", (int)row->bin.guard.reopened, "candidates", candidates);
     if (object)
         put_us(object, "bound_us", row->bound_us > 0 ? row->bound_us : -1);
     return object;
@@ -299,9 +311,10 @@ bool hp_explain_write(FILE *out, unsigned rank, const hp_savings_t *savings)
 
     for (const hp_kept_t *row = hp_kept_first(); row; row = row->next)
         json_array_append_new(list, row_json(row));
-    json_t *document = json_pack("{s:s,s:s,s:i,s:f,s:o,s:o,s:o}", "program", "hanpmpi", "version", HANPMPI_VERSION,
-                                 "rank", (int)rank, "seconds", savings->run_seconds, "savings",
-                                 hp_savings_json(savings), "selections", list, "outcomes", outcomes_json());
+    json_t *document =
+        json_pack("{s:s,s:s,s:i,s:f,s:o,s:o,s:o}", "program", "hanpmpi", "version", HANPMPI_VERSION, "rank",
+                  (int)rank, "seconds", savings->run_seconds, "savings", hp_savings_json(savings),
+                  "selections", list, "outcomes", outcomes_json());
     if (!document)
         return false;
     const bool written = json_dumpf(document, out, JSON_INDENT(1)) == 0 && fputc('\n', out) != EOF;

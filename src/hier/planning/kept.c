@@ -23,7 +23,8 @@ hp_decider_t hp_kept_decider(const hp_bin_t *bin)
 {
     if (bin->guard.is_found)
         return HP_DECIDER_WISDOM;
-    return hp_kept_was_tried(bin) && !bin->guard.open ? HP_DECIDER_GUARD : bin->candidates.slot[hp_kept_chosen(bin)].by;
+    return hp_kept_was_tried(bin) && !bin->guard.open ? HP_DECIDER_GUARD
+                                                      : bin->candidates.slot[hp_kept_chosen(bin)].by;
 }
 
 double hp_kept_mean_us(const hp_bin_t *bin, unsigned slot)
@@ -47,6 +48,8 @@ int hp_kept_compare_layouts(const hp_layout_t *a, const hp_layout_t *b)
         return a->most_ranks < b->most_ranks ? -1 : 1;
     if (a->least_ranks != b->least_ranks)
         return a->least_ranks < b->least_ranks ? -1 : 1;
+    if (a->network_hash != b->network_hash)
+        return a->network_hash < b->network_hash ? -1 : 1;
     return a->shares_memory - b->shares_memory;
 }
 
@@ -108,6 +111,7 @@ static void keep_bin(void *context, hp_collective_t collective, unsigned number,
     like.communicators = 1;
     like.bin = *bin;
     like.bound_us = hp_model_bound_us(&comm->probes, &like.layout, collective, bytes);
+    like.layout.network = NULL; /* which goes with the communicator */
     like.next = *place;
     *row = like;
     *place = row;

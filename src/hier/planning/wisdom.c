@@ -29,7 +29,8 @@ hp_wisdom_place_t hp_wisdom_place(const hp_comm_t *comm)
                                .shares_memory = layout.shares_memory,
                                .reads_peers = layout.reads_peers,
                                .between_us = several ? comm->probes.between_us : 0,
-                               .between_rate = several ? comm->probes.between_rate : 0};
+                               .between_rate = several ? comm->probes.between_rate : 0,
+                               .placement = layout.network_hash & UINT32_MAX};
 }
 
 static bool are_close(double a, double b, double factor)
@@ -41,7 +42,8 @@ static bool is_same_place(const hp_wisdom_place_t *a, const hp_wisdom_place_t *b
 {
     return a->nodes == b->nodes && a->least_ranks == b->least_ranks && a->most_ranks == b->most_ranks &&
            a->cores == b->cores && a->slot_bytes == b->slot_bytes && a->shares_memory == b->shares_memory &&
-           a->reads_peers == b->reads_peers && are_close(a->between_us, b->between_us, same_latency) &&
+           a->reads_peers == b->reads_peers && a->placement == b->placement &&
+           are_close(a->between_us, b->between_us, same_latency) &&
            are_close(a->between_rate, b->between_rate, same_rate);
 }
 

@@ -21,6 +21,8 @@ typedef struct {
     uint64_t slot_bytes;
     uint32_t shares_memory, reads_peers;
     double between_us, between_rate; /* of a message, in MB/s, as in probes.h */
+    uint64_t
+        placement; /* a hash of HANPMPI_NETWORK and of where the ranks are on it; 0: no network is known */
 } hp_wisdom_place_t;
 
 enum { HP_FINDING_TEXT = 64 };

@@ -83,7 +83,9 @@ static bool read_place(const json_t *object, hp_wisdom_place_t *out)
            read_flag(object, "shares_memory", &out->shares_memory) &&
            read_flag(object, "reads_peers", &out->reads_peers) &&
            read_measure(json_object_get(object, "between_us"), &out->between_us) &&
-           read_measure(json_object_get(object, "between_rate"), &out->between_rate);
+           read_measure(json_object_get(object, "between_rate"), &out->between_rate) &&
+           (!json_object_get(object, "placement") ||
+            read_whole(object, "placement", UINT32_MAX, &out->placement));
 }
 
 /* [id, us], or null: not tried. */
@@ -192,13 +194,14 @@ json_t *hp_wisdom_json(const hp_finding_t *finding)
     const hp_wisdom_place_t *p = &finding->place;
     const char *name = hp_collective_name((hp_collective_t)finding->collective);
 
-    return json_pack("{s:s, s:i, s:i, s:[i, i], s:i, s:I, s:b, s:b, s:f, s:f, s:o, s:i, s:i, s:I, s:s}",
+    return json_pack("{s:s, s:i, s:i, s:[i, i], s:i, s:I, s:b, s:b, s:f, s:f, s:o, s:i, s:i, s:I, s:s, s:o*}",
                      "collective", name, "bin", (int)finding->bin, "nodes", (int)p->nodes, "ranks",
                      (int)p->least_ranks, (int)p->most_ranks, "cores", (int)p->cores, "slot_bytes",
                      (json_int_t)p->slot_bytes, "shares_memory", (int)p->shares_memory, "reads_peers",
                      (int)p->reads_peers, "between_us", p->between_us, "between_rate", p->between_rate,
                      "candidates", json_of_candidates(finding), "chosen", (int)finding->chosen, "second",
-                     (int)finding->second, "day", (json_int_t)finding->day, "text", finding->text);
+                     (int)finding->second, "day", (json_int_t)finding->day, "text", finding->text,
+                     "placement", p->placement ? json_integer((json_int_t)p->placement) : NULL);
 }
 
 static char *text_of(const hp_cache_t *cache, const hp_finding_t *findings, size_t count)

@@ -27,6 +27,7 @@
 #include "pmpi_wrappers/backend/start/job.h"
 #include "pmpi_wrappers/backend/start/job_rules.h"
 #include "pmpi_wrappers/backend/start/job_schedules.h"
+#include "pmpi_wrappers/backend/start/job_network.h"
 #include "pmpi_wrappers/backend/observe/job_trace.h"
 #include "pmpi_wrappers/backend/glue/machine.h"
 #include "pmpi_wrappers/backend/calls/nonblocking.h"
@@ -62,6 +63,7 @@ static int after_init(void)
     hp_job_start(hp_job_rules_has_files);
     if (hp_job.active) {
         hp_job_schedules_start();
+        hp_job_network_start();
         hp_job_rules_start();
     }
     if (hp_job.active && !hp_comm_states_init(hp_progress_leave)) {
@@ -132,6 +134,7 @@ static void before_finalize(void)
     hp_kept_fini();
     hp_job_rules_finish();
     hp_job_schedules_finish();
+    hp_job_network_finish();
 }
 
 static int comm_free(MPI_Comm *comm)

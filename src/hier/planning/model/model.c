@@ -296,7 +296,8 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static bool same_layout(const hp_layout_t *a, const hp_layout_t *b)
 {
     return a->nodes == b->nodes && a->least_ranks == b->least_ranks && a->most_ranks == b->most_ranks &&
-           a->shares_memory == b->shares_memory && a->reads_peers == b->reads_peers;
+           a->shares_memory == b->shares_memory && a->reads_peers == b->reads_peers &&
+           a->network_hash == b->network_hash;
 }
 
 static bool look_up(const hp_probes_t *probes, const hp_layout_t *layout, hp_collective_t collective,

@@ -4,6 +4,7 @@
 #include "hier/collectives/block_roles.h"
 #include "hier/collectives/flags.h"
 #include "hier/planning/model/model_intra_node.h"
+#include "schedule/cost/cost.h"
 #include "schedule/cost/cost_walk.h"
 
 static double most(double a, double b)
@@ -32,6 +33,15 @@ static void place(described_t *d, const hp_layout_t *layout, uint32_t last)
     d->problem.count = d->node_first[layout->nodes] = d->node_first[layout->nodes - 1] + last;
 }
 
+/* Of so many ranks; where the layout is made even for the model there are none. */
+static const hp_placement_t *placement_of(const hp_layout_t *layout, const hp_problem_t *problem,
+                                          bool by_rank)
+{
+    if (!layout->network || layout->network->ranks.count != problem->count)
+        return NULL;
+    return by_rank ? &layout->network->ranks : &layout->network->places;
+}
+
 static void forget_nodes(hp_problem_t *problem)
 {
     *problem = (hp_problem_t){.pattern = problem->pattern, .count = problem->count};
@@ -48,10 +58,12 @@ static void choose(described_t *d, const hp_layout_t *layout, const hp_algorithm
         d->problem.node_count = layout->nodes;
         hp_block_use_nodes(setting, &d->problem);
     }
+    d->problem.placement = placement_of(layout, &d->problem, !hp_problem_has_nodes(&d->problem));
     d->generator = hp_block_generator(collective, setting, &d->problem);
     if (d->generator || !hp_problem_has_nodes(&d->problem))
         return;
     forget_nodes(&d->problem);
+    d->problem.placement = placement_of(layout, &d->problem, true);
     d->generator = hp_block_generator(collective, setting, &d->problem);
 }
 
@@ -65,6 +77,7 @@ static void describe(described_t *d, const hp_layout_t *layout, const hp_algorit
     if (!d->generator || layout->least_ranks == layout->most_ranks)
         return;
     place(d, layout, layout->most_ranks);
+    d->problem.placement = placement_of(layout, &d->problem, !hp_problem_has_nodes(&d->problem));
     hp_generator_usual(d->generator, &d->problem);
     if (!hp_generator_serves(d->generator, &d->problem, NULL, 0))
         d->generator = NULL;
@@ -108,6 +121,28 @@ static hp_walk_machine_t machine_of(const hp_probes_t *probes, uint32_t ranks)
         .steps_in_flight = steps_in_flight()};
 }
 
+/* How long the messages take on the network if nothing else costs anything: all of them, run; of many positions what the
+ * busiest link has to carry. 0: no network is known, or there are too many positions to look at. */
+static double on_network_us(const described_t *d, double bytes)
+{
+    enum { POSITIONS_MAX = 128, POSITIONS_RUN = 64 };
+    const hp_problem_t *problem = &d->problem;
+    uint32_t machines[POSITIONS_MAX];
+    hp_cost_t cost;
+
+    if (!problem->placement || problem->count > POSITIONS_MAX)
+        return 0;
+    for (uint32_t i = 0; i < problem->count; i++)
+        machines[i] = hp_problem_machine(problem, i);
+    const hp_cost_setting_t setting = {.network = problem->placement->network,
+                                       .machines = machines,
+                                       .bytes = bytes,
+                                       .no_run = problem->count > POSITIONS_RUN};
+    if (hp_generator_cost(d->generator, problem, &setting, &cost) != HP_OK)
+        return 0;
+    return setting.no_run ? cost.link_us : cost.us;
+}
+
 static double by_messages(const hp_probes_t *probes, const hp_layout_t *layout,
                           const hp_algorithm_t *algorithm, uint64_t bytes, const hp_setting_t *setting,
                           uint32_t steps_max)
@@ -121,7 +156,9 @@ static double by_messages(const hp_probes_t *probes, const hp_layout_t *layout,
     describe(&d, layout, algorithm, setting);
     if (!d.generator)
         return -1;
-    return hp_walk_us(d.generator, &d.problem, layout->most_ranks, &machine, (double)bytes, steps_max);
+    const double us =
+        hp_walk_us(d.generator, &d.problem, layout->most_ranks, &machine, (double)bytes, steps_max);
+    return us < 0 ? us : most(us, on_network_us(&d, (double)bytes));
 }
 
 /* ---- one of the algorithms ---- */

@@ -6,6 +6,8 @@
  * differ in size, all count as the largest. A message between nodes takes what the probes say; one inside a node as much of
  * the processors as one between nodes, but no more than all of its time.
  *
+ * Where a network is known (layout.h) no schedule takes less than its messages do on it (schedule/cost/cost.h).
+ *
  * Threads: any. Ownership: plain data. */
 #ifndef HP_HIER_PLANNING_MODEL_MODEL_BLOCKS_H
 #define HP_HIER_PLANNING_MODEL_MODEL_BLOCKS_H

@@ -178,7 +178,7 @@ static const hp_generator_t *exchange_of(const hp_setting_t *setting, hp_collect
                                          uint32_t nodes, hp_problem_t *problem)
 {
     return !hp_inter_node_is_tree(setting->inter_node) &&
-                   hp_inter_node_problem(setting->inter_node, collective, nodes, false, problem)
+                   hp_inter_node_problem(setting->inter_node, collective, nodes, false, NULL, problem)
                ? hp_inter_node_generator(setting->inter_node)
                : NULL;
 }

@@ -1,5 +1,6 @@
 #include "hier/planning/rules/rule.h"
 
+#include <fnmatch.h>
 #include <stdio.h>
 
 static const hp_rule_t rules[] = {
@@ -34,13 +35,25 @@ static bool is_in(uint64_t value, hp_bounds_t range)
     return value >= range.from && value <= range.to;
 }
 
+static bool network_matches(const hp_rule_network_t *asked, const hp_comm_network_t *network)
+{
+    if (!asked->asks)
+        return true;
+    if (!network || (asked->fingerprint[0] && fnmatch(asked->fingerprint, network->fingerprint, 0) != 0))
+        return false;
+    const uint64_t whole = (uint64_t)network->traits.blocking;
+    return is_in(network->traits.hosts_per_switch, asked->hosts_per_switch) &&
+           is_in(whole + ((double)whole < network->traits.blocking), asked->blocking);
+}
+
 bool hp_rule_matches(const hp_rule_t *rule, hp_collective_t collective, const hp_layout_t *layout,
                      uint64_t bytes)
 {
     const bool even = layout->least_ranks == layout->most_ranks;
 
     return rule->collective == collective && is_in(bytes, rule->bytes) && is_in(layout->nodes, rule->nodes) &&
-           is_in(layout->least_ranks, rule->ranks) && is_in(layout->most_ranks, rule->ranks) &&
+           network_matches(&rule->network, layout->network) && is_in(layout->least_ranks, rule->ranks) &&
+           is_in(layout->most_ranks, rule->ranks) &&
            (rule->evenness == HP_RANKS_ANY || (rule->evenness == HP_RANKS_EVEN) == even);
 }
 
@@ -52,7 +65,11 @@ static bool check_ranges(const hp_rule_t *rule, char *error, unsigned error_byte
         const char *name;
         hp_bounds_t range;
         uint64_t least;
-    } ranges[] = {{"nodes", rule->nodes, 1}, {"ranks_per_node", rule->ranks, 1}, {"bytes", rule->bytes, 0}};
+    } ranges[] = {{"nodes", rule->nodes, 1},
+                  {"ranks_per_node", rule->ranks, 1},
+                  {"bytes", rule->bytes, 0},
+                  {"hosts_per_switch", rule->network.hosts_per_switch, rule->network.asks},
+                  {"blocking", rule->network.blocking, rule->network.asks}};
 
     for (unsigned i = 0; i < sizeof ranges / sizeof *ranges; i++) {
         const unsigned long long from = ranges[i].range.from, to = ranges[i].range.to;

@@ -18,12 +18,20 @@ typedef enum { HP_RANKS_ANY, HP_RANKS_EVEN, HP_RANKS_UNEVEN } hp_evenness_t;
 
 enum { HP_MACHINE_BYTES = 64 };
 
+/* What a rule asks of the network (hier/comm/layout.h). Bounds are those of its traits, blocking rounded up. */
+typedef struct {
+    bool asks;                          /* without a network the rule does not hold */
+    char fingerprint[HP_MACHINE_BYTES]; /* pattern (fnmatch); "": any */
+    hp_bounds_t hosts_per_switch, blocking;
+} hp_rule_network_t;
+
 typedef struct {
     hp_collective_t collective;
     hp_bounds_t nodes, bytes;
     hp_bounds_t ranks;      /* of a node; least and most ranks of the communicator's nodes are in it */
     hp_evenness_t evenness; /* of the nodes' ranks */
     char machine[HP_MACHINE_BYTES]; /* pattern (fnmatch) for the machine's fingerprint; "": any */
+    hp_rule_network_t network;
     hp_algorithm_id_t algorithm;
     hp_setting_t setting; /* of algorithms */
     uint32_t line;        /* in the file; 0: compiled in */

@@ -38,7 +38,8 @@ static const char *show(const json_t *value, char *text, size_t text_bytes)
 /* ---- keys ---- */
 
 static const char *const match_keys[] = {"collective", "nodes",   "ranks_per_node", "ranks",
-                                         "bytes",      "machine", "comment",        "algorithm"};
+                                         "bytes",      "machine", "network",        "hosts_per_switch",
+                                         "blocking",   "comment", "algorithm"};
 enum { MATCH_KEYS = sizeof match_keys / sizeof *match_keys };
 static const char *const file_keys[] = {"version", "machine", "comment", "rules"};
 
@@ -198,6 +199,24 @@ static bool read_machine(rule_reader_t *reader)
     return true;
 }
 
+static bool read_network(rule_reader_t *reader)
+{
+    hp_rule_network_t *network = &reader->rule->network;
+    const json_t *value = json_object_get(reader->object, "network");
+    const char *fault = value ? pattern_fault(value) : NULL;
+    char shown[48];
+
+    memset(network, 0, sizeof *network); /* padding, too: they are compared as bytes */
+    if (fault)
+        return refuse(reader, "network: %s %s", show(value, shown, sizeof shown), fault);
+    network->asks = value || json_object_get(reader->object, "hosts_per_switch") ||
+                    json_object_get(reader->object, "blocking");
+    if (value)
+        snprintf(network->fingerprint, sizeof network->fingerprint, "%s", json_string_value(value));
+    return !network->asks || (read_range(reader, "hosts_per_switch", 1, &network->hosts_per_switch) &&
+                              read_range(reader, "blocking", 1, &network->blocking));
+}
+
 static bool read_comment(rule_reader_t *reader)
 {
     return !json_object_get(reader->object, "comment") || need_text(reader, "comment");
@@ -280,7 +299,7 @@ static bool read_rule(rule_reader_t *reader)
     return check_keys(reader) && read_collective(reader) && read_range(reader, "nodes", 1, &rule->nodes) &&
            read_range(reader, "ranks_per_node", 1, &rule->ranks) &&
            read_range(reader, "bytes", 0, &rule->bytes) && read_evenness(reader) && read_machine(reader) &&
-           read_comment(reader) && read_algorithm(reader) && read_setting(reader) &&
+           read_network(reader) && read_comment(reader) && read_algorithm(reader) && read_setting(reader) &&
            hp_rule_check(rule, reader->reason, sizeof reader->reason);
 }
 

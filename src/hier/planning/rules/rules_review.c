@@ -21,11 +21,17 @@ static bool is_same_machine(const hp_rules_reading_t *reading, const hp_rule_t *
     return reading->source->machine || strcmp(a->machine, b->machine) == 0;
 }
 
+static bool is_same_network(const hp_rule_t *a, const hp_rule_t *b)
+{
+    return memcmp(&a->network, &b->network, sizeof a->network) == 0;
+}
+
 static bool covers(const hp_rules_reading_t *reading, const hp_rule_t *earlier, const hp_rule_t *later)
 {
     return earlier->collective == later->collective && contains(earlier->bytes, later->bytes) &&
            contains(earlier->nodes, later->nodes) && contains(earlier->ranks, later->ranks) &&
            (earlier->evenness == HP_RANKS_ANY || earlier->evenness == later->evenness) &&
+           (!earlier->network.asks || is_same_network(earlier, later)) &&
            (!earlier->machine[0] || is_same_machine(reading, earlier, later));
 }
 
@@ -43,7 +49,7 @@ static bool is_same_place(const hp_rules_reading_t *reading, const hp_rule_t *a,
 {
     return a->collective == b->collective && a->evenness == b->evenness && contains(a->nodes, b->nodes) &&
            contains(b->nodes, a->nodes) && contains(a->ranks, b->ranks) && contains(b->ranks, a->ranks) &&
-           is_same_machine(reading, a, b);
+           is_same_network(a, b) && is_same_machine(reading, a, b);
 }
 
 /* The rule of the same place that reaches furthest among those that begin below this one. count: there is

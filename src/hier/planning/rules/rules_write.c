@@ -104,6 +104,12 @@ static void write_rule(FILE *out, const hp_rule_t *rule)
         fprintf(out, ", \"machine\": ");
         write_text(out, rule->machine);
     }
+    if (rule->network.asks) {
+        fprintf(out, ", \"network\": ");
+        write_text(out, rule->network.fingerprint[0] ? rule->network.fingerprint : "*");
+        write_range(out, "hosts_per_switch", rule->network.hosts_per_switch, 1);
+        write_range(out, "blocking", rule->network.blocking, 1);
+    }
     fprintf(out, ", \"algorithm\": \"%s\"", algorithm_word(rule));
     for_each_knob(out, rule, write_knob);
     fprintf(out, "}");
@@ -153,6 +159,11 @@ void hp_rule_print(FILE *out, const hp_rule_t *rule)
     print_range(out, rule->bytes, 0, "byte");
     if (rule->machine[0])
         fprintf(out, ", machine %s", rule->machine);
+    if (rule->network.asks) {
+        fprintf(out, ", network %s", rule->network.fingerprint[0] ? rule->network.fingerprint : "*");
+        print_range(out, rule->network.hosts_per_switch, 1, "host");
+        print_range(out, rule->network.blocking, 1, "blocking factor");
+    }
     fprintf(out, ": %s", algorithm_word(rule));
     for_each_knob(out, rule, print_knob);
 }

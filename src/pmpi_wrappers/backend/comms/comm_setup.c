@@ -14,6 +14,7 @@
 #include "pmpi_wrappers/backend/glue/device.h"
 #include "pmpi_wrappers/backend/glue/machine.h"
 #include "pmpi_wrappers/backend/start/job.h"
+#include "pmpi_wrappers/backend/start/job_network.h"
 
 /* What each rank tells the others when a communicator is set up. */
 typedef struct {
@@ -21,6 +22,8 @@ typedef struct {
     uint64_t may_duplicate; /* one more way for messages */
     int32_t first_tag;      /* of what is sent to it, where communicators share one for that */
     int32_t other_devices;  /* it has loaded a runtime whose memory is not recognized */
+    int32_t host;           /* of the network (job_network.h); -1: none is known */
+    uint64_t network;       /* a hash of it; 0: none is known */
     uint64_t
         id; /* of the communicator, if this is its first rank; the upper half: its rank in MPI_COMM_WORLD */
     hp_process_t process;
@@ -48,7 +51,7 @@ typedef struct {
     hp_wisdom_introduction_t wisdom;
     MPI_Group group;
     MPI_Errhandler users;
-    int node_file;          /* node_setup.h; -1: none */
+    int node_file; /* node_setup.h; -1: none */
 } needs_t;
 
 static bool needs_init(needs_t *needs, MPI_Comm comm, size_t size)
@@ -103,6 +106,8 @@ static int exchange(MPI_Comm comm, needs_t *needs, int *first_tag)
     mine.may_duplicate = may_duplicate(first_tag);
     mine.first_tag = *first_tag;
     mine.other_devices = hp_device_has_other_runtime();
+    mine.host = hp_job_network_machine();
+    mine.network = hp_job_network_hash();
     return P(Allgather)(&mine, sizeof mine, MPI_BYTE, needs->all, sizeof mine, MPI_BYTE, comm);
 }
 
@@ -149,11 +154,29 @@ static bool open_route(hp_comm_state_t *state, MPI_Comm comm, needs_t *needs)
     return made;
 }
 
-static bool create_comm(hp_comm_state_t *state, const hp_locality_t *table)
+/* Where all ranks are on the network, if one is known. False: no memory. */
+static bool place_on_network(hp_comm_t *comm, const introduction_t *all)
+{
+    bool placed = true;
+
+    if (!hp_job_network())
+        return true;
+    uint32_t *machines = malloc(comm->size * sizeof *machines);
+    for (uint32_t i = 0; i < comm->size && machines; i++) {
+        machines[i] = (uint32_t)all[i].host;
+        placed = placed && all[i].network == all[0].network &&
+                 all[i].host >= 0; /* or ranks of other jobs are there */
+    }
+    const bool done = machines && (!placed || hp_comm_set_network(comm, hp_job_network(), machines) == HP_OK);
+    free(machines);
+    return done;
+}
+
+static bool create_comm(hp_comm_state_t *state, const hp_locality_t *table, const introduction_t *all)
 {
     if (hp_comm_create((uint32_t)state->rank, (uint32_t)state->size, table, hp_comm_state_knobs(state),
                        &state->transport.base, &state->comm) != HP_OK ||
-        hp_executions_create(state->comm) != HP_OK)
+        hp_executions_create(state->comm) != HP_OK || !place_on_network(state->comm, all))
         return false;
     state->comm->job_knobs = &hp_job.knobs;
     state->comm->owner = state;
@@ -166,8 +189,9 @@ static int make(hp_comm_state_t *state, MPI_Comm comm, needs_t *needs, bool *rea
     enum { MADE = HP_NODE_ABILITIES + 1 };
     int mine = 0, common;
 
-    if (open_route(state, comm, needs) && create_comm(state, needs->table))
-        mine = MADE | hp_node_setup_map(state->comm, &needs->all[0].process, sizeof *needs->all, needs->node_file);
+    if (open_route(state, comm, needs) && create_comm(state, needs->table, needs->all))
+        mine = MADE |
+               hp_node_setup_map(state->comm, &needs->all[0].process, sizeof *needs->all, needs->node_file);
     const int code = agree(comm, mine, &common);
     *ready = common & MADE;
     if (*ready)

@@ -6,10 +6,14 @@
 #define HP_PMPI_WRAPPERS_BACKEND_GLUE_MACHINE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include "topo_tree/locality.h"
 
 /* Ranks on one node give the same answer, others another. */
 uint64_t hp_machine_node_id(void);
+
+/* The name of the host that this rank is on, "" where it cannot be had. Returns text. */
+const char *hp_machine_host(char *text, size_t text_bytes);
 
 /* The place of this rank. On an error the node is known, and nothing else. */
 hp_status_t hp_machine_locality(hp_locality_t *out);

@@ -3,6 +3,7 @@
  * Threads, ownership: see machine.h. */
 #include "pmpi_wrappers/backend/glue/machine.h"
 
+#include <unistd.h>
 #include "base/clock.h"
 
 const bool hp_ranks_take_turns = false;
@@ -10,6 +11,14 @@ const bool hp_ranks_take_turns = false;
 uint64_t hp_machine_node_id(void)
 {
     return hp_locality_node_id();
+}
+
+const char *hp_machine_host(char *text, size_t text_bytes)
+{
+    if (gethostname(text, text_bytes) != 0)
+        text[0] = '\0';
+    text[text_bytes - 1] = '\0';
+    return text;
 }
 
 uint64_t hp_machine_clock_ns(void)

@@ -5,6 +5,8 @@
 #include "pmpi_wrappers/backend/glue/machine.h"
 #include "pmpi_wrappers/backend/glue/mpi_glue.h"
 
+#include <stdio.h>
+
 const bool hp_ranks_take_turns = true;
 
 uint64_t hp_machine_node_id(void)
@@ -15,6 +17,17 @@ uint64_t hp_machine_node_id(void)
     if (P(Get_processor_name)(name, &length) != MPI_SUCCESS)
         length = 0;
     return hp_locality_id_of(name, (size_t)length);
+}
+
+const char *hp_machine_host(char *text, size_t text_bytes)
+{
+    char name[MPI_MAX_PROCESSOR_NAME];
+    int length = 0;
+
+    if (P(Get_processor_name)(name, &length) != MPI_SUCCESS)
+        length = 0;
+    snprintf(text, text_bytes, "%.*s", length, name);
+    return text;
 }
 
 uint64_t hp_machine_clock_ns(void)

@@ -273,7 +273,7 @@ def network():
         with open(svg, "w", encoding="ascii") as file:
             file.write("there before")
         for words, reason in ((("--collective", "alltoall pairwise bytes=x"), '"bytes=x" is not accepted'), (("--collective", "alltoall nothing"), "accepted are"),
-                              (("--order", "diagonal"), "block and round_robin are")):
+                              (("--order", "diagonal"), "one of block round_robin over_switches")):
             assert reason in run("--network", tree, *words, "--svg", svg, code=1), words
         assert "expected two switches" in run("--network", write(folder, "loop.net", "s0 - s0\n"), code=1)
         many = write(folder, "many.net", "".join(f"hosts h{i} on s {i + 1}mbit\n" for i in range(2001)))

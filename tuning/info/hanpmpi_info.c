@@ -115,7 +115,7 @@ static const struct argp_option argp_options[] = {
      "--network: a text such as \"alltoall ring bytes=64K\"",
      2},
     {"order", OPTION_ORDER, "ORDER", 0,
-     "with --network: how ranks are laid on machines: block, round_robin (default block)", 2},
+     "with --network: how ranks are laid on machines: block, round_robin, over_switches (default block)", 2},
     {"bytes", OPTION_BYTES, "N", 0, "with --topology: message size for the rules (default 1M)", 2},
     {"dot", OPTION_DOT, "FILE", 0,
      "with --topology: also write the tree as Graphviz DOT (- is standard output)", 2},

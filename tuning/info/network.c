@@ -12,6 +12,7 @@
 #include "schedule/cost/cost.h"
 #include "topo_tree/network/file.h"
 #include "topo_tree/network/picture.h"
+#include "topo_tree/network/placement.h"
 
 /* Bytes of a block or a vector of which nobody says more. */
 #define USUAL_BYTES 65536
@@ -19,7 +20,7 @@
 typedef struct {
     const info_network_t *asked;
     hp_network_t network;
-    hp_network_order_t order;
+    hp_placement_order_t order;
     double bytes;
     double *link_bytes; /* NULL: no collective */
     char title[640];
@@ -66,25 +67,25 @@ static bool take_words(answer_t *answer, char *words, char *problem, size_t prob
     if (!has_ranks)
         used += (size_t)snprintf(problem + used, problem_bytes - used, " ranks=%llu",
                                  (unsigned long long)count_room(&answer->network));
+    if (used < problem_bytes)
+        used += (size_t)snprintf(problem + used, problem_bytes - used, " network=%s order=%s",
+                                 answer->asked->file, hp_placement_order_word(answer->order));
     return used < problem_bytes || refuse("--collective", problem, "a shorter text is");
 }
 
-static bool find_loads(answer_t *answer, const hp_problem_t *problem, const hp_generator_t *generator)
+static bool find_loads(answer_t *answer, const hp_problem_t *problem, const hp_problem_lent_t *lent,
+                       const hp_generator_t *generator)
 {
-    uint32_t *machines = calloc(problem->count, sizeof *machines);
     hp_cost_setting_t setting = {
-        .network = &answer->network, .machines = machines, .bytes = answer->bytes, .no_run = true};
+        .network = &lent->network, .machines = lent->machines, .bytes = answer->bytes, .no_run = true};
     char name[256], size[24];
     hp_cost_t cost;
     hp_status_t status = HP_ERR_NO_MEM;
 
     answer->link_bytes = calloc(hp_network_links(&answer->network), sizeof *answer->link_bytes);
     setting.link_bytes = answer->link_bytes;
-    if (machines && setting.link_bytes) {
-        hp_network_place(&answer->network, problem->count, answer->order, machines);
+    if (setting.link_bytes)
         status = hp_generator_cost(generator, problem, &setting, &cost);
-    }
-    free(machines);
     if (status != HP_OK) {
         fprintf(stderr, "hanpmpi_info: --collective: %s\n",
                 status == HP_ERR_ARG ? "the schedules do not get through: --schedule with --verify says why"
@@ -95,14 +96,13 @@ static bool find_loads(answer_t *answer, const hp_problem_t *problem, const hp_g
     snprintf(answer->title, sizeof answer->title, "%s: %s, %s of %s, ranks %s", answer->asked->file, name,
              hp_pattern_is(problem->pattern, HP_PATTERN_CUT) ? "a vector" : "blocks",
              hp_word_size((uint64_t)answer->bytes, size, sizeof size),
-             answer->order == HP_NETWORK_BLOCK ? "one machine after the other"
-                                               : "one on each machine in turns");
+             hp_placement_order_text(answer->order));
     return true;
 }
 
 static bool take_collective(answer_t *answer, const hp_catalog_t *catalog)
 {
-    static uint32_t node_first[HP_PROBLEM_RANKS_MAX + 1];
+    static hp_problem_lent_t lent;
     char text[HP_PROBLEM_TEXT_BYTES], error[1024], *words = strdup(answer->asked->collective);
     const hp_generator_t *generator;
     hp_problem_t problem;
@@ -111,8 +111,8 @@ static bool take_collective(answer_t *answer, const hp_catalog_t *catalog)
         return refuse("--collective", answer->asked->collective, hp_status_text(HP_ERR_NO_MEM));
     bool taken = take_words(answer, words, text, sizeof text);
     free(words);
-    if (taken &&
-        !hp_problem_text_parse(text, catalog, &problem, node_first, &generator, error, sizeof error)) {
+    hp_problem_lent_init(&lent);
+    if (taken && !hp_problem_text_parse(text, catalog, &problem, &lent, &generator, error, sizeof error)) {
         fprintf(stderr,
                 "hanpmpi_info: --collective: %s\n(as in \"alltoall ring bytes=64K\": hanpmpi_info "
                 "--schedules lists "
@@ -120,7 +120,9 @@ static bool take_collective(answer_t *answer, const hp_catalog_t *catalog)
                 error);
         taken = false;
     }
-    return taken && find_loads(answer, &problem, generator);
+    taken = taken && find_loads(answer, &problem, &lent, generator);
+    hp_problem_lent_fini(&lent);
+    return taken;
 }
 
 /* ---- as text, as a picture ---- */
@@ -256,11 +258,18 @@ static int print_json(const hp_network_t *network)
 
 static bool take_order(answer_t *answer)
 {
-    const char *order = answer->asked->order ? answer->asked->order : "block";
+    const char *order =
+        answer->asked->order ? answer->asked->order : hp_placement_order_word(HP_PLACEMENT_BLOCK);
+    char accepted[128] = "one of";
+    size_t used = strlen(accepted);
 
-    answer->order = strcmp(order, "round_robin") == 0 ? HP_NETWORK_ROUND_ROBIN : HP_NETWORK_BLOCK;
-    return answer->order == HP_NETWORK_ROUND_ROBIN || strcmp(order, "block") == 0 ||
-           refuse("--order", order, "block and round_robin are");
+    answer->order = hp_placement_order_find(order);
+    if (answer->order != HP_PLACEMENT_ORDERS)
+        return true;
+    for (unsigned i = 0; i < HP_PLACEMENT_ORDERS && used < sizeof accepted; i++)
+        used += (size_t)snprintf(accepted + used, sizeof accepted - used, " %s",
+                                 hp_placement_order_word((hp_placement_order_t)i));
+    return refuse("--order", order, accepted);
 }
 
 static int show(answer_t *answer)

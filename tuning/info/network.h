@@ -9,7 +9,7 @@
 typedef struct {
     const char *file;
     const char *collective; /* "alltoall ring bytes=64K"; NULL: the tree alone */
-    const char *order;      /* block, round_robin; NULL: block */
+    const char *order;      /* a word of HP_PLACEMENT_ORDER_TABLE; NULL: block */
     const char *svg;        /* a file to write; "-": standard output, in place of the text; NULL: none */
     bool json;              /* the network as a file in JSON, in place of the text */
 } info_network_t;

@@ -1,4 +1,5 @@
-/* pairs: for the simulator, where all ranks have one clock: how long a message takes from each rank to each other, alone.
+/* pairs: for the simulator, where all ranks have one clock: how long a message takes from each rank to each other,
+ * alone.
  *
  *   smpirun ... pairs BYTES
  *

@@ -1,5 +1,5 @@
-/* test_network_broken: files that describe no network, and the whole of what is said of each: tests/unit/networks/broken, and
- * beside them messages.txt with a line "FILE<tab>what follows the folder's name". */
+/* test_network_broken: files that describe no network, and the whole of what is said of each:
+ * tests/unit/networks/broken, and beside them messages.txt with a line "FILE<tab>what follows the folder's name". */
 #include <dirent.h>
 #include <unistd.h>
 #include "base/text_file.h"

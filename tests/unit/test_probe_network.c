@@ -1,4 +1,5 @@
-/* test_probe_network: what hanpmpi_probe_network makes of measurements: made-up ones, with noise, of random trees, chains and stars. */
+/* test_probe_network: what hanpmpi_probe_network makes of measurements: made-up ones, with noise, of random trees,
+ * chains and stars. */
 #include <math.h>
 #include "check.h"
 #include "probe_network/fair.h"
@@ -21,7 +22,8 @@ static bool is_below(const int32_t *above, uint32_t at, uint32_t node)
     return false;
 }
 
-/* What each flow of each round reaches, and up to so much more or less. */
+/* What each flow of each round reaches, and up to so much more or less. Where there is noise, one flow in ten stalls
+ * for up to two thirds of its window, as TCP does and processes on a busy machine do. */
 static void make_up(const truth_t *truth, probe_rounds_t *rounds, uint32_t from_round, double noise,
                     check_random_t *random)
 {
@@ -55,9 +57,12 @@ static void make_up(const truth_t *truth, probe_rounds_t *rounds, uint32_t from_
         }
         first[count] = used;
         fair_share(&(fair_t){first, links, count, rate, link_count, left, users}, shares);
-        for (uint32_t f = 0; f < count; f++)
+        for (uint32_t f = 0; f < count; f++) {
+            const bool stalls = noise > 0 && check_random_below(random, 10) == 0;
+            const double sends = stalls ? 1 - check_random_below(random, 667) / 1000.0 : 1;
             rounds->rates[(size_t)round * truth->hosts + flows[f]] =
-                shares[f] * (1 + noise * (check_random_below(random, 2001) / 1000.0 - 1));
+                sends * shares[f] * (1 + noise * (check_random_below(random, 2001) / 1000.0 - 1));
+        }
     }
 }
 
@@ -86,7 +91,8 @@ static uint32_t hosts_below(const uint32_t *on, const int32_t *above, uint32_t h
     return bits;
 }
 
-/* Two trees are the same if their links part the hosts alike, wherever the top is. rate: of the found link, in the truth's direction. */
+/* Two trees are the same if their links part the hosts alike, wherever the top is. rate: of the found link, in the
+ * truth's direction. */
 static bool is_found(const truth_t *truth, const probe_tree_t *tree, uint32_t trunk, double *up, double *down)
 {
     const uint32_t all = (uint32_t)((1ull << truth->hosts) - 1),
@@ -196,7 +202,8 @@ static void known_trees(void **state)
     assert_int_equal(wrong, 0);
 }
 
-/* Any tree; what a trunk carries is less than half of what the hosts on its smaller side send, and differs by direction. */
+/* Any tree; what a trunk carries is less than half of what the hosts on its smaller side send, and differs by
+ * direction. */
 static truth_t random_tree(check_random_t *random)
 {
     truth_t truth = {.switches = 2 + check_random_below(random, 4), .host_rate = 30};

@@ -1,4 +1,5 @@
-/* network: a network from a file, as hanpmpi_info --network shows and draws it, with what a collective puts on its links.
+/* network: a network from a file, as hanpmpi_info --network shows and draws it, with what a collective puts on its
+ * links.
  *
  * Threads: one. Ownership: nothing is kept. */
 #ifndef HANPMPI_INFO_NETWORK_H

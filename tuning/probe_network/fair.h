@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Links of flow f: links[first[f]] up to links[first[f + 1] - 1]. rate: of each link, INFINITY: no limit; every flow has one that
- * is limited, or its rate is infinite. scratch: link_count doubles and as many uint32_t. */
+/* Links of flow f: links[first[f]] up to links[first[f + 1] - 1]. rate: of each link, INFINITY: no limit; every flow
+ * has one that is limited, or its rate is infinite. scratch: link_count doubles and as many uint32_t. */
 typedef struct {
     const uint32_t *first, *links;
     uint32_t flow_count;

@@ -3,8 +3,8 @@
  *
  *   mpirun -np 16 --map-by node hanpmpi_probe_network -o cluster.net
  *
- * One rank of each host sends and receives (traffic.h), the others sleep. Rank 0 says who sends to whom (rounds.h) and finds the
- * tree (infer.h). Knows MPI alone; works with the library in front of it or without. Threads: one. */
+ * One rank of each host sends and receives (traffic.h), the others sleep. Rank 0 says who sends to whom (rounds.h)
+ * and finds the tree (infer.h). Knows MPI alone; works with the library in front of it or without. Threads: one. */
 #include <errno.h>
 #include <mpi.h>
 #include <stdio.h>

@@ -5,8 +5,9 @@
 #include <string.h>
 #include "fair.h"
 
-/* Shares of what would be there, tried on made-up measurements with 10% of noise (tests/unit/test_probe_network.c). */
-#define ALIKE      0.8  /* two hosts on one switch reach at least that */
+/* Shares of what would be there, tried on made-up measurements with noise and stalls
+ * (tests/unit/test_probe_network.c). */
+#define ALIKE      0.83 /* two hosts on one switch reach at least that */
 #define BRANCH     1.25 /* a set of groups is a branch from this shortfall on */
 #define LIMITING   1.2  /* a link is one from this shortfall on */
 #define SAME_RATES 0.1  /* by which the rates of two hosts may differ that are meant to be the same */
@@ -65,6 +66,17 @@ static double of_pair(const samples_t *samples, uint64_t pair, double share)
 {
     return quantile(samples->values + samples->first[pair], samples->first[pair + 1] - samples->first[pair],
                     share);
+}
+
+/* What the pair reached of the rate that it could have, on average, none of more than that. */
+static double mean_share(const samples_t *samples, uint64_t pair, double rate)
+{
+    const uint32_t count = samples->first[pair + 1] - samples->first[pair];
+    double sum = 0;
+
+    for (uint32_t i = 0; i < count; i++)
+        sum += fmin(1, samples->values[samples->first[pair] + i] / rate);
+    return count ? sum / count : 0;
 }
 
 /* A host's rate is the largest median that it reached with anybody. */
@@ -132,11 +144,11 @@ uint32_t probe_find_groups(const probe_rounds_t *rounds, uint32_t *group)
     samples_init(&samples, rounds);
     find_rates(&samples, hosts, up, down);
     for (uint32_t a = 0; a < hosts; a++)
-        for (uint32_t b = 0; b < hosts; b++) {
-            const double there = of_pair(&samples, (uint64_t)a * hosts + b, 0.2) / fmin(up[a], down[b]);
-            const double back = of_pair(&samples, (uint64_t)b * hosts + a, 0.2) / fmin(up[b], down[a]);
-            alike[(uint64_t)a * hosts + b] = fmin(there, back);
-        }
+        for (uint32_t b = 0; b < hosts; b++)
+            alike[(uint64_t)a * hosts + b] =
+                (mean_share(&samples, (uint64_t)a * hosts + b, fmin(up[a], down[b])) +
+                 mean_share(&samples, (uint64_t)b * hosts + a, fmin(up[b], down[a]))) /
+                2;
     const uint32_t groups = join_alike(alike, hosts, group);
     samples_fini(&samples);
     free(alike);
@@ -272,16 +284,18 @@ static void cross(const model_t *model, const bool *in, bool out, double *seen, 
     }
 }
 
-/* One direction of a link around a set of groups. The third largest, so that one odd round decides nothing. */
+/* One direction of a link around a set of groups. One odd round decides nothing: of what was seen the second largest
+ * counts, as measurements stall more often than they exceed a link; of what was predicted the third. */
 typedef struct {
     double seen, predicted; /* what crossed at most, and what would */
     double rate;            /* its rate, if it limits: the median of the rounds that fill it */
 } crossing_t;
 
-static double third_largest(double *values, uint32_t count)
+/* n: from 1 on. */
+static double nth_largest(double *values, uint32_t count, uint32_t n)
 {
     qsort(values, count, sizeof *values, compare_rates);
-    return values[count > 2 ? count - 3 : 0];
+    return values[count > n ? count - n : 0];
 }
 
 static crossing_t measure(const model_t *model, const bool *in, bool out)
@@ -295,12 +309,12 @@ static crossing_t measure(const model_t *model, const bool *in, bool out)
 
     cross(model, in, out, seen, predicted);
     memcpy(full, seen, count * sizeof *full);
-    crossing.seen = third_largest(full, count);
+    crossing.seen = nth_largest(full, count, 1);
     for (uint32_t i = 0; i < count; i++)
         if (predicted[i] >= LIMITING * crossing.seen)
             full[fills++] = seen[i];
     crossing.rate = fills > 0 ? quantile(full, fills, 0.5) : crossing.seen;
-    crossing.predicted = third_largest(predicted, count);
+    crossing.predicted = nth_largest(predicted, count, 3);
     free(seen);
     free(predicted);
     free(full);

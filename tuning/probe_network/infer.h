@@ -1,17 +1,17 @@
 /* infer: which tree of switches explains what was measured in rounds (rounds.h).
  *
- * Groups. Hosts on one switch reach each other at their full rates whatever the others do; what crosses a trunk is slower at times.
- * So the lower fifth of what two hosts reached, of the larger rate that both have anywhere, tells whether they share a
- * switch, and hosts are joined by average linkage.
+ * Groups. Hosts on one switch reach each other at their full rates whatever the others do; what crosses a trunk is
+ * slower at times. So the average of what two hosts reached, as a share of the rate that both have with anybody,
+ * tells whether they share a switch, and hosts are joined by average linkage.
  *
- * Tree. It begins as a star of the groups. Of any set of groups that is cut off from the rest by one trunk, what comes out of
- * it never exceeds that trunk, however much more the rest of the tree would let through: the set whose traffic falls shortest of what
- * the tree so far allows (fair.h) becomes a branch, and so on until there is none. In the end links that limit
- * nothing are taken out: their ends are one switch.
+ * Tree. It begins as a star of the groups. Of any set of groups that is cut off from the rest by one trunk, what
+ * comes out of it never exceeds that trunk, however much more the rest of the tree would let through: the set whose
+ * traffic falls shortest of what the tree so far allows (fair.h) becomes a branch, and so on until there is none. In
+ * the end links that limit nothing are taken out: their ends are one switch.
  *
  * What cannot be seen: a trunk that carries as much as its hosts send, which is no different from a switch; one that
- * carries more than about half of that, if the traffic of the rounds hardly ever fills it; and whether a host that is alone on its
- * switch is slow, or its switch's trunk is.
+ * carries more than about half of that, if the traffic of the rounds hardly ever fills it; and whether a host that
+ * is alone on its switch is slow, or its switch's trunk is.
  *
  * Threads: pure. Ownership: the caller calls fini. */
 #ifndef HANPMPI_PROBE_NETWORK_INFER_H

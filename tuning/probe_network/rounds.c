@@ -5,12 +5,12 @@
 #include <string.h>
 
 enum {
-    /* Of hosts: each pair is to be seen in so many situations that contention shows, and not for too long where they are
-     * many: at least this many labelings, and at least so many rounds. */
+    /* Of hosts: each pair is to be seen in so many situations that contention shows, and not for too long where they
+     * are many: at least this many labelings, and at least so many rounds. */
     LABELINGS_LEAST = 4,
     ROUNDS_LEAST = 96,
     /* Of groups: this many orders for each group, and each two alone as long as there are at most so many groups. */
-    ORDERS_PER_GROUP = 6,
+    ORDERS_PER_GROUP = 8,
     ORDERS_MOST = 192,
     ALONE_GROUPS_MOST = 16
 };
@@ -54,7 +54,8 @@ static int32_t *add_round(probe_rounds_t *rounds)
     return rounds->to + first;
 }
 
-/* xorshift64* (S. Vigna, An experimental exploration of Marsaglia's xorshift generators): a whole number below limit. */
+/* xorshift64* (S. Vigna, An experimental exploration of Marsaglia's xorshift generators): a whole number below
+ * limit. */
 static uint32_t random_below(uint64_t *state, uint32_t limit)
 {
     *state ^= *state >> 12;

@@ -1,5 +1,5 @@
-/* rounds: which hosts send to which at the same time, and how fast each was. In a round each host sends to at most one other;
- * several may send to one.
+/* rounds: which hosts send to which at the same time, and how fast each was. In a round each host sends to at most
+ * one other; several may send to one.
  *
  * Threads: pure. Ownership: init and fini. */
 #ifndef HANPMPI_PROBE_NETWORK_ROUNDS_H
@@ -24,8 +24,8 @@ void probe_rounds_fini(probe_rounds_t *rounds);
 
 /* Every pair of hosts, in either direction and among others at random: each host sends to one and receives from one. */
 void probe_rounds_of_hosts(probe_rounds_t *rounds, uint64_t seed);
-/* Groups of hosts, group[h] < groups: whole groups send to whole groups, one to all others and all others to one, and each two
- * alone. */
+/* Groups of hosts, group[h] < groups: whole groups send to whole groups, one to all others and all others to one,
+ * and each two alone. */
 void probe_rounds_of_groups(probe_rounds_t *rounds, const uint32_t *group, uint32_t groups, uint64_t seed);
 
 #endif

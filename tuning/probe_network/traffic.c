@@ -8,7 +8,8 @@
 
 enum { TAG_DATA = 1, TAG_END, CHUNK_LEAST = 4096, CHUNK_FIRST = 16384, CHUNK_MOST = 1 << 20 };
 
-/* What passes before a window's first bytes count, of the window: shapers let a burst through, and TCP finds its rate. */
+/* What passes before a window's first bytes count, of the window: shapers let a burst through, and TCP finds its
+ * rate. */
 #define SETTLING 0.35
 /* Chunks that a flow alone sends in a window, so that one that has an eighth of its link is counted well enough. */
 #define CHUNKS_PER_WINDOW 64
@@ -140,23 +141,32 @@ void traffic_run(traffic_t *traffic, const int32_t *to, double *rates)
     free(mine);
 }
 
+static int compare_rates(const void *left, const void *right)
+{
+    const double a = *(const double *)left, b = *(const double *)right;
+    return a < b ? -1 : a > b;
+}
+
 void traffic_choose_chunk(traffic_t *traffic)
 {
     int32_t *to = probe_memory(NULL, (uint64_t)traffic->hosts, sizeof *to);
-    double *rates = probe_memory(NULL, (uint64_t)traffic->hosts, sizeof *rates), most = 0;
+    double *rates = probe_memory(NULL, (uint64_t)traffic->hosts, sizeof *rates), usual = 0;
 
     for (int h = 0; h < traffic->hosts; h++)
         to[h] = (h + 1) % traffic->hosts;
-    for (unsigned round = 0; round < 2; round++) /* the first one connects */
+    for (unsigned round = 0; round < 3; round++) { /* the first one connects */
         traffic_run(traffic, to, rates);
-    for (int h = 0; h < traffic->hosts && traffic->rank == 0; h++)
-        most = rates[h] > most ? rates[h] : most;
-    MPI_Bcast(&most, 1, MPI_DOUBLE, 0, traffic->comm);
-    while (traffic->chunk_bytes < CHUNK_MOST &&
-           traffic->chunk_bytes * CHUNKS_PER_WINDOW < most * traffic->window_us)
+        if (traffic->rank != 0)
+            continue;
+        qsort(rates, (size_t)traffic->hosts, sizeof *rates, compare_rates);
+        const double median = rates[traffic->hosts / 2];
+        usual = round < 2 || median < usual ? median : usual;
+    }
+    MPI_Bcast(&usual, 1, MPI_DOUBLE, 0, traffic->comm);
+    const double wanted = usual * traffic->window_us / CHUNKS_PER_WINDOW;
+    while (traffic->chunk_bytes < CHUNK_MOST && traffic->chunk_bytes < wanted / 2)
         traffic->chunk_bytes *= 2;
-    while (traffic->chunk_bytes > CHUNK_LEAST &&
-           traffic->chunk_bytes * CHUNKS_PER_WINDOW > 2 * most * traffic->window_us)
+    while (traffic->chunk_bytes > CHUNK_LEAST && traffic->chunk_bytes > wanted)
         traffic->chunk_bytes /= 2;
     free(to);
     free(rates);

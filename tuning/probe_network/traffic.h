@@ -1,4 +1,5 @@
-/* traffic: one host's part of a round: it sends to one other, if to any, receives from whoever sends to it, and counts what arrives.
+/* traffic: one host's part of a round: it sends to one other, if to any, receives from whoever sends to it, and
+ * counts what arrives.
  *
  * Threads: one. Ownership: init and fini. */
 #ifndef HANPMPI_PROBE_NETWORK_TRAFFIC_H

@@ -12,7 +12,8 @@
  * Several cables between two switches are one link of their rates together. A fabric of spines is made a tree: switches
  * without hosts that lead to the same switches below, on which the subnet manager spreads the traffic, count as one
  * (a folded Clos of any number of stages). What is still no tree, a torus for example, is refused. Routers,
- * adapters that nothing is plugged into, aggregation nodes inside switches, and switches that lead nowhere are left out.
+ * adapters that nothing is plugged into, aggregation nodes inside switches, and switches that lead nowhere are left
+ * out.
  *
  * Threads: pure. Ownership: see reader.h. */
 #ifndef HP_TOPO_TREE_NETWORK_IBNETDISCOVER_H

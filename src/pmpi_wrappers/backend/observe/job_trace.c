@@ -6,15 +6,13 @@
 #include <stdlib.h>
 #include "base/log.h"
 #include "event_engine/trace_json.h"
-#include "event_engine/wait.h"
+#include "pmpi_wrappers/backend/observe/rank_messages.h"
 #include "pmpi_wrappers/backend/start/job.h"
 #include "pmpi_wrappers/backend/glue/machine.h"
 
 /* Tag on MPI_COMM_WORLD; beside that of the handshake. Every message is received before MPI_Init or
  * MPI_Finalize goes on. */
 enum { TRACE_TAG = 32012 };
-/* Exchanges by which two clocks are compared. On 16 ranks over 2 cores one in four or so is undisturbed. */
-enum { EXCHANGES = 16 };
 /* Events or calls of one message: 48 KiB of events, 80 KiB of calls. */
 enum { EVENTS_PER_MESSAGE = 1024, CALLS_PER_MESSAGE = 256 };
 
@@ -22,7 +20,6 @@ hp_trace_t *hp_job_trace;
 
 static hp_trace_t trace;
 static uint64_t origin_ns;
-enum { AT_START, AT_FINISH };
 
 /* On rank 0 only: */
 static char *file_path;
@@ -42,72 +39,6 @@ static uint64_t now_ns(void *context)
 {
     (void)context;
     return hp_machine_clock_ns();
-}
-
-/* ---- messages ---- */
-
-/* Ranks wait here until the ones before them are done: they leave their core to those. */
-static bool receive(void *message, size_t bytes, int from)
-{
-    static const hp_wait_policy_t policy = {.spin_polls = 50, .sleep_after_ns = 1000000, .sleep_ns = 50000};
-    hp_wait_t wait = {0, 0};
-    MPI_Request request;
-    int complete = 0;
-
-    if (P(Irecv)(message, (int)bytes, MPI_BYTE, from, TRACE_TAG, MPI_COMM_WORLD, &request) != MPI_SUCCESS)
-        return false;
-    if (hp_ranks_take_turns)
-        return P(Wait)(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS;
-    while (P(Test)(&request, &complete, MPI_STATUS_IGNORE) == MPI_SUCCESS && !complete)
-        hp_wait_idle(&wait, &policy);
-    return complete;
-}
-
-static bool send(const void *message, size_t bytes, int to)
-{
-    return P(Send)(message, (int)bytes, MPI_BYTE, to, TRACE_TAG, MPI_COMM_WORLD) == MPI_SUCCESS;
-}
-
-/* Rank 0 asks, the other answers with its time. go: whether there is a trace; without one nobody answers. */
-static bool compare_clocks_with(int rank, bool go, hp_trace_clock_t *clock, unsigned when)
-{
-    uint64_t question = go, answer, best_ns = UINT64_MAX;
-
-    for (int i = 0; i < (go ? EXCHANGES : 1); i++) {
-        const uint64_t asked = hp_machine_clock_ns();
-        if (!send(&question, sizeof question, rank))
-            return false;
-        if (!go)
-            return true;
-        if (!receive(&answer, sizeof answer, rank))
-            return false;
-        const uint64_t took = hp_machine_clock_ns() - asked;
-        if (took >= best_ns)
-            continue;
-        best_ns = took;
-        clock->at_ns[when] = answer;
-        clock->ahead_ns[when] = (int64_t)(answer - (asked + took / 2));
-        clock->error_ns[when] = took / 2;
-    }
-    return true;
-}
-
-/* The other side. *go: what rank 0 said. */
-static bool answer_clock(bool *go)
-{
-    uint64_t question, answer;
-
-    for (int i = 0; i < EXCHANGES; i++) {
-        if (!receive(&question, sizeof question, 0))
-            return false;
-        *go = question;
-        if (!*go)
-            return true;
-        answer = hp_machine_clock_ns();
-        if (!send(&answer, sizeof answer, 0))
-            return false;
-    }
-    return true;
 }
 
 /* ---- start ---- */
@@ -149,9 +80,9 @@ void hp_job_trace_start(void)
     if (hp_job.rank == 0) {
         go = prepare_file();
         for (int rank = 1; rank < hp_job.size; rank++)
-            if (!compare_clocks_with(rank, go, &clocks[rank], AT_START))
+            if (!hp_rank_ask_clock(rank, TRACE_TAG, go, &clocks[rank], HP_CLOCK_AT_START))
                 return;
-    } else if (!answer_clock(&go)) {
+    } else if (!hp_rank_answer_clock(0, TRACE_TAG, &go)) {
         return;
     }
     if (!go) {
@@ -221,14 +152,16 @@ static uint32_t piece(uint32_t count, uint32_t from, uint32_t most)
 
 static bool send_all(const header_t *header, const hp_trace_snapshot_t *snapshot)
 {
-    bool sent = send(header, sizeof *header, 0);
+    bool sent = hp_rank_send(header, sizeof *header, 0, TRACE_TAG);
 
     for (uint32_t i = 0; sent && i < header->call_count; i += CALLS_PER_MESSAGE)
-        sent = send(&snapshot->calls[i],
-                    piece(header->call_count, i, CALLS_PER_MESSAGE) * sizeof *snapshot->calls, 0);
+        sent = hp_rank_send(&snapshot->calls[i],
+                            piece(header->call_count, i, CALLS_PER_MESSAGE) * sizeof *snapshot->calls, 0,
+                            TRACE_TAG);
     for (uint32_t i = 0; sent && i < header->event_count; i += EVENTS_PER_MESSAGE)
-        sent = send(&snapshot->events[i],
-                    piece(header->event_count, i, EVENTS_PER_MESSAGE) * sizeof *snapshot->events, 0);
+        sent = hp_rank_send(&snapshot->events[i],
+                            piece(header->event_count, i, EVENTS_PER_MESSAGE) * sizeof *snapshot->events, 0,
+                            TRACE_TAG);
     return sent;
 }
 
@@ -256,13 +189,13 @@ static bool write_rank(hp_trace_json_t *json, int rank, const header_t *header)
 
     for (uint32_t i = 0; received && i < header->call_count; i += count) {
         count = piece(header->call_count, i, CALLS_PER_MESSAGE);
-        received = receive(calls, count * sizeof *calls, rank);
+        received = hp_rank_receive(calls, count * sizeof *calls, rank, TRACE_TAG);
         if (received)
             hp_trace_json_calls(json, calls, count);
     }
     for (uint32_t i = 0; received && i < header->event_count; i += count) {
         count = piece(header->event_count, i, EVENTS_PER_MESSAGE);
-        received = receive(events, count * sizeof *events, rank);
+        received = hp_rank_receive(events, count * sizeof *events, rank, TRACE_TAG);
         if (received)
             hp_trace_json_events(json, events, count);
     }
@@ -279,8 +212,8 @@ static void write_ranks(hp_trace_json_t *json, const header_t *own, const hp_tra
     hp_trace_json_calls(json, snapshot->calls, snapshot->call_count);
     hp_trace_json_events(json, snapshot->events, snapshot->event_count);
     for (int rank = 1; rank < hp_job.size; rank++) {
-        if (!compare_clocks_with(rank, true, &clocks[rank], AT_FINISH) ||
-            !receive(&header, sizeof header, rank))
+        if (!hp_rank_ask_clock(rank, TRACE_TAG, true, &clocks[rank], HP_CLOCK_AT_FINISH) ||
+            !hp_rank_receive(&header, sizeof header, rank, TRACE_TAG))
             return;
         hp_trace_clock_settle(&clocks[rank]);
         hp_trace_json_rank(json, node_of(json, &header), (uint32_t)rank, &clocks[rank]);
@@ -302,7 +235,7 @@ static void write_file(const header_t *own, const hp_trace_snapshot_t *snapshot)
     if (!file) {
         warn_file(file_path);
         for (int rank = 1; rank < hp_job.size; rank++)
-            compare_clocks_with(rank, false, &clocks[rank], AT_FINISH);
+            hp_rank_ask_clock(rank, TRACE_TAG, false, &clocks[rank], HP_CLOCK_AT_FINISH);
         return;
     }
     hp_trace_json_begin(&json, file, origin_ns);
@@ -335,7 +268,7 @@ void hp_job_trace_finish(void)
     fill_header(&header, &snapshot);
     if (hp_job.rank == 0)
         write_file(&header, &snapshot);
-    else if (answer_clock(&go) && go)
+    else if (hp_rank_answer_clock(0, TRACE_TAG, &go) && go)
         send_all(&header, &snapshot);
     hp_trace_snapshot_fini(&snapshot);
     hp_job_trace = NULL;

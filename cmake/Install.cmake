@@ -22,7 +22,7 @@ add_custom_command(OUTPUT ${PROJECT_BINARY_DIR}/hanpmpi.7
                    DEPENDS hanpmpi_info docs/hanpmpi.7.head docs/hanpmpi.7.tail WORKING_DIRECTORY ${PROJECT_BINARY_DIR} VERBATIM)
 add_custom_target(hanpmpi_man ALL DEPENDS ${PROJECT_BINARY_DIR}/hanpmpi.7)
 install(FILES ${PROJECT_BINARY_DIR}/hanpmpi.7 DESTINATION ${CMAKE_INSTALL_MANDIR}/man7)
-install(FILES docs/hanpmpi-network.5 docs/hanpmpi-rules.5 docs/hanpmpi-schedules.5 DESTINATION ${CMAKE_INSTALL_MANDIR}/man5)
+install(FILES docs/hanpmpi-network.5 docs/hanpmpi-rules.5 docs/hanpmpi-schedules.5 docs/hanpmpi-profile.5 DESTINATION ${CMAKE_INSTALL_MANDIR}/man5)
 install(FILES docs/hanpmpi-noise.7 DESTINATION ${CMAKE_INSTALL_MANDIR}/man7)
 # pip installs hanpmpi_report itself.
 install(FILES docs/hanpmpi_info.1 docs/hanpmpi_generate.1 docs/hanpmpi_report.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)

@@ -34,6 +34,9 @@ typedef struct {
     /* After the MPI's own MPI_Init succeeded, before it returns to the program. Returns 1 when the library is
      * active. */
     int (*after_init)(void);
+    /* After that: what is to be called instead of target, the function that is called otherwise, so that the call is
+     * recorded. target itself: nothing is. */
+    hp_function_t (*record)(hp_wrapped_t which, hp_function_t target);
     /* At the beginning of MPI_Finalize: gives everything back to the MPI. */
     void (*before_finalize)(void);
     int (*get_stats)(const char *collective, hanpmpi_collective_stats_t *out);

@@ -30,7 +30,7 @@ ORDER = """base topo_tree topo_tree/network schedule schedule/cost schedule/pict
 hier/call hier/comm hier/modules hier/collectives hier/executions hier/planning/rules hier/planning/model hier/planning
 pmpi_wrappers
 pmpi_wrappers/backend/glue pmpi_wrappers/backend/start pmpi_wrappers/backend/comms pmpi_wrappers/backend/buffers pmpi_wrappers/backend/progress
-pmpi_wrappers/backend/observe pmpi_wrappers/backend/calls pmpi_wrappers/backend
+pmpi_wrappers/backend/observe pmpi_wrappers/backend/profile/book pmpi_wrappers/backend/profile pmpi_wrappers/backend/calls pmpi_wrappers/backend
 pmpi_wrappers/front pmpi_wrappers/smpi""".split() + [TOOL]
 
 # What a room may include of ours; beginnings of paths.
@@ -51,7 +51,7 @@ KNOWS = {
 FOREIGN = {
     r"mpi[a-z_]*\.h|HP_MPI_HEADER": r"pmpi_wrappers/backend/glue/mpi_glue\.h",
     r"hwloc.*": r"topo_tree/.*",
-    r"jansson.*": r"topo_tree/network/json\.c|schedule/file(_json)?\.c|hier/planning/.*|pmpi_wrappers/backend/observe/stall_json\.c",
+    r"jansson.*": r"topo_tree/network/json\.c|schedule/file(_json)?\.c|hier/planning/.*|pmpi_wrappers/backend/(observe/(stall_json|job_record)|profile/[a-z_]*json)\.c",
     r"ev\.h": r"pmpi_wrappers/backend/.*",
 }
 

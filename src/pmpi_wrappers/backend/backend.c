@@ -28,7 +28,9 @@
 #include "pmpi_wrappers/backend/start/job_rules.h"
 #include "pmpi_wrappers/backend/start/job_schedules.h"
 #include "pmpi_wrappers/backend/start/job_network.h"
+#include "pmpi_wrappers/backend/observe/job_record.h"
 #include "pmpi_wrappers/backend/observe/job_trace.h"
+#include "pmpi_wrappers/backend/profile/job_profile.h"
 #include "pmpi_wrappers/backend/glue/machine.h"
 #include "pmpi_wrappers/backend/calls/nonblocking.h"
 #include "pmpi_wrappers/backend/calls/persistent.h"
@@ -61,6 +63,7 @@ static int after_init(void)
 {
     hp_inter_node_ahead();
     hp_job_start(hp_job_rules_has_files);
+    hp_job_record_start();
     if (hp_job.active) {
         hp_job_schedules_start();
         hp_job_network_start();
@@ -86,6 +89,7 @@ static int after_init(void)
         hp_job_trace_start();
         if (hp_job.knobs.setup_calls == 0 && hp_job.size > 1)
             set_world_up();
+        hp_job_profile_start(); /* the last: what comes before is not the program's */
     }
     return hp_job.active;
 }
@@ -97,6 +101,9 @@ static void report(void)
     const unsigned rank = (unsigned)hp_job.rank;
     const hp_savings_t savings = hp_savings((double)(hp_clock_ns() - hp_job.start_ns) / 1e9);
 
+    hp_job_record_finish(&savings);
+    if (hp_job.rank != 0)
+        return;
     if (hp_job.knobs.explain)
         hp_explain_print(stderr, rank);
     if (hp_job.knobs.explain || hp_job.knobs.stats)
@@ -113,11 +120,13 @@ static void before_finalize(void)
 {
     if (!hp_job.active) {
         hp_handshake_drain();
+        hp_job_record_finish(NULL);
         return;
     }
     /* From here on every collective passes through, on all ranks: also those of the program's own attribute
      * callbacks that MPI_Finalize runs (docs/pitfalls.md 7). */
     hp_job.active = false;
+    hp_job_profile_finish();
     hp_agreement_close();
     hp_job_trace_finish();
     if (hp_job.knobs.stats && hp_job.rank == 0)
@@ -129,7 +138,7 @@ static void before_finalize(void)
     hp_watchdog_close();
     hp_host_request_close();
     hp_device_fini();
-    if (hp_job.is_timed && hp_job.rank == 0)
+    if (hp_job.is_timed)
         report();
     hp_kept_fini();
     hp_job_rules_finish();
@@ -213,6 +222,7 @@ static hp_backend_t backend = {
             [HP_WRAPPED_Comm_set_info] = (hp_function_t)hp_mpi_comm_set_info,
             [HP_WRAPPED_Comm_dup_with_info] = (hp_function_t)hp_mpi_comm_dup_with_info},
     .after_init = after_init,
+    .record = hp_job_profile_record,
     .before_finalize = before_finalize,
     .get_stats = get_stats,
     .get_outcome = get_outcome,

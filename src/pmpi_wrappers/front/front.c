@@ -89,6 +89,13 @@ static void start_backend(void)
     }
     hp_front.backend = found;
     hp_front.active = found->after_init();
+    for (unsigned i = 0; i < HP_WRAPPED_COUNT;
+         i++) { /* above a profiler, whose own calls are not the program's */
+        const bool is_one = mpi_targets[i] == pmpi_targets[i];
+        mpi_targets[i] = found->record((hp_wrapped_t)i, mpi_targets[i]);
+        if (is_one)
+            pmpi_targets[i] = mpi_targets[i];
+    }
 }
 
 static int host_Init_thread(int *argc, char ***argv, int required, int *provided)

@@ -5,9 +5,12 @@
  *   v  an array of counts or displacements, one per rank of the group that is talked to;  u: unless in place;
  *   r  likewise, at the root only;  l: one per rank of the own group
  *   d  one per destination of the topology;  s: one per source
- *   c  the communicator, unless it is the last argument; before it the root of a rooted collective */
+ *   p o i  as m (recorded.def)
+ *   c  the communicator, unless it is the last argument; before it the root of a rooted collective
+ *   capital letters: as they are (recorded.def) */
 #include "pmpi_wrappers/front/large_counts.h"
 
+#include <ctype.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -130,9 +133,9 @@ static int call(const char *name, hp_function_t small, const char *letters, uint
         x[i] = given[i];
         if (letters[i] == 'n')
             x[i] = (uintptr_t)(intptr_t)narrow(name, value);
-        else if (letters[i] == 'm') /* what does not fit is an error if it is looked at */
+        else if (strchr("mpoi", letters[i])) /* what does not fit is an error if it is looked at */
             x[i] = (uintptr_t)(intptr_t)(value > INT_MAX || value < INT_MIN ? -1 : (int)value);
-        else if (letters[i] != '-' && letters[i] != 'c') {
+        else if (islower((unsigned char)letters[i]) && letters[i] != 'c') {
             const int length = length_of(letters[i], given, last);
             if (length > 0)
                 x[i] = (uintptr_t)(arrays[i] = narrow_all(name, (const int64_t *)given[i], length));

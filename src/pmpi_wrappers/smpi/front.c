@@ -56,6 +56,8 @@ static void start_backend(void)
             targets[i] = backend->wrapped[i];
     hp_front.backend = backend;
     hp_front.active = backend->after_init();
+    for (unsigned i = 0; i < HP_WRAPPED_COUNT; i++)
+        targets[i] = backend->record((hp_wrapped_t)i, targets[i]);
 }
 
 static int front_Init(int *argc, char ***argv)

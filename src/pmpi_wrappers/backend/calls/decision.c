@@ -7,6 +7,7 @@
 #include "pmpi_wrappers/backend/comms/comm_registry.h"
 #include "pmpi_wrappers/backend/calls/agreement.h"
 #include "pmpi_wrappers/backend/glue/machine.h"
+#include "pmpi_wrappers/backend/profile/recording.h"
 #include "pmpi_wrappers/backend/start/job.h"
 
 /* HANPMPI_CHECK. Asked before what is to be compared is put together, which a call that passes would feel. */
@@ -78,9 +79,9 @@ static hp_outcome_t decide_possible(const hp_ticket_t *ticket)
 {
     const hp_comm_state_t *state = ticket->state;
     const uint32_t size = (uint32_t)state->size, nodes = size < hp_job.nodes ? size : hp_job.nodes;
-    return state->is_set_up ? HP_OUTCOME_TAKEN
-                            : hp_candidates_possible(hp_comm_state_knobs(state), ticket->collective,
-                                                     ticket->bytes, nodes);
+    return state->is_set_up
+               ? HP_OUTCOME_TAKEN
+               : hp_candidates_possible(hp_comm_state_knobs(state), ticket->collective, ticket->bytes, nodes);
 }
 
 /* What an earlier run gained by such calls, if the guard is to decide them, and the set-up is not asked for at once; < 0: not known. */
@@ -191,8 +192,10 @@ void hp_ticket_count(const hp_ticket_t *ticket, uint64_t ns)
 {
     hp_stats_count(ticket->collective, ticket->bin, ticket->outcome);
     hp_stats_bin_t *bin = &hp_stats[ticket->collective][ticket->bin];
-    if (ticket->outcome == HP_OUTCOME_TAKEN)
+    if (ticket->outcome == HP_OUTCOME_TAKEN) {
         hp_stats_add(&bin->taken_bytes, ticket->bytes);
+        hp_recording_accelerated();
+    }
     if (hp_job.is_timed)
         __atomic_fetch_add(ticket->outcome == HP_OUTCOME_TAKEN ? &bin->taken_ns : &bin->passed_ns, ns,
                            __ATOMIC_RELAXED);

@@ -16,8 +16,8 @@ bool hp_rank_receive(void *message, size_t bytes, int from, int tag);
 /* Which of the two comparisons of a clock. */
 enum { HP_CLOCK_AT_START, HP_CLOCK_AT_FINISH };
 
-/* Asks a rank for its time, again and again; the fastest answer tells how far its clock is ahead of the own one. go: whether there
- * is anything to compare clocks for, which the other is told; without it nobody answers. */
+/* Asks a rank for its time, again and again; the fastest answer tells how far its clock is ahead of the own one. go:
+ * whether there is anything to compare clocks for, which the other is told; without it nobody answers. */
 bool hp_rank_ask_clock(int rank, int tag, bool go, hp_trace_clock_t *clock, unsigned when);
 /* The other side. *go: what the one that asks has said. */
 bool hp_rank_answer_clock(int from, int tag, bool *go);

@@ -105,8 +105,8 @@ void hp_job_start(bool (*has_files)(void))
     hp_job.has_files = agreed.has_files;
     if (hp_job.knobs.topology[0])
         hp_job.nodes = HP_NODES_MANY; /* the synthetic machine has its own nodes */
-    hp_job.is_timed =
-        hp_job.knobs.stats || (hp_job.rank == 0 && (hp_job.knobs.explain || hp_job.knobs.explain_json[0]));
+    hp_job.is_timed = hp_job.knobs.stats || hp_job.knobs.record[0] ||
+                      (hp_job.rank == 0 && (hp_job.knobs.explain || hp_job.knobs.explain_json[0]));
     hp_job.watches = !hp_ranks_take_turns &&
                      (hp_job.knobs.stall_seconds > 0 || hp_word_signal(hp_job.knobs.stats_signal) > 0);
     if (hp_ranks_take_turns) /* the simulated time is not this process's clock */

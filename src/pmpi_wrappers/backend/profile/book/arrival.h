@@ -1,0 +1,58 @@
+/* arrival: when ranks enter and leave some of the blocking collectives, and at the end who waited for whom.
+ *
+ * Which calls of a communicator are sampled follows from their number alone, so that all its ranks take the same.
+ * Where a rank's memory is full it drops every other sample, and so do all at the end.
+ *
+ * Threads: one at a time; finish inside MPI_Finalize, collective. Ownership: kept until fini. */
+#ifndef HP_PMPI_WRAPPERS_BACKEND_PROFILE_BOOK_ARRIVAL_H
+#define HP_PMPI_WRAPPERS_BACKEND_PROFILE_BOOK_ARRIVAL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "pmpi_wrappers/backend/profile/book/book.h"
+
+typedef struct {
+    uint64_t comm_id, number; /* which call: the same on all ranks of the communicator */
+    uint64_t enter_ns, leave_ns;
+    uint32_t site, size;
+    uint16_t call, comm;
+    int8_t bin;
+    uint8_t waiting; /* hp_waiting_t */
+    bool is_root;    /* this rank is the root */
+    uint32_t rank;   /* in the communicator */
+} hp_arrival_sample_t;
+
+/* Every n-th call or so of a communicator is sampled, n = 2^HP_ARRIVAL_SHIFT, and the first ones. */
+enum { HP_ARRIVAL_SHIFT = 3, HP_ARRIVAL_FIRST = 64 };
+
+/* Beyond so many halvings nothing more is kept. */
+enum { HP_ARRIVAL_LEVELS = 24 };
+
+typedef struct {
+    hp_arrival_sample_t *samples;
+    uint32_t count;
+    unsigned level; /* of 2^level samples one is kept */
+} hp_arrival_t;
+
+extern hp_arrival_t hp_arrival;
+
+/* False: no memory. */
+bool hp_arrival_init(void);
+void hp_arrival_fini(void);
+
+/* A random number of the call, the same on all ranks. */
+static inline uint32_t hp_arrival_lot(uint64_t number)
+{
+    const uint64_t lot = (number + 1) * 0x9e3779b97f4a7c15u;
+    return (uint32_t)((lot ^ lot >> 29) * 0xbf58476d1ce4e5b9u >> 32);
+}
+static inline bool hp_arrival_is_sampled(uint64_t number)
+{
+    return number < HP_ARRIVAL_FIRST || (hp_arrival_lot(number) & ((1u << HP_ARRIVAL_SHIFT) - 1)) == 0;
+}
+
+void hp_arrival_add(const hp_arrival_sample_t *sample);
+/* Drops what is not kept on that level. */
+void hp_arrival_thin(unsigned level);
+
+#endif

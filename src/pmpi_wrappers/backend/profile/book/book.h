@@ -1,0 +1,170 @@
+/* book: what a recording consists of (docs/hanpmpi-profile.5), of one rank or of several, and putting two together.
+ *
+ * Each rank fills one in. At MPI_Finalize books travel up a tree of ranks as bytes, and each rank adds those of its
+ * children to its own; a row is found by what it says, so numbers of modules, sites, communicators and types are
+ * translated on the way. Tables have limits: what does not fit is entered without its details, or counted as lost.
+ *
+ * Threads: one at a time. Ownership: fini gives everything back. */
+#ifndef HP_PMPI_WRAPPERS_BACKEND_PROFILE_BOOK_BOOK_H
+#define HP_PMPI_WRAPPERS_BACKEND_PROFILE_BOOK_BOOK_H
+
+#include "pmpi_wrappers/backend/profile/book/table.h"
+
+enum {
+    HP_BOOK_FRAMES = 8,
+    HP_BOOK_HISTOGRAM = 44, /* of nanoseconds by powers of 2: the last one is five hours and more */
+    HP_BOOK_SIMULTANEOUS = 256,
+    HP_BOOK_LATE = 16,
+    HP_BOOK_NO_BYTES = -1 /* a bin */
+};
+#define HP_BOOK_NO_FRAME UINT64_MAX
+
+typedef struct {
+    char path[256];
+    char build_id[48];
+} hp_book_module_t;
+
+/* module << 48 | offset of the call; the innermost first. Site 0 has none: it is not known. */
+typedef struct {
+    uint64_t frame[HP_BOOK_FRAMES];
+} hp_book_site_t;
+
+/* All communicators of one name and size. */
+typedef struct {
+    char name[128];
+    uint64_t size;
+    uint64_t made; /* behind the key */
+} hp_book_comm_t;
+
+/* Of datatypes, operations, nodes. */
+typedef struct {
+    char text[64];
+} hp_book_name_t;
+
+typedef struct {
+    uint16_t call, comm, type, op;
+    uint32_t site;
+    int8_t bin;
+    uint8_t on_device;
+    uint16_t zero;
+    /* behind the key */
+    uint64_t ranks, count, bytes, accelerated;
+    uint64_t ns, least_ns, most_ns;        /* of all calls of all ranks; of one call */
+    uint64_t rank_least_ns, rank_most_ns;  /* sum of one rank; a rank that has not closed its book: 0 */
+    uint32_t histogram[HP_BOOK_HISTOGRAM]; /* [k]: calls of 2^(k-1) < ns <= 2^k */
+} hp_book_record_t;
+
+typedef struct {
+    uint32_t source, destination;
+    uint64_t messages, bytes; /* behind the key */
+} hp_book_peer_t;
+
+typedef struct {
+    uint16_t post_call, wait_call;
+    uint32_t post_site;
+    uint64_t wait_site;
+    uint64_t count, bytes, between_ns, wait_ns; /* behind the key */
+} hp_book_wait_t;
+
+typedef struct {
+    uint32_t rank, times;
+    uint64_t ns;
+} hp_book_late_t;
+
+typedef struct {
+    uint16_t call, comm;
+    uint32_t site;
+    int64_t bin;
+    uint64_t samples, waited_ns, transfer_ns, skew_ns; /* behind the key */
+    hp_book_late_t late[HP_BOOK_LATE];
+} hp_book_arrival_t;
+
+/* A rank. */
+typedef struct {
+    uint64_t rank;
+    uint64_t run_ns, mpi_ns, calls; /* behind the key */
+    int64_t clock_offset_ns;
+    uint64_t clock_error_ns;
+    uint32_t node, threads;
+} hp_book_rank_t;
+
+/* id, row type, its key, limit, name among what is lost */
+#define HP_BOOK_TABLES(X)                                                                                    \
+    X(modules, hp_book_module_t, sizeof(hp_book_module_t), 1024)                                             \
+    X(sites, hp_book_site_t, sizeof(hp_book_site_t), 32768)                                                  \
+    X(comms, hp_book_comm_t, offsetof(hp_book_comm_t, made), 4096)                                           \
+    X(types, hp_book_name_t, sizeof(hp_book_name_t), 1024)                                                   \
+    X(ops, hp_book_name_t, sizeof(hp_book_name_t), 64)                                                       \
+    X(nodes, hp_book_name_t, sizeof(hp_book_name_t), 1u << 20)                                               \
+    X(records, hp_book_record_t, offsetof(hp_book_record_t, ranks), 65536)                                   \
+    X(peers, hp_book_peer_t, offsetof(hp_book_peer_t, messages), 1u << 20)                                   \
+    X(waits, hp_book_wait_t, offsetof(hp_book_wait_t, count), 16384)                                         \
+    X(arrivals, hp_book_arrival_t, offsetof(hp_book_arrival_t, samples), 8192)                               \
+    X(ranks, hp_book_rank_t, offsetof(hp_book_rank_t, run_ns), 1u << 24)
+
+/* What limits of memory have left out, in calls or operations: id, what it is. */
+#define HP_BOOK_LOST(X)                                                                                      \
+    X(records)  /* calls that are entered without site, communicator, type, operation */                     \
+    X(sites)    /* calls whose site is not known */                                                          \
+    X(comms)    /* communicators whose names are not known */                                                \
+    X(peers)    /* messages that are not in the matrix */                                                    \
+    X(waits)    /* operations that are not in the table of waits */                                          \
+    X(requests) /* operations that were not followed to where they were waited for */                        \
+    X(arrivals) /* samples of when ranks arrived */                                                          \
+    X(sequence) /* collectives that are not in the sequence, because of their communicator or their kind */  \
+    X(counts)   /* collectives that are there without their lists of counts */
+
+typedef enum {
+#define X(id) HP_LOST_##id,
+    HP_BOOK_LOST(X)
+#undef X
+        HP_LOST_COUNT
+} hp_lost_t;
+
+typedef struct {
+#define X(id, row, key, limit) hp_table_t id;
+    HP_BOOK_TABLES(X)
+#undef X
+    uint64_t lost[HP_LOST_COUNT];
+    uint64_t simultaneous[HP_BOOK_SIMULTANEOUS];
+} hp_book_t;
+
+/* False: no memory. Row 0 of sites, comms, types and ops stands for what is not known, or not there. */
+bool hp_book_init(hp_book_t *book);
+void hp_book_fini(hp_book_t *book);
+
+/* Rows by what they say; 0: no room. */
+uint32_t hp_book_name(hp_table_t *names, const char *text);
+uint32_t hp_book_comm(hp_book_t *book, const char *name, uint64_t size);
+uint32_t hp_book_module(hp_book_t *book, const char *path, const char *build_id);
+uint32_t hp_book_site(hp_book_t *book, const hp_book_site_t *site);
+/* The row of another book's site. */
+uint32_t hp_book_copy_site(hp_book_t *to, const hp_book_t *from, uint32_t number);
+
+/* The record for a key. Where there is no room for it: the one of this call and size alone, and the call counts as
+ * lost. NULL: no memory at all. */
+hp_book_record_t *hp_book_record(hp_book_t *book, const hp_book_record_t *key);
+void hp_book_record_add(hp_book_record_t *record, uint64_t bytes, uint64_t ns);
+void hp_book_peer_add(hp_book_t *book, uint32_t source, uint32_t destination, uint64_t messages,
+                      uint64_t bytes);
+void hp_book_wait_add(hp_book_t *book, const hp_book_wait_t *wait);
+void hp_book_arrival_add(hp_book_t *book, const hp_book_arrival_t *arrival);
+
+/* The rank is done: its sums are those of one rank. */
+void hp_book_close(hp_book_t *book);
+
+/* Adds what from has. */
+void hp_book_merge(hp_book_t *to, const hp_book_t *from);
+
+/* As bytes, for a message. NULL: no memory. The caller frees them. */
+void *hp_book_pack(const hp_book_t *book, size_t *bytes);
+/* False: no memory, or these are not the bytes of a book. */
+bool hp_book_unpack(hp_book_t *book, const void *packed, size_t bytes);
+
+/* (2^(n-1), 2^n] */
+static inline int hp_book_bin(uint64_t value)
+{
+    return value <= 1 ? 0 : 64 - __builtin_clzll(value - 1);
+}
+
+#endif

@@ -1,0 +1,26 @@
+/* facts: what a recorded call moves, by its arguments.
+ *
+ * Threads: as handles.h. Ownership: nothing is kept. */
+#ifndef HP_PMPI_WRAPPERS_BACKEND_PROFILE_FACTS_H
+#define HP_PMPI_WRAPPERS_BACKEND_PROFILE_FACTS_H
+
+#include "pmpi_wrappers/backend/profile/handles.h"
+#include "pmpi_wrappers/backend/profile/sequence.h"
+#include "pmpi_wrappers/backend/profile/book/shapes.h"
+
+typedef struct {
+    uint64_t bytes; /* what this rank contributes or what it receives, whichever is more */
+    uint64_t sent;  /* to a peer */
+    uint16_t type, op;
+    bool has_bytes, on_device, is_root;
+} hp_facts_t;
+
+/* comm: NULL: the call has none, or it is not known. */
+hp_facts_t hp_facts(const hp_call_shape_t *shape, const uintptr_t *x, const hp_seen_comm_t *comm);
+
+/* What a sequence has to know of the call. False: the sequence leaves it out. *is_whole: nothing is missing but for
+ * a list of counts. */
+bool hp_facts_kind(const hp_call_shape_t *shape, const uintptr_t *x, const hp_seen_comm_t *comm,
+                   const hp_facts_t *facts, hp_sequence_kind_t *kind, bool *is_whole);
+
+#endif

@@ -1,0 +1,259 @@
+#include "pmpi_wrappers/backend/profile/job_profile.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+#include "base/log.h"
+#include "pmpi_wrappers/backend/observe/rank_messages.h"
+#include "pmpi_wrappers/backend/profile/arrival_gather.h"
+#include "pmpi_wrappers/backend/profile/gather.h"
+#include "pmpi_wrappers/backend/profile/profile_json.h"
+#include "pmpi_wrappers/backend/profile/recording.h"
+#include "pmpi_wrappers/backend/profile/book/requests.h"
+#include "pmpi_wrappers/backend/profile/sequence.h"
+#include "pmpi_wrappers/backend/profile/sequence_json.h"
+#include "pmpi_wrappers/backend/profile/sites.h"
+#include "pmpi_wrappers/backend/profile/wrappers.h"
+#include "pmpi_wrappers/backend/start/job.h"
+
+/* Operations under way at a time that are followed to where they are waited for: 6 MiB of them. */
+enum { REQUESTS_MAX = 65536 };
+
+static char path[PATH_MAX];          /* of the file, from the root */
+static char part_path[PATH_MAX + 8]; /* what it is called until it is whole */
+static char started[32];
+static pid_t owner; /* a child of fork has no part in the recording */
+
+/* ---- start ---- */
+
+static void warn_file(const char *name)
+{
+    hp_warn(
+        "HANPMPI_PROFILE=%s: %s cannot be written: %s; accepted is the name of a file that rank 0 can write. "
+        "There is no recording of this run",
+        hp_job.knobs.profile, name, strerror(errno));
+}
+
+/* The program may change its folder. */
+static bool find_path(void)
+{
+    char here[PATH_MAX] = "";
+    const char *name = hp_job.knobs.profile;
+
+    if (name[0] != '/' && !getcwd(here, sizeof here))
+        return false;
+    errno = ENAMETOOLONG;
+    return snprintf(path, sizeof path, "%s%s%s", here, name[0] == '/' ? "" : "/", name) <
+               (int)sizeof path - 16 &&
+           snprintf(part_path, sizeof part_path, "%s.part", path) < (int)sizeof part_path;
+}
+
+/* Whether it can be written is to be known now, not after a day. */
+static bool try_file(void)
+{
+    FILE *file = find_path() ? fopen(part_path, "we") : NULL;
+
+    if (!file) {
+        warn_file(part_path);
+        return false;
+    }
+    fclose(file);
+    return true;
+}
+
+static bool begin_book(void)
+{
+    hp_recorder_t *recorder = &hp_recorder;
+
+    hp_call_shapes_open();
+    hp_ticks_open();
+    hp_requests_init(REQUESTS_MAX);
+    return hp_book_init(&recorder->book) && hp_handles_init(&recorder->book) &&
+           hp_sites_init(&recorder->book, (unsigned)hp_job.knobs.profile_frames,
+                         (const void *)(uintptr_t)hp_mpi_calls[HP_MPI_CALL_Allreduce]) &&
+           hp_arrival_init() && hp_sequence_init((uint32_t)hp_job.knobs.profile_sequence, hp_ticks());
+}
+
+/* ---- a rank that does not come to MPI_Finalize ---- */
+
+static void close_rank(hp_book_t *book, const hp_trace_clock_t *clock)
+{
+    char host[MPI_MAX_PROCESSOR_NAME + 1] = "";
+    int length = 0;
+
+    P(Get_processor_name)(host, &length);
+    const hp_book_rank_t row = {.rank = (uint64_t)hp_job.rank,
+                                .run_ns = hp_recorder.end_ns - hp_recorder.start_ns,
+                                .mpi_ns = hp_recorder.mpi_ns,
+                                .calls = hp_recorder.calls,
+                                .clock_offset_ns = clock->ahead_ns[HP_CLOCK_AT_START],
+                                .clock_error_ns = clock->error_ns[HP_CLOCK_AT_FINISH],
+                                .node = hp_book_name(&book->nodes, host),
+                                .threads = hp_recorder.threads};
+    const uint32_t number = hp_table_add(&book->ranks, &row, book->ranks.key_words);
+    if (number != HP_TABLE_FULL)
+        *(hp_book_rank_t *)hp_table_row(&book->ranks, number) = row;
+    hp_book_close(book);
+}
+
+/* What this rank alone has. */
+static void leave_fragment(const char *why)
+{
+    char name[PATH_MAX + 32], text[128];
+
+    if (!hp_recorder.exists || getpid() != owner)
+        return;
+    hp_recorder.exists = false;
+    hp_recorder.end_ns = hp_machine_clock_ns();
+    snprintf(name, sizeof name, "%s.rank-%d", path, hp_job.rank);
+    snprintf(text, sizeof text, "rank %d %s: this is its part alone", hp_job.rank, why);
+    FILE *file = fopen(name, "we");
+    close_rank(&hp_recorder.book, &(hp_trace_clock_t){.at_ns = {0}});
+    const bool written =
+        file && hp_profile_write(file, &hp_recorder.book,
+                                 &(hp_profile_text_t){.started = started, .incomplete = text});
+    if (!file || fclose(file) != 0 || !written)
+        hp_warn("HANPMPI_PROFILE: rank %d %s, and what it recorded cannot be written to %s: %s", hp_job.rank,
+                why, name, strerror(errno));
+    else
+        hp_warn("HANPMPI_PROFILE: rank %d %s; what it recorded is in %s", hp_job.rank, why, name);
+}
+
+static void on_exit_without_finalize(void)
+{
+    leave_fragment("has ended without MPI_Finalize");
+}
+
+static void on_abort(int code)
+{
+    char why[64];
+    snprintf(why, sizeof why, "has called MPI_Abort with code %d", code);
+    leave_fragment(why);
+}
+
+/* The launcher ends the others when one rank has gone. The process ends in any case: also if what it was doing when
+ * the signal came keeps it from writing. */
+static void on_term(int number)
+{
+    signal(SIGALRM, SIG_DFL);
+    signal(number, SIG_DFL);
+    alarm(5);
+    leave_fragment("was ended by SIGTERM");
+    raise(number);
+}
+
+static void watch_the_end(void)
+{
+    struct sigaction now;
+
+    atexit(on_exit_without_finalize);
+    if (sigaction(SIGTERM, NULL, &now) == 0 && now.sa_handler == SIG_DFL)
+        sigaction(SIGTERM, &(struct sigaction){.sa_handler = on_term, .sa_flags = SA_NODEFER}, NULL);
+}
+
+static void unwatch_the_end(void)
+{
+    struct sigaction now;
+
+    if (sigaction(SIGTERM, NULL, &now) == 0 && now.sa_handler == on_term)
+        signal(SIGTERM, SIG_DFL);
+}
+
+void hp_job_profile_start(void)
+{
+    int go = 1;
+
+    if (!hp_job.knobs.profile[0])
+        return;
+    if (hp_job.rank == 0)
+        go = try_file();
+    else
+        find_path();
+    if (P(Bcast)(&go, 1, MPI_INT, 0, MPI_COMM_WORLD) != MPI_SUCCESS || !go || !hp_gather_clocks_begin()) {
+        hp_job.knobs.profile[0] = '\0';
+        return;
+    }
+    const time_t now = time(NULL);
+    struct tm utc;
+    strftime(started, sizeof started, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
+    owner = getpid();
+    hp_recorder.on_abort = on_abort;
+    hp_recorder.exists = begin_book();
+    if (!hp_recorder.exists)
+        hp_warn("HANPMPI_PROFILE: no memory: this rank records nothing");
+    else
+        watch_the_end();
+    hp_recorder.start_ns = hp_machine_clock_ns();
+}
+
+hp_function_t hp_job_profile_record(hp_wrapped_t which, hp_function_t target)
+{
+    return hp_recorder.exists ? hp_wrapper_of(which, target) : target;
+}
+
+/* ---- finish ---- */
+
+static bool write_file(hp_book_t *book)
+{
+    char missing[96];
+    const bool is_whole = book->ranks.count == (uint32_t)hp_job.size;
+    hp_profile_text_t text = {.started = started,
+                              .incomplete = is_whole ? NULL : missing,
+                              .write_sequence = hp_job.knobs.profile_sequence ? hp_sequence_write : NULL};
+
+    snprintf(missing, sizeof missing, "%u of %d ranks are missing: they had no memory",
+             (unsigned)hp_job.size - book->ranks.count, hp_job.size);
+    errno = 0;
+    FILE *file = fopen(part_path, "we");
+    bool written = file && hp_profile_write(file, book, &text);
+    if (!file)
+        hp_sequence_refuse();
+    if (file && fflush(file) != 0)
+        written = false;
+    if (file && fclose(file) != 0)
+        written = false;
+    if (written && rename(part_path, path) == 0) {
+        hp_info("HANPMPI_PROFILE: the recording of %d ranks is in %s", hp_job.size, path);
+        return true;
+    }
+    const int error = errno;
+    unlink(part_path);
+    errno = error;
+    warn_file(path);
+    return false;
+}
+
+void hp_job_profile_finish(void)
+{
+    hp_book_t *book = &hp_recorder.book;
+    const bool records = hp_recorder.exists;
+    hp_trace_clock_t clock;
+
+    if (!hp_job.knobs.profile[0])
+        return;
+    hp_recording_lock();
+    hp_recorder.exists = false;
+    hp_recording_unlock();
+    unwatch_the_end();
+    hp_recorder.end_ns = hp_machine_clock_ns();
+    if (hp_gather_clocks_end(&clock) && hp_arrival_gather(book, &clock)) {
+        if (records)
+            close_rank(book, &clock);
+        hp_gather_books(book);
+        if (hp_job.rank == 0)
+            write_file(book);
+        else if (hp_job.knobs.profile_sequence)
+            hp_sequence_send(book);
+    }
+    hp_book_fini(book);
+    if (records)
+        hp_handles_fini();
+    hp_sites_fini();
+    hp_requests_fini();
+    hp_arrival_fini();
+    hp_sequence_fini();
+}

@@ -1,0 +1,60 @@
+/* recording: what happens before and after a recorded call.
+ *
+ * Nothing is recorded of a call that is made inside another one (a callback, the MPI itself), while the program has
+ * switched recordings off (MPI_Pcontrol), or outside of MPI_Init and MPI_Finalize. Handles that are freed are heard
+ * of all the same.
+ *
+ * Threads: any; with MPI_THREAD_MULTIPLE one lock guards the book. Ownership: a call's recording is on its stack. */
+#ifndef HP_PMPI_WRAPPERS_BACKEND_PROFILE_RECORDING_H
+#define HP_PMPI_WRAPPERS_BACKEND_PROFILE_RECORDING_H
+
+#include "pmpi_wrappers/backend/profile/handles.h"
+#include "pmpi_wrappers/backend/profile/book/shapes.h"
+#include "pmpi_wrappers/backend/profile/book/ticks.h"
+
+enum { HP_RECORDING_FEW = 32 };
+
+/* A call from its entry to its return. */
+typedef struct {
+    hp_row_t row;
+    uint64_t enter, leave; /* ticks */
+    const void *return_address, *frame;
+    hp_seen_comm_t *sampled; /* its arrival is to be kept; NULL: it is not */
+    uint64_t number, enter_ns;
+    bool has_status; /* status stands for the program's MPI_STATUS_IGNORE */
+    MPI_Status status;
+    int requests; /* handles before the call, which sets them to MPI_REQUEST_NULL */
+    hp_handle_t *handles, few[HP_RECORDING_FEW];
+} hp_recording_t;
+
+typedef struct {
+    bool exists; /* between start and stop */
+    bool is_paused;
+    hp_book_t book;
+    uint64_t start_ns, end_ns; /* when it began; when it ended: 0: it has not */
+    uint64_t mpi_ns, calls;
+    uint32_t threads, in_calls;
+    void (*on_abort)(int code); /* MPI_Abort is called */
+} hp_recorder_t;
+
+extern hp_recorder_t hp_recorder;
+
+/* x: the arguments, of which some may be exchanged. False: the call is not recorded. */
+bool hp_recording_begin(hp_recording_t *recording, uintptr_t *x, const void *return_address,
+                        const void *frame);
+void hp_recording_end(hp_recording_t *recording, const uintptr_t *x, int code);
+
+void hp_recording_set_accelerated(void);
+
+/* The collective that this thread is in was run by the library. */
+static inline void hp_recording_accelerated(void)
+{
+    if (__builtin_expect(hp_recorder.exists, 0))
+        hp_recording_set_accelerated();
+}
+
+/* For who reads the book while the program may still run. */
+void hp_recording_lock(void);
+void hp_recording_unlock(void);
+
+#endif

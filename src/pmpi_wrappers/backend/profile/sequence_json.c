@@ -1,0 +1,364 @@
+#include "pmpi_wrappers/backend/profile/sequence_json.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "base/log.h"
+#include "pmpi_wrappers/backend/observe/rank_messages.h"
+#include "pmpi_wrappers/backend/profile/gather.h"
+#include "pmpi_wrappers/backend/profile/sequence.h"
+#include "pmpi_wrappers/backend/profile/book/shapes.h"
+#include "pmpi_wrappers/backend/profile/book/ticks.h"
+#include "pmpi_wrappers/backend/start/job.h"
+
+/* What a rank says before its tables. */
+typedef struct {
+    uint64_t book_bytes, kinds, comms, lists, numbers, events, made;
+} head_t;
+
+/* A rank's sequence on its way: tables as they are, events in their order, in nanoseconds. */
+typedef struct {
+    head_t head;
+    hp_book_t names; /* of the kinds */
+    hp_sequence_kind_t *kinds;
+    hp_sequence_comm_t *comms;
+    hp_sequence_list_t *lists;
+    int64_t *numbers;
+    hp_sequence_event_t *events;
+} strip_t;
+
+static bool send(const void *message, size_t bytes, int to)
+{
+    return hp_rank_send(message, bytes, to, HP_PROFILE_TAG);
+}
+
+static bool receive(void *message, size_t bytes, int from)
+{
+    return hp_rank_receive(message, bytes, from, HP_PROFILE_TAG);
+}
+
+static const char *name_at(const hp_table_t *names, uint32_t number)
+{
+    return ((const hp_book_name_t *)hp_table_row(names, number))->text;
+}
+
+static void rename_kind(hp_sequence_kind_t *kind, hp_book_t *to, const hp_book_t *from)
+{
+    kind->type = (uint16_t)hp_book_name(&to->types, name_at(&from->types, kind->type));
+    kind->op = (uint16_t)hp_book_name(&to->ops, name_at(&from->ops, kind->op));
+    kind->site = hp_book_copy_site(to, from, kind->site);
+}
+
+static void *copy(const void *from, size_t bytes)
+{
+    void *to = malloc(bytes ? bytes : 1);
+    if (to && bytes)
+        memcpy(to, from, bytes);
+    return to;
+}
+
+static uint64_t kept_events(void)
+{
+    return hp_sequence.made < hp_sequence.room ? hp_sequence.made : hp_sequence.room;
+}
+
+/* The ring from its oldest event on. */
+static hp_sequence_event_t *straighten(void)
+{
+    const uint64_t kept = kept_events(), first = hp_sequence.made - kept;
+    hp_sequence_event_t *events = malloc((kept ? kept : 1) * sizeof *events);
+
+    for (uint64_t i = 0; events && i < kept; i++) {
+        events[i] = hp_sequence.events[(first + i) % hp_sequence.room];
+        events[i].gap = hp_ticks_ns(events[i].gap);
+        events[i].took = hp_ticks_ns(events[i].took);
+    }
+    return events;
+}
+
+static void strip_fini(strip_t *strip)
+{
+    hp_book_fini(&strip->names);
+    free(strip->kinds);
+    free(strip->comms);
+    free(strip->lists);
+    free(strip->numbers);
+    free(strip->events);
+}
+
+static bool strip_is_whole(const strip_t *strip)
+{
+    return strip->kinds && strip->comms && strip->lists && strip->numbers && strip->events;
+}
+
+/* ---- a rank sends ---- */
+
+static bool fill_own(strip_t *strip, const hp_book_t *book)
+{
+    *strip = (strip_t){.head = {.kinds = hp_sequence.kinds.count,
+                                .comms = hp_sequence.comms.count,
+                                .lists = hp_sequence.lists.count,
+                                .numbers = hp_sequence.number_count,
+                                .events = kept_events(),
+                                .made = hp_sequence.made}};
+    strip->kinds = copy(hp_sequence.kinds.rows, strip->head.kinds * sizeof *strip->kinds);
+    strip->comms = copy(hp_sequence.comms.rows, strip->head.comms * sizeof *strip->comms);
+    strip->lists = copy(hp_sequence.lists.rows, strip->head.lists * sizeof *strip->lists);
+    strip->numbers = copy(hp_sequence.numbers, strip->head.numbers * sizeof *strip->numbers);
+    strip->events = straighten();
+    const bool ready = hp_book_init(&strip->names) && strip_is_whole(strip);
+    for (uint64_t i = 0; ready && i < strip->head.kinds; i++)
+        rename_kind(&strip->kinds[i], &strip->names, book);
+    return ready;
+}
+
+static bool send_strip(const strip_t *strip, const void *names)
+{
+    const head_t *head = &strip->head;
+
+    return send(head, sizeof *head, 0) && send(names, head->book_bytes, 0) &&
+           send(strip->kinds, head->kinds * sizeof *strip->kinds, 0) &&
+           send(strip->comms, head->comms * sizeof *strip->comms, 0) &&
+           send(strip->lists, head->lists * sizeof *strip->lists, 0) &&
+           send(strip->numbers, head->numbers * sizeof *strip->numbers, 0) &&
+           send(strip->events, head->events * sizeof *strip->events, 0);
+}
+
+/* Rank 0 asks for the ranks of the communicators that it does not know. */
+static void send_comms(const strip_t *strip)
+{
+    uint64_t number;
+
+    while (receive(&number, sizeof number, 0) && number < strip->head.comms)
+        if (!send(strip->comms[number].world_ranks, strip->comms[number].size * sizeof(uint32_t), 0))
+            return;
+}
+
+void hp_sequence_send(const hp_book_t *book)
+{
+    static const head_t nothing;
+    uint64_t go = 0;
+    strip_t strip;
+
+    if (!receive(&go, sizeof go, 0) || !go)
+        return;
+    size_t bytes = 0;
+    void *names = fill_own(&strip, book) ? hp_book_pack(&strip.names, &bytes) : NULL;
+    strip.head.book_bytes = bytes;
+    if (!names) {
+        hp_warn("HANPMPI_PROFILE_SEQUENCE: no memory for what this rank recorded: it is left out");
+        send(&nothing, sizeof nothing, 0);
+    } else if (send_strip(&strip, names)) {
+        send_comms(&strip);
+    }
+    free(names);
+    strip_fini(&strip);
+}
+
+/* ---- rank 0 writes ---- */
+
+void hp_sequence_refuse(void)
+{
+    const uint64_t go = 0;
+
+    for (int rank = 1; hp_job.knobs.profile_sequence && rank < hp_job.size; rank++)
+        send(&go, sizeof go, rank);
+}
+
+static void *receive_rows(uint64_t count, size_t bytes, int from)
+{
+    void *rows = malloc(count > 0 ? count * bytes : 1);
+    if (rows && !receive(rows, count * bytes, from)) {
+        free(rows);
+        return NULL;
+    }
+    return rows;
+}
+
+/* False: the rank has left itself out, or there is no memory for it. */
+static bool receive_strip(strip_t *strip, int rank)
+{
+    *strip = (strip_t){.kinds = NULL};
+    head_t *head = &strip->head;
+
+    if (!receive(head, sizeof *head, rank) || !head->book_bytes)
+        return false;
+    void *names = receive_rows(head->book_bytes, 1, rank);
+    strip->kinds = receive_rows(head->kinds, sizeof *strip->kinds, rank);
+    strip->comms = receive_rows(head->comms, sizeof *strip->comms, rank);
+    strip->lists = receive_rows(head->lists, sizeof *strip->lists, rank);
+    strip->numbers = receive_rows(head->numbers, sizeof *strip->numbers, rank);
+    strip->events = receive_rows(head->events, sizeof *strip->events, rank);
+    const bool whole =
+        names && strip_is_whole(strip) && hp_book_unpack(&strip->names, names, head->book_bytes);
+    free(names);
+    if (!whole) {
+        hp_warn("HANPMPI_PROFILE_SEQUENCE: no memory for the sequence of rank %d", rank);
+        hp_book_init(&strip->names);
+        strip_fini(strip);
+    }
+    return whole;
+}
+
+/* The number of a rank's communicator among those of rank 0's sequence. */
+static uint32_t take_comm(const strip_t *strip, uint64_t number, int rank)
+{
+    const uint32_t known = hp_sequence.comms.count;
+    const uint32_t found = hp_table_add(&hp_sequence.comms, &strip->comms[number].id, 1);
+
+    if (found == HP_TABLE_FULL || hp_sequence.comms.count == known)
+        return found;
+    hp_sequence_comm_t *row = hp_table_row(&hp_sequence.comms, found);
+    if (!send(&number, sizeof number, rank))
+        return found;
+    row->world_ranks = receive_rows(strip->comms[number].size, sizeof(uint32_t), rank);
+    row->size = row->world_ranks ? strip->comms[number].size : 0;
+    return found;
+}
+
+static uint32_t take_list(const strip_t *strip, uint32_t number)
+{
+    if (number == HP_SEQUENCE_NO_COUNTS)
+        return number;
+    return hp_sequence_list(strip->numbers + strip->lists[number].from, strip->lists[number].length);
+}
+
+/* Turns the kinds of a rank into those of rank 0, and says which ones they are there. */
+static uint32_t *take_kinds(strip_t *strip, hp_book_t *book, int rank)
+{
+    const uint64_t end = UINT64_MAX;
+    uint32_t *numbers = malloc((strip->head.kinds + 1) * sizeof *numbers);
+    uint32_t *comms = malloc((strip->head.comms + 1) * sizeof *comms);
+
+    for (uint64_t i = 0; comms && i < strip->head.comms; i++)
+        comms[i] = take_comm(strip, i, rank);
+    send(&end, sizeof end, rank);
+    for (uint64_t i = 0; numbers && comms && i < strip->head.kinds; i++) {
+        hp_sequence_kind_t kind = strip->kinds[i];
+        rename_kind(&kind, book, &strip->names);
+        kind.counts = take_list(strip, kind.counts);
+        kind.recv_counts = take_list(strip, kind.recv_counts);
+        numbers[i] = HP_SEQUENCE_NO_KIND;
+        if (kind.comm == HP_SEQUENCE_NO_COMM || (kind.comm = comms[kind.comm]) != HP_SEQUENCE_NO_COMM)
+            numbers[i] = hp_table_add(&hp_sequence.kinds, &kind, hp_sequence.kinds.key_words);
+    }
+    if (!comms) {
+        free(numbers);
+        numbers = NULL;
+    }
+    free(comms);
+    return numbers;
+}
+
+/* kinds: numbers of the file; NULL: they are. Events of a kind that has no number are time between others. */
+static bool write_rank(FILE *out, int rank, const strip_t *strip, const uint32_t *kinds, bool is_first)
+{
+    const uint64_t first = strip->head.made - strip->head.events;
+    int64_t *index = malloc((strip->head.events + 1) * sizeof *index), written = 0;
+    uint64_t gap = 0;
+
+    if (!index)
+        return false;
+    fprintf(out, "%s\n{\"rank\":%d,\"skipped\":%llu,\"events\":[", is_first ? "" : ",", rank,
+            (unsigned long long)first);
+    for (uint64_t i = 0; i < strip->head.events; i++) {
+        const hp_sequence_event_t *event = &strip->events[i];
+        const uint32_t kind = kinds ? kinds[event->kind] : event->kind;
+        gap += event->gap;
+        index[i] = -1;
+        if (kind == HP_SEQUENCE_NO_KIND) {
+            gap += event->took;
+            continue;
+        }
+        fprintf(out, "%s[%u,%.9f,%.9f", written ? "," : "", kind, (double)gap / 1e9,
+                (double)event->took / 1e9);
+        if (event->is_wait)
+            fprintf(out, ",%lld", (long long)(event->started >= first ? index[event->started - first] : -1));
+        putc(']', out);
+        index[i] = written++;
+        gap = 0;
+    }
+    free(index);
+    return fputs("]}", out) >= 0;
+}
+
+static bool write_list(FILE *out, const char *key, uint32_t number)
+{
+    if (number == HP_SEQUENCE_NO_COUNTS)
+        return true;
+    const hp_sequence_list_t *list = hp_table_row(&hp_sequence.lists, number);
+    fprintf(out, ",\"%s\":[", key);
+    for (uint64_t i = 0; i < list->length; i++)
+        fprintf(out, "%s%lld", i ? "," : "", (long long)hp_sequence.numbers[list->from + i]);
+    return putc(']', out) != EOF;
+}
+
+/* Names of types may be the program's. */
+static void write_text(FILE *out, const char *key, const char *text)
+{
+    fprintf(out, ",\"%s\":\"", key);
+    for (; *text; text++)
+        if (*text >= 0x20 && *text < 0x7f && *text != '"' && *text != '\\')
+            putc(*text, out);
+        else
+            fprintf(out, "\\u%04x", (unsigned char)*text);
+    putc('"', out);
+}
+
+static bool write_kinds(FILE *out, const hp_book_t *book)
+{
+    for (uint32_t i = 0; i < hp_sequence.kinds.count; i++) {
+        const hp_sequence_kind_t *kind = hp_table_row(&hp_sequence.kinds, i);
+        fprintf(out,
+                "%s\n{\"call\":%u,\"comm\":%d,\"root\":%lld,\"type_bytes\":%lld,\"count\":%lld,\"site\":%u",
+                i ? "," : "", kind->call, kind->comm == HP_SEQUENCE_NO_COMM ? -1 : (int)kind->comm,
+                (long long)kind->root, (long long)kind->type_bytes, (long long)kind->count, kind->site);
+        write_text(out, "op", name_at(&book->ops, kind->op));
+        write_text(out, "type", name_at(&book->types, kind->type));
+        write_list(out, "counts", kind->counts);
+        write_list(out, "receive_counts", kind->recv_counts);
+        putc('}', out);
+    }
+    return !ferror(out);
+}
+
+static bool write_comms(FILE *out)
+{
+    for (uint32_t i = 0; i < hp_sequence.comms.count; i++) {
+        const hp_sequence_comm_t *comm = hp_table_row(&hp_sequence.comms, i);
+        fprintf(out, "%s\n{\"world_ranks\":[", i ? "," : "");
+        for (uint64_t k = 0; k < comm->size; k++)
+            fprintf(out, "%s%u", k ? "," : "", comm->world_ranks[k]);
+        fputs("]}", out);
+    }
+    return !ferror(out);
+}
+
+static bool write_own(FILE *out)
+{
+    const strip_t own = {.head = {.events = kept_events(), .made = hp_sequence.made}, .events = straighten()};
+    const bool written = own.events && write_rank(out, 0, &own, NULL, true);
+    free(own.events);
+    return written;
+}
+
+bool hp_sequence_write(FILE *out, hp_book_t *book)
+{
+    const uint64_t go = 1;
+
+    fputs("{\"ranks\":[", out);
+    bool written = write_own(out);
+    for (int rank = 1; rank < hp_job.size; rank++) { /* all of them, whatever becomes of the file */
+        strip_t strip;
+        if (!send(&go, sizeof go, rank) || !receive_strip(&strip, rank))
+            continue;
+        uint32_t *kinds = take_kinds(&strip, book, rank);
+        written = kinds && written && write_rank(out, rank, &strip, kinds, false);
+        free(kinds);
+        strip_fini(&strip);
+    }
+    fputs("],\n\"kinds\":[", out);
+    write_kinds(out, book);
+    fputs("],\n\"communicators\":[", out);
+    write_comms(out);
+    return fputs("]}", out) >= 0 && written;
+}

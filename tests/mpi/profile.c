@@ -1,0 +1,327 @@
+/* profile: a program that knows which MPI calls it makes, from which line, with how many bytes, and to whom it
+ * sends; what a recording says of it is compared with that. profile.py runs it.
+ *
+ *   profile NAME            everything; each rank writes what it knows to NAME.RANK
+ *   profile NAME threads    several threads send at the same time
+ *   profile NAME many       10,648 call sites, 1,000 communicators
+ *   profile NAME abort|exit|term   ends without MPI_Finalize */
+#include <mpi.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { LINES = 1000, RANKS = 16, REPEATS = 20, ROOM = 4096 };
+
+static struct {
+    const char *name;
+    long calls, bytes;
+} known[LINES]; /* by line */
+static struct {
+    long messages, bytes;
+} sent[RANKS];
+static double seconds; /* in MPI */
+static int rank, size;
+static double send[ROOM], recv[ROOM];
+
+/* A call of this rank: at least so many bytes go in or out, as hanpmpi-profile(5) counts them. */
+#define DO(name, bytes, arguments) DO_AT(__LINE__, name, bytes, arguments)
+#define DO_AT(line, what, size_of_it, arguments)                                                             \
+    do {                                                                                                     \
+        known[line].name = #what;                                                                            \
+        known[line].calls++;                                                                                 \
+        known[line].bytes += (long)(size_of_it);                                                             \
+        const double entered_ = MPI_Wtime();                                                                 \
+        MPI_##what arguments;                                                                                \
+        seconds += MPI_Wtime() - entered_;                                                                   \
+    } while (0)
+
+static void count_message(int to, long bytes)
+{
+    sent[to].messages++;
+    sent[to].bytes += bytes;
+}
+
+static void write_known(const char *name)
+{
+    char path[4096];
+
+    snprintf(path, sizeof path, "%s.%d", name, rank);
+    FILE *file = fopen(path, "w");
+    if (!file)
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    for (int line = 0; line < LINES; line++)
+        if (known[line].name)
+            fprintf(file, "call %s %d %ld %ld\n", known[line].name, line, known[line].calls,
+                    known[line].bytes);
+    for (int to = 0; to < size; to++)
+        if (sent[to].messages)
+            fprintf(file, "sent %d %ld %ld\n", to, sent[to].messages, sent[to].bytes);
+    fprintf(file, "seconds %.6f\n", seconds);
+    fclose(file);
+}
+
+/* ---- collectives ---- */
+
+static void blocking(MPI_Comm comm, int root)
+{
+    int ranks, me, counts[RANKS], displs[RANKS], total = 0;
+
+    MPI_Comm_size(comm, &ranks);
+    MPI_Comm_rank(comm, &me);
+    for (int i = 0; i < ranks; i++) {
+        counts[i] = i + 1;
+        displs[i] = total;
+        total += counts[i];
+    }
+    DO(Barrier, 0, (comm));
+    DO(Bcast, 100 * sizeof(int), (send, 100, MPI_INT, root, comm));
+    DO(Reduce, 5 * sizeof(double), (send, recv, 5, MPI_DOUBLE, MPI_MAX, root, comm));
+    DO(Allreduce, 3 * sizeof(double), (send, recv, 3, MPI_DOUBLE, MPI_SUM, comm));
+    DO(Allreduce, 3 * sizeof(double), (MPI_IN_PLACE, recv, 3, MPI_DOUBLE, MPI_SUM, comm));
+    DO(Allgather, ranks * 2 * sizeof(int), (send, 2, MPI_INT, recv, 2, MPI_INT, comm));
+    DO(Allgather, ranks * 2 * sizeof(int), (MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, recv, 2, MPI_INT, comm));
+    DO(Allgatherv, total * sizeof(int), (send, counts[me], MPI_INT, recv, counts, displs, MPI_INT, comm));
+    DO(Alltoall, ranks * 7, (send, 7, MPI_CHAR, recv, 7, MPI_CHAR, comm));
+    DO(Gather, me == root ? ranks * 8 : 8, (send, 1, MPI_DOUBLE, recv, 1, MPI_DOUBLE, root, comm));
+    DO(Gatherv, (me == root ? total : counts[me]) * sizeof(int),
+       (send, counts[me], MPI_INT, recv, counts, displs, MPI_INT, root, comm));
+    DO(Scatter, me == root ? ranks * 8 : 8, (send, 1, MPI_DOUBLE, recv, 1, MPI_DOUBLE, root, comm));
+    DO(Scatterv, (me == root ? total : counts[me]) * sizeof(int),
+       (send, counts, displs, MPI_INT, recv, counts[me], MPI_INT, root, comm));
+    DO(Scan, 16, (send, recv, 2, MPI_DOUBLE, MPI_SUM, comm));
+    DO(Exscan, 16, (send, recv, 2, MPI_DOUBLE, MPI_SUM, comm));
+    DO(Reduce_scatter, total * sizeof(double), (send, recv, counts, MPI_DOUBLE, MPI_SUM, comm));
+    DO(Reduce_scatter_block, ranks * 3 * sizeof(double), (send, recv, 3, MPI_DOUBLE, MPI_SUM, comm));
+}
+
+/* Block i of rank r has r + i + 1 elements. */
+static void alltoallv(void)
+{
+    int counts[RANKS], displs[RANKS], total = 0;
+    MPI_Datatype types[RANKS];
+
+    for (int i = 0; i < size; i++) {
+        counts[i] = rank + i + 1;
+        displs[i] = 100 * i;
+        total += counts[i];
+        types[i] = MPI_INT;
+    }
+    DO(Alltoallv, total * sizeof(int),
+       (send, counts, displs, MPI_INT, recv, counts, displs, MPI_INT, MPI_COMM_WORLD));
+    DO(Alltoallw, total * sizeof(int),
+       (send, counts, displs, types, recv, counts, displs, types, MPI_COMM_WORLD));
+}
+
+static void nonblocking(void)
+{
+    MPI_Request request;
+    int flag = 0;
+
+    DO(Iallreduce, 8, (send, recv, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, &request));
+    DO(Wait, 0, (&request, MPI_STATUS_IGNORE));
+    DO(Ibarrier, 0, (MPI_COMM_WORLD, &request));
+    while (!flag)
+        DO(Test, 0, (&request, &flag, MPI_STATUS_IGNORE));
+#if MPI_VERSION >= 4
+    DO(Allreduce_c, 8, (send, recv, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD));
+    MPI_Comm freed; /* before what was made on it is started */
+    DO(Comm_dup, 0, (MPI_COMM_WORLD, &freed));
+    DO(Bcast_init, 40, (send, 5, MPI_DOUBLE, 0, freed, MPI_INFO_NULL, &request));
+    DO(Comm_free, 0, (&freed));
+    for (int i = 0; i < 3; i++) {
+        DO(Start, 40, (&request));
+        DO(Wait, 0, (&request, MPI_STATUS_IGNORE));
+    }
+    MPI_Request_free(&request);
+#endif
+}
+
+/* ---- point-to-point ---- */
+
+static void messages(void)
+{
+    const int next = (rank + 1) % size, before = (rank + size - 1) % size;
+    MPI_Request requests[2];
+    MPI_Status status, statuses[2];
+    int index, done, indices[2];
+
+    DO(Irecv, 800, (recv, 100, MPI_DOUBLE, before, 1, MPI_COMM_WORLD, &requests[0]));
+    DO(Isend, 80, (send, 10, MPI_DOUBLE, next, 1, MPI_COMM_WORLD, &requests[1]));
+    count_message(next, 80);
+    DO(Waitall, 0, (2, requests, statuses));
+    DO(Irecv, 8, (recv, 1, MPI_DOUBLE, before, 2, MPI_COMM_WORLD, &requests[0]));
+    DO(Issend, 8, (send, 1, MPI_DOUBLE, next, 2, MPI_COMM_WORLD, &requests[1]));
+    count_message(next, 8);
+    DO(Waitany, 0, (2, requests, &index, &status));
+    DO(Waitany, 0, (2, requests, &index, &status));
+    DO(Irecv, 8, (recv, 1, MPI_DOUBLE, before, 3, MPI_COMM_WORLD, &requests[0]));
+    DO(Isend, 8, (send, 1, MPI_DOUBLE, next, 3, MPI_COMM_WORLD, &requests[1]));
+    count_message(next, 8);
+    for (int left = 2; left > 0; left -= done)
+        DO(Waitsome, 0, (2, requests, &done, indices, statuses));
+    DO(Sendrecv, 160,
+       (send, 20, MPI_DOUBLE, next, 4, recv, ROOM, MPI_DOUBLE, before, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    count_message(next, 160);
+    if (rank == 0) {
+        DO(Send, 33, (send, 33, MPI_CHAR, size - 1, 5, MPI_COMM_WORLD));
+        count_message(size - 1, 33);
+        DO(Send, 0, (send, 33, MPI_CHAR, MPI_PROC_NULL, 5, MPI_COMM_WORLD));
+    }
+    if (rank == size - 1) {
+        DO(Probe, 0, (MPI_ANY_SOURCE, 5, MPI_COMM_WORLD, &status));
+        DO(Recv, 33, (recv, ROOM, MPI_DOUBLE, MPI_ANY_SOURCE, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    }
+    DO(Send_init, 56, (send, 7, MPI_DOUBLE, next, 6, MPI_COMM_WORLD, &requests[0]));
+    DO(Recv_init, 64, (recv, 8, MPI_DOUBLE, before, 6, MPI_COMM_WORLD, &requests[1]));
+    for (int i = 0; i < 3; i++) {
+        DO(Startall, 120, (2, requests));
+        count_message(next, 56);
+        DO(Waitall, 0, (2, requests, statuses));
+    }
+    MPI_Request_free(&requests[0]);
+    MPI_Request_free(&requests[1]);
+}
+
+static void everything(void)
+{
+    MPI_Comm half, turned;
+
+    DO(Comm_split, 0, (MPI_COMM_WORLD, rank % 2, rank, &half));
+    MPI_Comm_set_name(half, "half");
+    DO(Comm_split, 0, (MPI_COMM_WORLD, 0, -rank, &turned)); /* peers are others there */
+    for (int i = 0; i < REPEATS; i++) {
+        blocking(MPI_COMM_WORLD, i % size);
+        blocking(half, 0);
+        alltoallv();
+        nonblocking();
+        messages();
+        if (rank == 0) /* time enough that what a call costs beside is nothing */
+            usleep(5000);
+        DO(Barrier, 0, (MPI_COMM_WORLD));
+    }
+    int turned_rank;
+    MPI_Comm_rank(turned, &turned_rank);
+    DO(Sendrecv, 8,
+       (send, 1, MPI_DOUBLE, (turned_rank + 1) % size, 7, recv, 1, MPI_DOUBLE,
+        (turned_rank + size - 1) % size, 7, turned, MPI_STATUS_IGNORE));
+    count_message((rank + size - 1) % size, 8);
+    MPI_Pcontrol(0);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Pcontrol(1);
+    DO(Comm_free, 0, (&half));
+    DO(Comm_free, 0, (&turned));
+}
+
+/* ---- threads ---- */
+
+enum { THREADS = 4, THREAD_MESSAGES = 2000 };
+
+static void *send_to_self(void *argument)
+{
+    const int tag = *(const int *)argument;
+    double out = 0, in;
+    MPI_Request requests[2];
+
+    for (int i = 0; i < THREAD_MESSAGES; i++) {
+        MPI_Irecv(&in, 1, MPI_DOUBLE, rank, tag, MPI_COMM_WORLD, &requests[0]);
+        MPI_Isend(&out, 1, MPI_DOUBLE, rank, tag, MPI_COMM_WORLD, &requests[1]);
+        MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    }
+    return NULL;
+}
+
+static void threads(void)
+{
+    pthread_t all[THREADS];
+    int tags[THREADS];
+
+    for (int i = 0; i < THREADS; i++) {
+        tags[i] = i;
+        pthread_create(&all[i], NULL, send_to_self, &tags[i]);
+    }
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(all[i], NULL);
+}
+
+/* ---- many ---- */
+
+static MPI_Comm many_comm;
+
+/* No two call sites are alike, or the compiler would make them one. */
+#define S(n)                                                                                                 \
+    case n:                                                                                                  \
+        NEXT;                                                                                                \
+        __asm__ volatile("" ::"i"(n));                                                                       \
+        break;
+#define SITES                                                                                                \
+    S(0)                                                                                                     \
+    S(1)                                                                                                     \
+    S(2)                                                                                                     \
+    S(3) S(4) S(5) S(6) S(7) S(8) S(9) S(10) S(11) S(12) S(13) S(14) S(15) S(16) S(17) S(18) S(19) S(20) S(21)
+#define LEVEL(name)                                                                                          \
+    __attribute__((noinline, noclone)) static void name(int which)                                           \
+    {                                                                                                        \
+        switch (which % 22) {                                                                                \
+            SITES                                                                                            \
+        }                                                                                                    \
+        __asm__ volatile("");                                                                                \
+    }
+#define NEXT MPI_Barrier(many_comm)
+LEVEL(third)
+#undef NEXT
+#define NEXT third(which / 22)
+LEVEL(second)
+#undef NEXT
+#define NEXT second(which / 22)
+LEVEL(first)
+
+static void many(void)
+{
+    many_comm = MPI_COMM_SELF;
+    for (int repeat = 0; repeat < 3; repeat++)
+        for (int i = 0; i < 22 * 22 * 22; i++)
+            first(i);
+    for (int i = 0; i < 1000; i++) {
+        char name[32];
+        MPI_Comm_dup(MPI_COMM_SELF, &many_comm);
+        snprintf(name, sizeof name, "number %d", i);
+        MPI_Comm_set_name(many_comm, name);
+        MPI_Barrier(many_comm);
+        MPI_Comm_free(&many_comm);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const char *what = argc > 2 ? argv[2] : "";
+    int level;
+
+    MPI_Init_thread(&argc, &argv, strcmp(what, "threads") == 0 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE,
+                    &level);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    if (strcmp(what, "threads") == 0) {
+        if (level != MPI_THREAD_MULTIPLE)
+            return 77;
+        threads();
+    } else if (strcmp(what, "many") == 0) {
+        many();
+    } else if (what[0]) {
+        MPI_Barrier(MPI_COMM_WORLD);
+        if (strcmp(what, "abort") == 0 && rank == 0)
+            MPI_Abort(MPI_COMM_WORLD, 3);
+        if (strcmp(what, "exit") == 0)
+            exit(0);
+        if (strcmp(what, "term") == 0)
+            raise(SIGTERM);
+        pause();
+    } else {
+        everything();
+        write_known(argv[1]);
+    }
+    MPI_Finalize();
+    return 0;
+}

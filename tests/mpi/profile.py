@@ -1,0 +1,238 @@
+#!/usr/bin/env python3
+"""profile: what HANPMPI_PROFILE records is what the program knows of itself; what becomes of a recording when something fails.
+
+Runs profile.c on 4 ranks, and a Fortran program. A case fails by AssertionError.
+"""
+import argparse
+import collections
+import glob
+import json
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+
+RANKS = 4
+SETTINGS = {"HANPMPI_SETUP_CALLS": "1", "HANPMPI_CACHE": "off", "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+
+
+def run(options, folder, *arguments, program=None, ranks=RANKS, succeeds=True, **settings):
+    """The lines that the library says. succeeds: None: whether the job does is the launcher's to say."""
+    preload = ":".join(part for part in (options.library, options.helper) if part)
+    command = ["env", f"LD_PRELOAD={preload}", *shlex.split(options.run), "-np", str(ranks), program or options.program, *arguments]
+    done = subprocess.run(command, env={**os.environ, **SETTINGS, **settings}, cwd=folder, capture_output=True, text=True, timeout=100,
+                          check=False)
+    assert succeeds is None or (done.returncode == 0) == succeeds, done.stdout + done.stderr
+    return [line for line in done.stderr.splitlines() if line.startswith("hanpmpi: ")]
+
+
+def read(path):
+    with open(path, encoding="utf-8") as file:
+        document = json.load(file)
+    assert document["format"] == "hanpmpi-profile" and document["version"] == 1
+    return document
+
+
+def lines_of_sites(document):
+    """For each site: (module, line of its innermost frame)."""
+    offsets = collections.defaultdict(list)
+    for number, site in enumerate(document["sites"]):
+        for module, offset in site["frames"][:1]:
+            offsets[document["modules"][module]["path"]].append((number, offset))
+    lines = {}
+    for module, sites in offsets.items():
+        done = subprocess.run(["addr2line", "-e", module, *(hex(offset) for _, offset in sites)], check=True, capture_output=True,
+                              text=True)
+        for (number, _), text in zip(sites, done.stdout.splitlines()):
+            lines[number] = module, text.split(":")[1].split()[0]
+    return lines
+
+
+def known(folder, name):
+    """What the ranks have written: {(call, line): [calls, bytes]}, {(source, destination): [messages, bytes]}, seconds of each."""
+    calls, sent, seconds = collections.defaultdict(lambda: [0, 0]), {}, []
+    for rank in range(RANKS):
+        with open(os.path.join(folder, f"{name}.{rank}"), encoding="ascii") as file:
+            for what, *rest in map(str.split, file):
+                if what == "call":
+                    for i in (0, 1):
+                        calls["MPI_" + rest[0], rest[1]][i] += int(rest[2 + i])
+                elif what == "sent":
+                    sent[rank, int(rest[0])] = [int(rest[1]), int(rest[2])]
+                else:
+                    seconds.append(float(rest[0]))
+    return dict(calls), sent, seconds
+
+
+def check_everything(options, folder):
+    path = os.path.join(folder, "all.json")
+    run(options, folder, "known", HANPMPI_PROFILE="all.json", HANPMPI_PROFILE_SEQUENCE="100000")
+    assert not os.path.exists(path + ".part")
+    document, (calls, sent, seconds) = read(path), known(folder, "known")
+    names, lines = [call["name"] for call in document["calls"]], lines_of_sites(document)
+    found = collections.defaultdict(lambda: [0, 0])
+    for record in document["records"]:
+        where = found[names[record["call"]], lines[record["site"]][1]]
+        where[0] += record["count"]
+        where[1] += record["bytes"]
+        assert sum(n for _, n in record["histogram"]) == record["count"], record
+        assert record["min_s"] <= record["max_s"] <= record["time_s"] + 1e-9, record
+        assert record["rank_min_s"] <= record["rank_max_s"] <= record["time_s"] + 1e-9, record
+        assert record["memory"] == "host" and 1 <= record["ranks"] <= RANKS, record
+        assert record["bin"] == -1 or record["count"] > 1 or 2 ** record["bin"] >= record["bytes"], record
+    assert dict(found) == calls, {key: (found.get(key), calls.get(key)) for key in {*found, *calls} if found.get(key) != calls.get(key)}
+    assert {(a, b): [n, m] for a, b, n, m in document["peers"]} == sent, (document["peers"], sent)
+    assert not any(document["lost"].values()) and document["incomplete"] is None, document["lost"]
+    assert any(record.get("accelerated") for record in document["records"])
+    assert {(c["name"], c["size"], c["made"]) for c in document["communicators"] if c["size"]} >= {
+        ("MPI_COMM_WORLD", RANKS, 1), ("half", RANKS // 2, 2)}
+    # The program looks at its clock outside of the recording; what else the machine does comes in between.
+    for rank, row in enumerate(document["per_rank"]):
+        assert row["rank"] == rank and 0.9 * seconds[rank] - 0.01 < row["mpi_s"] < 1.001 * seconds[rank], (row, seconds)
+    check_waits(document, names)
+    check_arrival(document, names)
+    check_sequence(document, names)
+
+
+def check_waits(document, names):
+    matched = collections.Counter()
+    for wait in document["waits"]:
+        matched[names[wait["post_call"]], names[wait["wait_call"]]] += wait["count"]
+        assert wait["between_s"] >= 0 and wait["wait_s"] >= 0
+    repeats = 20 * RANKS
+    for pair, count in {("MPI_Irecv", "MPI_Waitall"): 1, ("MPI_Isend", "MPI_Waitall"): 1, ("MPI_Irecv", "MPI_Waitany"): 1,
+                        ("MPI_Issend", "MPI_Waitany"): 1, ("MPI_Isend", "MPI_Waitsome"): 1, ("MPI_Iallreduce", "MPI_Wait"): 1,
+                        ("MPI_Ibarrier", "MPI_Test"): 1, ("MPI_Send_init", "MPI_Waitall"): 3, ("MPI_Recv_init", "MPI_Waitall"): 3}.items():
+        assert matched[pair] == count * repeats, (pair, matched)
+
+
+def check_arrival(document, names):
+    """Rank 0 sleeps before the barrier at the end of each repetition."""
+    sampled = [row for row in document["arrival"] if names[row["call"]] == "MPI_Barrier"]
+    late = max(sampled, key=lambda row: row["skew_s"])
+    who = max(late["late"], key=lambda entry: entry[2])
+    assert who[0] == 0 and late["waited_s"] > 0.004 * late["samples"] * (RANKS - 1) and late["transfer_s"] >= 0, late
+
+
+def check_sequence(document, names):
+    sequence, collectives = document["sequence"], collections.Counter()
+    for call in document["records"]:
+        collectives[names[call["call"]]] += call["count"]
+    assert [row["rank"] for row in sequence["ranks"]] == list(range(RANKS))
+    seen, communicators = collections.Counter(), collections.Counter()
+    for row in sequence["ranks"]:
+        assert row["skipped"] == 0
+        for number, (kind, gap, took, *started) in enumerate(row["events"]):
+            kind = sequence["kinds"][kind]
+            assert gap >= 0 and took >= 0 and (kind["comm"] == -1) == bool(started) and all(0 <= s < number for s in started)
+            seen[names[kind["call"]]] += not started
+            if not started:
+                communicators[kind["comm"], row["rank"]] += 1
+    for name in ("MPI_Allreduce", "MPI_Gatherv", "MPI_Alltoallw", "MPI_Iallreduce", "MPI_Barrier"):
+        assert seen[name] == collectives[name] > 0, (name, seen, collectives)
+    for number, communicator in enumerate(sequence["communicators"]): # all of its ranks have made the same number of calls
+        assert len({communicators[number, rank] for rank in communicator["world_ranks"]}) == 1
+    lists = [kind for kind in sequence["kinds"] if names[kind["call"]] == "MPI_Alltoallv"]
+    assert sorted(kind["counts"] for kind in lists) == [[r + i + 1 for i in range(RANKS)] for r in range(RANKS)]
+
+
+def check_threads(options, folder):
+    run(options, folder, "known", "threads", ranks=2, HANPMPI_PROFILE="threads.json")
+    document = read(os.path.join(folder, "threads.json"))
+    counts = collections.Counter()
+    for record in document["records"]:
+        counts[document["calls"][record["call"]]["name"]] += record["count"]
+    assert counts["MPI_Irecv"] == counts["MPI_Isend"] == counts["MPI_Waitall"] == 2 * 4 * 2000, counts
+    assert sorted(map(tuple, document["peers"])) == [(0, 0, 8000, 64000), (1, 1, 8000, 64000)]
+    assert document["threads_seen"] >= 4 and document["thread_level"] == "MPI_THREAD_MULTIPLE"
+    assert sum(wait["count"] for wait in document["waits"]) == 2 * 2 * 4 * 2000
+
+
+def check_many(options, folder):
+    run(options, folder, "known", "many", ranks=2, HANPMPI_PROFILE="many.json")
+    document = read(os.path.join(folder, "many.json"))
+    barriers = [r for r in document["records"] if document["calls"][r["call"]]["name"] == "MPI_Barrier"]
+    assert sum(r["count"] for r in barriers) == 2 * (3 * 22 ** 3 + 1000)
+    assert len({r["site"] for r in barriers}) == 22 ** 3 + 1, len({r["site"] for r in barriers})
+    assert sum(c["name"].startswith("number ") for c in document["communicators"]) == 1000
+    assert not any(document["lost"].values()), document["lost"]
+    run(options, folder, "known", "many", ranks=2, HANPMPI_PROFILE="few.json", HANPMPI_PROFILE_FRAMES="1")
+    few = read(os.path.join(folder, "few.json"))
+    assert len(few["sites"]) < 100 and max(len(site["frames"]) for site in few["sites"]) == 1
+    assert sum(r["count"] for r in few["records"]) == sum(r["count"] for r in document["records"])
+
+
+def check_unwritable(options, folder):
+    said = run(options, folder, "known", HANPMPI_PROFILE="/nowhere/at/all.json")
+    assert len(said) == 1 and "HANPMPI_PROFILE=/nowhere/at/all.json" in said[0] and "No such file" in said[0], said
+    os.symlink("/dev/full", os.path.join(folder, "full.json.part")) # a full disk
+    said = run(options, folder, "known", HANPMPI_PROFILE="full.json", HANPMPI_PROFILE_SEQUENCE="100")
+    assert len(said) == 1 and "No space left" in said[0] and not os.path.exists(os.path.join(folder, "full.json")), said
+
+
+def check_fragments(options, folder):
+    for what, text in (("abort", "MPI_Abort with code 3"), ("exit", "without MPI_Finalize"), ("term", "SIGTERM")):
+        name = f"{what}.json"
+        said = run(options, folder, "known", what, succeeds=None, HANPMPI_PROFILE=name)
+        parts = glob.glob(os.path.join(folder, name + ".rank-*"))
+        assert parts and any(text in line for line in said), (what, parts, said)
+        document = read(parts[0])
+        assert document["incomplete"] and len(document["per_rank"]) == 1 and document["ranks"] == RANKS
+        assert any(document["calls"][r["call"]]["name"] == "MPI_Barrier" for r in document["records"])
+        assert not os.path.exists(os.path.join(folder, name))
+
+
+def check_fortran(options, folder):
+    run(options, folder, program=options.fortran, HANPMPI_PROFILE="fortran.json")
+    document = read(os.path.join(folder, "fortran.json"))
+    places = {(document["calls"][r["call"]]["name"], document["modules"][document["sites"][r["site"]]["frames"][0][0]]["path"])
+              for r in document["records"]}
+    assert {path for _, path in places} == {os.path.realpath(options.fortran)}, places
+    assert {"MPI_Allreduce", "MPI_Bcast", "MPI_Reduce", "MPI_Barrier"} <= {name for name, _ in places}, places
+
+
+def check_off(options, folder):
+    run(options, folder, "known")
+    assert not glob.glob(os.path.join(folder, "*.json*")), os.listdir(folder)
+
+
+def check_record(options, folder):
+    records = os.path.join(folder, "records")
+    os.mkdir(records)
+    run(options, folder, "known", HANPMPI_RECORD=records)
+    (path,) = glob.glob(os.path.join(records, "*"))
+    assert os.path.basename(path).startswith("hanpmpi-") and os.path.getsize(path) <= 4096
+    with open(path, encoding="utf-8") as file:
+        document = json.load(file)
+    rows = {row["name"]: row for row in document["collectives"]}
+    assert document["format"] == "hanpmpi-record" and document["ranks"] == RANKS and document["active"]
+    assert rows["scan"]["calls"] == 40 and rows["alltoallv"]["calls"] == 20, rows
+    spread = document["collective_seconds"]
+    assert 0 < spread["least"] <= spread["mean"] <= spread["most"] and 0 < spread["share"] <= 1
+    assert sum(calls for _, calls in document["sizes"]) == sum(row["calls"] for row in rows.values())
+    assert document["savings"]["collective_seconds"] > 0, document["savings"]
+    said = run(options, folder, "known", HANPMPI_RECORD="/nowhere")
+    assert said and all("HANPMPI_RECORD=/nowhere" in line for line in said), said
+
+
+CASES = [check_off, check_everything, check_threads, check_many, check_unwritable, check_fragments, check_fortran, check_record]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    for name in ("library", "run", "helper", "program", "fortran"):
+        parser.add_argument("--" + name)
+    parser.add_argument("cases", nargs="*", help="of " + " ".join(case.__name__ for case in CASES))
+    options = parser.parse_args()
+    for case in CASES:
+        if (options.cases and case.__name__ not in options.cases) or (case is check_fortran and not options.fortran):
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            case(options, folder)
+        print(case.__name__, "ok", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

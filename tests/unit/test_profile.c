@@ -1,0 +1,285 @@
+/* test_profile: the recorder's parts without an MPI: tables and their limits, books put together, requests, samples
+ * of arrival. */
+#include "check.h"
+#include "pmpi_wrappers/backend/profile/book/arrival.h"
+#include "pmpi_wrappers/backend/profile/book/book.h"
+#include "pmpi_wrappers/backend/profile/book/meeting.h"
+#include "pmpi_wrappers/backend/profile/book/requests.h"
+#include "pmpi_wrappers/backend/profile/book/shapes.h"
+
+typedef struct {
+    uint64_t key[2], value;
+} row_t;
+
+static void test_table(void **state)
+{
+    (void)state;
+    enum { LIMIT = 1000 };
+    hp_table_t table;
+
+    hp_table_init(&table, sizeof(row_t), 2 * sizeof(uint64_t), LIMIT);
+    for (unsigned pass = 0; pass < 2; pass++)
+        for (uint64_t i = 0; i < LIMIT; i++) {
+            const uint64_t key[2] = {i % 10, i};
+            const uint32_t number = hp_table_add(&table, key, 2);
+            assert_true(number == i);
+            ((row_t *)hp_table_row(&table, number))->value += i;
+        }
+    const uint64_t further[2] = {1, LIMIT};
+    assert_true(hp_table_add(&table, further, 2) == HP_TABLE_FULL);
+    assert_true(table.count == LIMIT);
+    for (uint32_t i = 0; i < LIMIT; i++)
+        assert_true(((row_t *)hp_table_row(&table, i))->value == 2 * i);
+    hp_table_fini(&table);
+    assert_true(table.count == 0);
+}
+
+static void test_bins(void **state)
+{
+    (void)state;
+    assert_true(hp_book_bin(0) == 0);
+    assert_true(hp_book_bin(1) == 0);
+    assert_true(hp_book_bin(2) == 1);
+    assert_true(hp_book_bin(3) == 2);
+    assert_true(hp_book_bin(4) == 2);
+    assert_true(hp_book_bin(5) == 3);
+    assert_true(hp_book_bin(1ull << 40) == 40);
+    assert_true(hp_book_bin((1ull << 40) + 1) == 41);
+}
+
+/* What a rank may have recorded: the order in which it meets things is its own. */
+static void fill(hp_book_t *book, unsigned rank)
+{
+    static const char *const types[] = {"MPI_INT", "MPI_DOUBLE"};
+    hp_book_site_t site = {.frame = {[0 ... HP_BOOK_FRAMES - 1] = HP_BOOK_NO_FRAME}};
+
+    assert_true(hp_book_init(book));
+    for (unsigned k = 0; k < 2; k++) {
+        const unsigned i = (k + rank) % 2;
+        const uint64_t module = hp_book_module(book, i ? "/lib/b.so" : "/bin/a", "");
+        site.frame[0] = module << 48 | (0x1000 + i);
+        const hp_book_record_t key = {.call = 7,
+                                      .site = hp_book_site(book, &site),
+                                      .type = (uint16_t)hp_book_name(&book->types, types[i]),
+                                      .comm = (uint16_t)hp_book_comm(book, "world", 4),
+                                      .bin = 3};
+        hp_book_record_t *record = hp_book_record(book, &key);
+        assert_true(record);
+        hp_book_record_add(record, 8, 100 * (rank + 1) + i);
+        hp_book_record_add(record, 8, 1000);
+        hp_book_wait_add(
+            book,
+            &(hp_book_wait_t){
+                .post_call = 1, .wait_call = 2, .post_site = key.site, .wait_site = key.site, .count = 1});
+    }
+    hp_book_peer_add(book, rank, (rank + 1) % 4, 2, 16);
+    const hp_book_rank_t row = {.rank = rank, .node = hp_book_name(&book->nodes, rank < 2 ? "one" : "two")};
+    *(hp_book_rank_t *)hp_table_row(&book->ranks, hp_table_add(&book->ranks, &row, book->ranks.key_words)) =
+        row;
+    book->simultaneous[rank]++;
+    hp_book_close(book);
+}
+
+static void test_merge(void **state)
+{
+    (void)state;
+    hp_book_t whole, part, copy;
+
+    fill(&whole, 0);
+    for (unsigned rank = 1; rank < 4; rank++) {
+        size_t bytes;
+        fill(&part, rank);
+        void *packed = hp_book_pack(&part, &bytes);
+        assert_true(packed && hp_book_unpack(&copy, packed, bytes));
+        for (size_t less = 1; less < bytes; less += 97) { /* a message that is too short */
+            hp_book_t none;
+            assert_true(!hp_book_unpack(&none, packed, bytes - less));
+        }
+        hp_book_merge(&whole, &copy);
+        hp_book_fini(&copy);
+        hp_book_fini(&part);
+        free(packed);
+    }
+    assert_true(whole.records.count == 2 && whole.sites.count == 3 && whole.modules.count == 3 &&
+                whole.comms.count == 2);
+    assert_true(whole.peers.count == 4 && whole.ranks.count == 4 && whole.nodes.count == 2 &&
+                whole.waits.count == 2);
+    for (uint32_t i = 0; i < 2; i++) {
+        const hp_book_record_t *record = hp_table_row(&whole.records, i);
+        const hp_book_site_t *site = hp_table_row(&whole.sites, record->site);
+        const hp_book_module_t *module = hp_table_row(&whole.modules, (uint32_t)(site->frame[0] >> 48));
+        const hp_book_name_t *type = hp_table_row(&whole.types, record->type);
+        const bool second = strcmp(type->text, "MPI_DOUBLE") == 0;
+        assert_true(strcmp(module->path, second ? "/lib/b.so" : "/bin/a") == 0);
+        assert_true((site->frame[0] << 16 >> 16) == 0x1000u + second);
+        assert_true(record->count == 8 && record->bytes == 64 && record->ranks == 4);
+        assert_true(record->least_ns == 100u + second && record->most_ns == 1000);
+        assert_true(record->ns == 5000u + 4u * second);
+        assert_true(record->rank_least_ns == 1100u + second && record->rank_most_ns == 1400u + second);
+        assert_true(record->histogram[10] == 4);
+    }
+    hp_book_fini(&whole);
+}
+
+/* What does not fit is counted, and its calls are in a record of the call alone. */
+static void test_limits(void **state)
+{
+    (void)state;
+    hp_book_t book;
+    uint64_t count = 0;
+
+    assert_true(hp_book_init(&book));
+    const uint32_t limit = book.records.limit;
+    for (uint32_t i = 0; i < limit + 500; i++) {
+        const hp_book_record_t key = {.call = 3, .site = i + 1, .bin = 2};
+        hp_book_record_t *record = hp_book_record(&book, &key);
+        assert_true(record);
+        hp_book_record_add(record, 4, 1);
+    }
+    for (uint32_t i = 0; i < book.records.count; i++)
+        count += ((hp_book_record_t *)hp_table_row(&book.records, i))->count;
+    assert_true(book.records.count == limit + 1 && count == limit + 500);
+    assert_true(book.lost[HP_LOST_records] == 500);
+    for (uint32_t i = 0; i < 20000; i++)
+        hp_book_wait_add(&book, &(hp_book_wait_t){.post_site = i, .count = 1});
+    assert_true(book.waits.count + book.lost[HP_LOST_waits] == 20000 && book.lost[HP_LOST_waits] > 0);
+    hp_book_fini(&book);
+}
+
+/* Many in and out, several with one handle. */
+static void test_requests(void **state)
+{
+    (void)state;
+    enum { LIMIT = 5000 };
+    unsigned seed = 1, found = 0;
+
+    hp_requests_init(LIMIT);
+    assert_true(!hp_requests_find(1));
+    for (uint64_t i = 0; i < LIMIT; i++)
+        assert_true(hp_requests_add(&(hp_seen_request_t){.handle = i / 2, .is_active = true, .bytes = i}));
+    assert_true(!hp_requests_add(&(hp_seen_request_t){.handle = 1}));
+    assert_true(hp_requests_active() == LIMIT);
+    while (found < LIMIT) {
+        seed = seed * 1103515245u + 12345u;
+        hp_seen_request_t *request = hp_requests_find((seed >> 8) % (LIMIT / 2));
+        if (!request)
+            continue;
+        assert_true(request->handle == request->bytes / 2);
+        hp_requests_remove(request);
+        found++;
+    }
+    assert_true(hp_requests_active() == 0);
+    for (uint64_t i = 0; i < LIMIT; i++)
+        assert_true(!hp_requests_find(i));
+    hp_requests_fini();
+}
+
+static hp_book_arrival_t arrive(uint8_t waiting, unsigned rank, unsigned root, const uint64_t *enter,
+                                const uint64_t *leave, hp_meeting_t *meeting)
+{
+    hp_arrival_sample_t samples[4];
+    hp_book_arrival_t arrival = {.samples = 0};
+
+    *meeting = (hp_meeting_t){.ranks = 0};
+    for (unsigned i = 0; i < 4; i++) {
+        samples[i] = (hp_arrival_sample_t){.enter_ns = enter[i],
+                                           .leave_ns = leave[i],
+                                           .size = 4,
+                                           .rank = i,
+                                           .waiting = waiting,
+                                           .is_root = i == root};
+        const hp_meeting_t one = hp_meeting_of(&samples[i], 10 + i);
+        assert_true(i == 0 || !hp_meeting_arrival(meeting, &samples[i], &arrival)); /* not all of them yet */
+        hp_meeting_merge(meeting, &one);
+    }
+    assert_true(hp_meeting_arrival(meeting, &samples[rank], &arrival));
+    return arrival;
+}
+
+static void test_meeting(void **state)
+{
+    (void)state;
+    static const uint64_t enter[4] = {100, 400, 200, 150}, leave[4] = {500, 520, 480, 300};
+    hp_meeting_t meeting;
+
+    hp_book_arrival_t arrival = arrive(HP_ALL_WAIT, 0, 9, enter, leave, &meeting);
+    assert_true(arrival.samples == 1 && arrival.skew_ns == 300 && arrival.waited_ns == 300 &&
+                arrival.transfer_ns == 100);
+    assert_true(arrival.late[0].rank == 11 && arrival.late[0].times == 1 && arrival.late[0].ns == 200);
+    arrival = arrive(HP_ALL_WAIT, 1, 9, enter, leave, &meeting); /* the last one */
+    assert_true(arrival.samples == 0 && arrival.waited_ns == 0 && arrival.transfer_ns == 120);
+    arrival = arrive(HP_ALL_WAIT, 3, 9, enter, leave, &meeting); /* left before the last came */
+    assert_true(arrival.waited_ns == 150 && arrival.transfer_ns == 0);
+    arrival = arrive(HP_ROOT_GIVES, 0, 2, enter, leave, &meeting);
+    assert_true(arrival.waited_ns == 100 && arrival.transfer_ns == 300 && arrival.late[0].times == 0);
+    arrival = arrive(HP_ROOT_GIVES, 2, 2, enter, leave, &meeting);
+    assert_true(arrival.waited_ns == 0 && arrival.transfer_ns == 280);
+    arrival = arrive(HP_ROOT_GIVES, 0, 1, enter, leave, &meeting);
+    assert_true(arrival.late[0].times == 1 && arrival.late[0].rank == 11);
+    arrival = arrive(HP_ROOT_TAKES, 0, 0, enter, leave, &meeting);
+    assert_true(arrival.waited_ns == 300);
+    arrival = arrive(HP_ROOT_TAKES, 2, 0, enter, leave, &meeting);
+    assert_true(arrival.waited_ns == 0 && arrival.transfer_ns == 280);
+}
+
+/* Memory is bounded, and what stays is the same as in a rank that had less to keep. */
+static void test_samples(void **state)
+{
+    (void)state;
+    enum { CALLS = 1000000 };
+    static uint64_t kept[1 << 16];
+    uint32_t count = 0, sampled = 0;
+
+    assert_true(hp_arrival_init());
+    for (uint64_t i = 0; i < CALLS; i++)
+        if (hp_arrival_is_sampled(i)) {
+            hp_arrival_add(&(hp_arrival_sample_t){.number = i});
+            sampled++;
+        }
+    assert_true(sampled > CALLS / 9 && sampled < CALLS / 7);
+    assert_true(hp_arrival.level > 0 && hp_arrival.count > 4096 && hp_arrival.count <= 16384);
+    for (; count < hp_arrival.count; count++)
+        kept[count] = hp_arrival.samples[count].number;
+    const unsigned level = hp_arrival.level;
+    hp_arrival_fini();
+    assert_true(hp_arrival_init());
+    const uint64_t end = kept[4000] + 1;
+    for (uint64_t i = kept[0]; i < end && hp_arrival.count < 16384; i++)
+        if (hp_arrival_is_sampled(i))
+            hp_arrival_add(&(hp_arrival_sample_t){.number = i});
+    hp_arrival_thin(level);
+    for (uint32_t i = 0; i < hp_arrival.count; i++)
+        assert_true(hp_arrival.samples[i].number == kept[i]);
+    hp_arrival_fini();
+}
+
+static void test_shapes(void **state)
+{
+    (void)state;
+    hp_call_shapes_open();
+    const hp_call_shape_t *gather = &hp_call_shapes[HP_ROW_Gather], *reduce = &hp_call_shapes[HP_ROW_Ireduce];
+    assert_true(strcmp(gather->name, "MPI_Gather") == 0 && gather->send_count == 1 &&
+                gather->recv_count == 4 && gather->recv_type == 5 && gather->root == 6 && gather->comm == 7 &&
+                gather->waiting == HP_ROOT_TAKES && !gather->is_simple);
+    assert_true(reduce->recv_count == 2 && reduce->send_count < 0 && reduce->recv_type == 3 &&
+                reduce->op == 4 && reduce->request == 7 && reduce->action == HP_DO_POST && reduce->is_simple);
+    assert_true(hp_call_shapes[HP_ROW_Scatterv].waiting == HP_ROOT_GIVES &&
+                hp_call_shapes[HP_ROW_Bcast].waiting == HP_ROOT_GIVES);
+    assert_true(hp_call_shapes[HP_ROW_Iexscan].waiting == HP_LOWER_GIVE &&
+                hp_call_shapes[HP_ROW_Scan].waiting == HP_LOWER_GIVE);
+    assert_true(hp_call_shapes[HP_ROW_Neighbor_alltoallv].waiting == HP_NEIGHBORS &&
+                !hp_call_shapes[HP_ROW_Ineighbor_allgather].is_ours);
+    assert_true(hp_call_shapes[HP_ROW_Bcast_init_c].is_large && !hp_call_shapes[HP_ROW_Bcast_init].is_large);
+    assert_true(hp_call_shapes[HP_ROW_Allgatherv].recv_letter == 'v' &&
+                hp_call_shapes[HP_ROW_Barrier].is_simple);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_table),   cmocka_unit_test(test_bins),     cmocka_unit_test(test_merge),
+        cmocka_unit_test(test_limits),  cmocka_unit_test(test_requests), cmocka_unit_test(test_meeting),
+        cmocka_unit_test(test_samples), cmocka_unit_test(test_shapes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -24,5 +24,5 @@ add_custom_target(hanpmpi_man ALL DEPENDS ${PROJECT_BINARY_DIR}/hanpmpi.7)
 install(FILES ${PROJECT_BINARY_DIR}/hanpmpi.7 DESTINATION ${CMAKE_INSTALL_MANDIR}/man7)
 install(FILES docs/hanpmpi-network.5 docs/hanpmpi-rules.5 docs/hanpmpi-schedules.5 docs/hanpmpi-profile.5 DESTINATION ${CMAKE_INSTALL_MANDIR}/man5)
 install(FILES docs/hanpmpi-noise.7 DESTINATION ${CMAKE_INSTALL_MANDIR}/man7)
-# pip installs hanpmpi_report itself.
-install(FILES docs/hanpmpi_info.1 docs/hanpmpi_generate.1 docs/hanpmpi_report.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+# pip installs hanpmpi_report and hanpmpi_profile themselves.
+install(FILES docs/hanpmpi_info.1 docs/hanpmpi_generate.1 docs/hanpmpi_report.1 docs/hanpmpi_profile.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)

@@ -1,4 +1,4 @@
-"""pip install tuning/report into an environment of its own; nothing is fetched: what it needs comes from the
+"""pip install tuning/report tuning/profile into an environment of its own; nothing is fetched: what they need comes from the
 system's Python."""
 import importlib.util
 import re
@@ -23,13 +23,13 @@ class Install(unittest.TestCase):
     def test_pip_install(self):
         with tempfile.TemporaryDirectory() as folder:
             folder = Path(folder)
-            # A copy: building leaves files beside the sources.
-            source = shutil.copytree(ROOT / "tuning" / "report", folder / "source",
-                                     ignore=shutil.ignore_patterns("__pycache__", "build", "*.egg-info"))
+            # Copies: building leaves files beside the sources.
+            sources = [shutil.copytree(ROOT / "tuning" / name, folder / name, ignore=shutil.ignore_patterns("__pycache__", "build", "*.egg-info"))
+                       for name in ("report", "profile")]
             made = run(sys.executable, "-m", "venv", "--system-site-packages", folder / "venv")
             self.assertEqual(made.returncode, 0, made.stdout + made.stderr)
             done = run(folder / "venv" / "bin" / "python", "-m", "pip", "install", "--disable-pip-version-check", "--no-index", "--no-deps",
-                       "--no-build-isolation", source)
+                       "--no-build-isolation", *sources)
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
             program = folder / "venv" / "bin" / "hanpmpi_report"
             version = re.search(r"project\(hanpmpi VERSION ([\d.]+)", (ROOT / "CMakeLists.txt").read_text()).group(1)
@@ -38,6 +38,12 @@ class Install(unittest.TestCase):
             drawn = run(program, DATA / "rules.json", "--output", folder / "out", env=bare, cwd=folder)
             self.assertEqual(drawn.returncode, 0, drawn.stderr)
             self.assertTrue((folder / "out" / "rules_choice_map_bcast.svg").exists())
+            profile = folder / "venv" / "bin" / "hanpmpi_profile"
+            self.assertEqual(run(profile, "--version", env=bare).stdout, f"hanpmpi_profile {version}\n")
+            (folder / "run.json").write_text('{"format": "hanpmpi-profile", "version": 1, "ranks": 2}')
+            done = run(profile, "html", folder / "run.json", "-o", folder / "page.html", env=bare, cwd=folder)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn("Share of the run time by call", (folder / "page.html").read_text())
             shown = run(folder / "venv" / "bin" / "python", "-c", "import hanpmpi_report as it; print(it.__file__)", env=bare, cwd=folder)
             self.assertIn(str(folder / "venv"), shown.stdout, "the installed package is what ran")
 

@@ -8,29 +8,12 @@ import sys
 import unittest
 from unittest import mock
 
+import readable
 from harness import DATA, ROOT, SMALL_TUNE, ReportCase, small_tune
 
 from hanpmpi_report import style
 
 ALL = [*sorted(DATA.glob("*.json")), *(ROOT / "docs" / "results" / f"{name}.json" for name in ("cluster_openmpi", "node_openmpi"))]
-
-
-def texts(figure):
-    """Every text that can be seen, with its box."""
-    import matplotlib.text
-    renderer = figure.canvas.get_renderer()
-    beyond = labels_beyond_the_axes(figure)
-    return [(text, text.get_window_extent(renderer)) for text in figure.findobj(matplotlib.text.Text)
-            if text.get_visible() and text.get_text().strip() and text not in beyond]
-
-
-def labels_beyond_the_axes(figure):
-    """Labels of ticks outside an axis' limits: they exist, but are not drawn."""
-    found = set()
-    for axis in (axis for axes in figure.axes for axis in (axes.xaxis, axes.yaxis)):
-        low, high = sorted(axis.get_view_interval())
-        found |= {tick.label1 for tick in axis.get_major_ticks() if not low <= tick.get_loc() <= high}
-    return found
 
 
 class Pictures(ReportCase):
@@ -46,7 +29,7 @@ class Pictures(ReportCase):
             text, _ = self.report(*ALL, self.file({"rules": narrow}, "narrow.json"))
         self.assertGreater(len(figures), 20)
         for name, figure in figures.items():
-            self.no_text_overlaps_or_leaves(name, figure)
+            readable.check(self, name, figure)
         names = re.findall(r"^\[!\[[^\]]+\]\(([\w.-]+)\.png\)\]\(\1\.svg\)$", text, re.M)
         self.assertEqual(len(names), text.count("!["))
         self.files(names)
@@ -54,19 +37,6 @@ class Pictures(ReportCase):
             self.assertIn("tune_4_nodes" + part, names)
         for name in ("choice_map_bcast", "rules_choice_map_bcast"):
             self.assertIn(name, names)
-
-    def no_text_overlaps_or_leaves(self, name, figure):
-        figure.canvas.draw()
-        shown = texts(figure)
-        self.assertGreater(len(shown), 8, name)
-        for i, (text, box) in enumerate(shown):
-            self.assertTrue(0 <= box.x0 and 0 <= box.y0 and box.x1 <= figure.bbox.x1 and box.y1 <= figure.bbox.y1,
-                            f"{name}: {text.get_text()} leaves the picture")
-            for other, its in shown[i + 1:]:
-                if text.get_rotation() == other.get_rotation() == 30:
-                    continue # their upright boxes overlap where they do not
-                self.assertFalse(box.x0 < its.x1 and its.x0 < box.x1 and box.y0 < its.y1 and its.y0 < box.y1,
-                                 f"{name}: {text.get_text()!r} and {other.get_text()!r} overlap")
 
     def files(self, names):
         self.assertEqual(sorted(path.name for path in self.output.iterdir()),

@@ -1,5 +1,6 @@
 """How all pictures look: one colour for one thing, sizes and times as people write them, the same bytes for
 the same data."""
+import io
 import math
 import os
 import textwrap
@@ -102,7 +103,15 @@ def finish(made, title, subtitle, handles=(), labels=(), note=""):
     made.tight_layout(rect=(0, (0.06 + 0.15 * len(lines)) / height, 1, 1 - (top + 0.08) / height))
 
 
+def svg(made):
+    """The picture as text, without the time at which it was made."""
+    text = io.StringIO()
+    made.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
+    return text.getvalue()
+
+
 def save(made, directory, name):
-    """Both files of a picture, without the time at which they were written."""
-    made.savefig(os.path.join(directory, name + ".svg"), metadata={"Date": None, "Creator": None})
+    """Both files of a picture."""
+    with open(os.path.join(directory, name + ".svg"), "w", encoding="utf-8") as file:
+        file.write(svg(made))
     made.savefig(os.path.join(directory, name + ".png"), metadata={"Software": None})

@@ -1,0 +1,184 @@
+"""Reads a recording (hanpmpi-profile(5)) and checks it: what comes out of here has the members that the views use, of
+the right kind. What a recording may lack is empty here, and whoever shows it says so."""
+import json
+import os
+
+from hanpmpi_report.inputs import (COUNT, NOT_NEGATIVE, PLAIN_TEXT, POSITIVE, TEXT, BadInput, check_members, checked_list, is_count,
+                                   is_number)
+
+from .places import Places
+from .words import NO_BYTES, ratio
+
+FORMAT, VERSION = "hanpmpi-profile", 1
+ACCEPTED = "accepted is a recording, which a program writes at its end when HANPMPI_PROFILE=FILE is set"
+INDEX = COUNT
+BIN = (lambda value: value == NO_BYTES or is_count(value) and value < 64), "a bin of sizes, -1 to 63"
+PAIRS = ((lambda value: isinstance(value, list) and all(isinstance(pair, list) and len(pair) == 2 and all(map(is_number, pair)) for pair in value)),
+         "a list of [k, count]")
+LATE = ((lambda value: isinstance(value, list) and all(isinstance(row, list) and len(row) == 3 and all(map(is_number, row)) for row in value)),
+        "a list of [rank, times, seconds]")
+WHOLE = (lambda value: isinstance(value, int) and not isinstance(value, bool)), "a whole number"
+# What a row of a list must have, and what it may have; what is not looked at here is not checked.
+LISTS = {
+    "per_rank": ({"rank": COUNT, "run_s": NOT_NEGATIVE, "mpi_s": NOT_NEGATIVE}, {"calls": COUNT}),
+    "calls": ({"name": TEXT, "kind": TEXT}, {}),
+    "modules": ({"path": PLAIN_TEXT}, {"build_id": PLAIN_TEXT}),
+    "communicators": ({"name": PLAIN_TEXT, "size": COUNT}, {"made": COUNT}),
+    "records": ({"call": INDEX, "site": INDEX, "count": COUNT, "bytes": NOT_NEGATIVE, "time_s": NOT_NEGATIVE},
+                {"comm": WHOLE, "type": PLAIN_TEXT, "op": PLAIN_TEXT, "memory": PLAIN_TEXT, "bin": BIN, "ranks": POSITIVE,
+                 "min_s": NOT_NEGATIVE, "max_s": NOT_NEGATIVE, "rank_min_s": NOT_NEGATIVE, "rank_max_s": NOT_NEGATIVE, "histogram": PAIRS,
+                 "accelerated": COUNT, "before_s": NOT_NEGATIVE, "after_s": NOT_NEGATIVE}),
+    "waits": ({"post_call": INDEX, "post_site": INDEX, "wait_call": INDEX, "wait_site": INDEX, "count": COUNT, "between_s": NOT_NEGATIVE,
+               "wait_s": NOT_NEGATIVE}, {"bytes": NOT_NEGATIVE}),
+    "arrival": ({"call": INDEX, "site": INDEX, "samples": COUNT, "waited_s": NOT_NEGATIVE, "transfer_s": NOT_NEGATIVE},
+                {"comm": WHOLE, "bin": BIN, "skew_s": NOT_NEGATIVE, "late": LATE}),
+    "slack": ({"call": INDEX, "site": INDEX, "samples": POSITIVE, "before_s": NOT_NEGATIVE, "after_s": NOT_NEGATIVE},
+              {"bin": BIN, "how": PLAIN_TEXT}),
+}
+# Members of rows that are indices, and of which list.
+INDICES = {"call": "calls", "post_call": "calls", "wait_call": "calls", "site": "sites", "post_site": "sites", "wait_site": "sites"}
+
+
+class Recording:
+    """One file. Times are seconds; without another word they are summed over all ranks."""
+
+    def __init__(self, path, document):
+        self.path, self.document = path, document
+        self.name = os.path.splitext(os.path.basename(path))[0]
+        check_members(path, document, {"ranks": POSITIVE}, {"mpi": PLAIN_TEXT, "library": PLAIN_TEXT, "started": PLAIN_TEXT})
+        self.ranks = document["ranks"]
+        rows = {name: checked_list(path, document, name, *members) for name, members in LISTS.items() if document.get(name) is not None}
+        self.per_rank, self.calls, self.modules, self.communicators, self.records, self.waits, self.arrival, self.slack = (
+            rows.get(name, []) for name in LISTS)
+        self.sites = self.checked_sites()
+        self.check_indices()
+        self.peers = self.checked_numbers("peers", 4)
+        self.simultaneous = self.checked_numbers("simultaneous", 2)
+        self.incomplete = document.get("incomplete")
+        self.places = Places(self.modules, self.sites)
+        self.kept = {} # sums that several views ask for (totals.once)
+        self.run_s = sum(row["run_s"] for row in self.per_rank)
+        self.mpi_s = sum(row["mpi_s"] for row in self.per_rank)
+        self.longest_s = max((row["run_s"] for row in self.per_rank), default=0.0)
+
+    def checked_sites(self):
+        sites = checked_list(self.path, self.document, "sites", {}, {}) if self.document.get("sites") is not None else []
+        for i, site in enumerate(sites):
+            frames = site.get("frames", [])
+            if not isinstance(frames, list) or not all(
+                    isinstance(frame, list) and len(frame) == 2 and all(map(is_count, frame)) and frame[0] < len(self.modules) for frame in frames):
+                raise BadInput(f"{self.path}: sites[{i}]: frames must be a list of [module, offset], module below {len(self.modules)}, not "
+                               f"{json.dumps(frames)}")
+            python = site.get("python", [])
+            if not isinstance(python, list) or not all(isinstance(line, str) for line in python):
+                raise BadInput(f"{self.path}: sites[{i}]: python must be a list of texts \"file:line function\", not {json.dumps(python)}")
+        return sites
+
+    def check_indices(self):
+        for name in ("records", "waits", "arrival", "slack"):
+            for i, row in enumerate(getattr(self, name)):
+                for member, of in INDICES.items():
+                    if row.get(member, 0) >= max(len(getattr(self, of)), 1):
+                        raise BadInput(f"{self.path}: {name}[{i}]: {member} must be below {len(getattr(self, of))}, the length of {of}, not "
+                                       f"{row[member]}")
+                comm = row.get("comm", 0)
+                if comm < -1 or comm >= max(len(self.communicators), 1):
+                    raise BadInput(f"{self.path}: {name}[{i}]: comm must be below {len(self.communicators)}, the length of communicators, or "
+                                   f"-1 for none, not {comm}")
+        if self.records and not (self.calls and self.sites):
+            raise BadInput(f"{self.path}: has records, but no {'sites' if self.calls else 'calls'}")
+
+    def checked_numbers(self, name, width):
+        rows = self.document.get(name) or []
+        if not isinstance(rows, list):
+            raise BadInput(f"{self.path}: {name} must be a list")
+        for i, row in enumerate(rows):
+            if not isinstance(row, list) or len(row) != width or not all(is_number(value) and value >= 0 for value in row):
+                raise BadInput(f"{self.path}: {name}[{i}]: must be {width} numbers, 0 or more, not {json.dumps(row)}")
+        return rows
+
+    # ---- what is said of it ----
+
+    @property
+    def command(self):
+        words = self.document.get("command") or []
+        return " ".join(map(str, words)) if isinstance(words, list) else str(words)
+
+    @property
+    def mpi(self):
+        return self.document.get("mpi", "MPI unknown").split(", package")[0].split("\n")[0]
+
+    @property
+    def nodes(self):
+        """How many there are, or None."""
+        return len(self.document.get("nodes") or []) or None
+
+    @property
+    def node_of_rank(self):
+        """The node of each rank, or empty."""
+        nodes = self.document.get("node_of_rank") or []
+        return nodes if len(nodes) == self.ranks and all(map(is_count, nodes)) else []
+
+    @property
+    def layout_text(self):
+        nodes = f" on {self.nodes} node{'s' if self.nodes > 1 else ''}" if self.nodes else ""
+        return f"{self.ranks} rank{'s' if self.ranks > 1 else ''}{nodes}"
+
+    @property
+    def subtitle(self):
+        return ", ".join(filter(None, [os.path.basename(self.command.split(" ")[0]), self.layout_text, self.mpi]))
+
+    def call_name(self, call):
+        return self.calls[call]["name"]
+
+    def call_kind(self, call):
+        return self.calls[call]["kind"]
+
+    def is_comm(self, comm):
+        """One without ranks stands for calls that have none, or whose was lost."""
+        return comm is not None and 0 <= comm < len(self.communicators) and self.communicators[comm]["size"] > 0
+
+    def comm_text(self, comm):
+        if not self.is_comm(comm):
+            return "none"
+        row = self.communicators[comm]
+        return f"{row['name'] or 'unnamed'} ({row['size']})"
+
+    def share(self, seconds):
+        """Of the run time of all ranks."""
+        return ratio(seconds, self.run_s)
+
+    def cautions(self):
+        """What a reader has to know before believing the rest."""
+        if self.incomplete:
+            yield f"incomplete: {self.incomplete}"
+        lost = self.document.get("lost")
+        if isinstance(lost, dict):
+            for name, count in lost.items():
+                if count:
+                    yield f"lost: {count:,} {name} did not fit into the recorder's memory and are missing here"
+        if len(self.per_rank) < self.ranks:
+            yield f"incomplete: {len(self.per_rank)} of {self.ranks} ranks are in the recording"
+
+
+def read(path):
+    try:
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+    except OSError as problem:
+        raise BadInput(f"{path}: {problem.strerror}") from problem
+    except ValueError as problem:
+        raise BadInput(f"{path}: is no JSON ({problem}); {ACCEPTED}") from problem
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError) as problem:
+        cut = text.lstrip().startswith("{") and not text.rstrip().endswith("}")
+        raise BadInput(f"{path}: {'ends in the middle: it was cut, or is still being written' if cut else 'is no JSON'} ({problem}); "
+                       f"{ACCEPTED}") from problem
+    found = document.get("format") if isinstance(document, dict) else None
+    if found != FORMAT:
+        raise BadInput(f"{path}: holds {'something else' if found is None else json.dumps(found)} and no \"format\": \"{FORMAT}\"; {ACCEPTED}")
+    if document.get("version") != VERSION:
+        raise BadInput(f"{path}: is version {json.dumps(document.get('version'))} of the format, and this program reads version {VERSION}: use the "
+                       "hanpmpi_profile that came with the library that recorded it")
+    return Recording(path, document)

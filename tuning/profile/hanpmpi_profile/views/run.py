@@ -1,0 +1,17 @@
+"""What ran: the program, the MPI, the ranks, the time, and what of it was in MPI."""
+from ..tables import Table, name
+from ..words import count_text, percent_text, seconds_text
+from . import View
+
+TITLE = "The run"
+
+
+def make(its):
+    document = its.document
+    threads = document.get("thread_level")
+    rows = [("command", its.command), ("started", document.get("started")), ("MPI", its.mpi), ("hanpmpi", document.get("library")),
+            ("ranks", its.layout_text), ("threads", threads and f"{threads}; {document.get('threads_seen', '?')} seen in MPI calls"),
+            ("run time", f"{seconds_text(its.longest_s)} (longest rank)"),
+            ("in MPI", f"{percent_text(its.share(its.mpi_s))} of it, mean over the ranks"),
+            ("MPI calls", f"{count_text(sum(record['count'] for record in its.records) / its.ranks)} a process")]
+    return View({"run": Table([name("what", ""), name("value", "")], [{"what": what, "value": value} for what, value in rows if value])})

@@ -58,23 +58,25 @@ static int place(int *counts, int *places, int *bytes_places, size_t extent, int
     return total;
 }
 
-void bench_layout_init(bench_layout_t *layout, const bench_blocks_t *blocks, bench_pattern_t pattern,
-                       int count, const bench_type_t *type, int rank, int ranks)
+static void allocate_layout(bench_layout_t *layout, int ranks)
 {
     const size_t bytes = (size_t)ranks * sizeof(int);
 
-    *layout = (bench_layout_t){.send_counts = bench_allocate(bytes),
-                               .send_places = bench_allocate(bytes),
-                               .recv_counts = bench_allocate(bytes),
-                               .recv_places = bench_allocate(bytes),
-                               .send_bytes_places = bench_allocate(bytes),
-                               .recv_bytes_places = bench_allocate(bytes),
-                               .types = bench_allocate((size_t)ranks * sizeof(MPI_Datatype))};
-    for (int r = 0; r < ranks; r++) {
-        layout->send_counts[r] = bench_block_count(blocks, pattern, count, rank, r, ranks);
-        layout->recv_counts[r] = bench_block_count(blocks, pattern, count, r, rank, ranks);
+    *layout = (bench_layout_t){.send_counts = bench_extend(NULL, bytes),
+                               .send_places = bench_extend(NULL, bytes),
+                               .recv_counts = bench_extend(NULL, bytes),
+                               .recv_places = bench_extend(NULL, bytes),
+                               .send_bytes_places = bench_extend(NULL, bytes),
+                               .recv_bytes_places = bench_extend(NULL, bytes),
+                               .types = bench_extend(NULL, (size_t)ranks * sizeof(MPI_Datatype))};
+}
+
+/* What follows from the counts. */
+static void place_blocks(bench_layout_t *layout, const bench_blocks_t *blocks, const bench_type_t *type,
+                         int rank, int ranks)
+{
+    for (int r = 0; r < ranks; r++)
         layout->types[r] = type->type;
-    }
     layout->send_total =
         place(layout->send_counts, layout->send_places, layout->send_bytes_places, type->extent, ranks);
     layout->recv_total =
@@ -83,6 +85,26 @@ void bench_layout_init(bench_layout_t *layout, const bench_blocks_t *blocks, ben
         layout->send_total = layout->send_counts[rank];
     if (blocks->receives == BENCH_ONE_BLOCK)
         layout->recv_total = layout->recv_counts[rank];
+}
+
+void bench_layout_init(bench_layout_t *layout, const bench_blocks_t *blocks, bench_pattern_t pattern,
+                       int count, const bench_type_t *type, int rank, int ranks)
+{
+    allocate_layout(layout, ranks);
+    for (int r = 0; r < ranks; r++) {
+        layout->send_counts[r] = bench_block_count(blocks, pattern, count, rank, r, ranks);
+        layout->recv_counts[r] = bench_block_count(blocks, pattern, count, r, rank, ranks);
+    }
+    place_blocks(layout, blocks, type, rank, ranks);
+}
+
+void bench_layout_init_counts(bench_layout_t *layout, const bench_blocks_t *blocks, const int *send_counts,
+                              const int *recv_counts, const bench_type_t *type, int rank, int ranks)
+{
+    allocate_layout(layout, ranks);
+    memcpy(layout->send_counts, send_counts, (size_t)ranks * sizeof *send_counts);
+    memcpy(layout->recv_counts, recv_counts, (size_t)ranks * sizeof *recv_counts);
+    place_blocks(layout, blocks, type, rank, ranks);
 }
 
 void bench_layout_fini(bench_layout_t *layout)

@@ -52,6 +52,9 @@ int bench_block_count(const bench_blocks_t *blocks, bench_pattern_t pattern, int
 
 void bench_layout_init(bench_layout_t *layout, const bench_blocks_t *blocks, bench_pattern_t pattern,
                        int count, const bench_type_t *type, int rank, int ranks);
+/* The same for counts that are given, by rank: what this rank sends, and what it receives. */
+void bench_layout_init_counts(bench_layout_t *layout, const bench_blocks_t *blocks, const int *send_counts,
+                              const int *recv_counts, const bench_type_t *type, int rank, int ranks);
 void bench_layout_fini(bench_layout_t *layout);
 
 /* No rank's buffer is larger. */

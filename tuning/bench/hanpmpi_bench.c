@@ -219,23 +219,12 @@ static int run(bench_t *bench, char **argv)
     return agree(&bench->job, bench->job.rank != 0 || bench_output_end(&bench->output)) ? 0 : EXIT_WRONG;
 }
 
-/* The library's helper thread needs an MPI that several threads may call, and only a program can ask for that. */
-static void start_mpi(int *argc, char ***argv)
-{
-    const char *progress = getenv("HANPMPI_PROGRESS");
-    int level = MPI_THREAD_SINGLE;
-
-    if (progress && strcmp(progress, "thread") == 0)
-        level = MPI_THREAD_MULTIPLE;
-    MPI_Init_thread(argc, argv, level, &level);
-}
-
 int main(int argc, char **argv)
 {
     static bench_t bench;
     int rank, size, status = 0;
 
-    start_mpi(&argc, &argv);
+    bench_start_mpi(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     bench_types_init();

@@ -1,5 +1,5 @@
 #!/bin/sh
-# hanpmpi_bench, hanpmpi_tune: runs the program of the same name with .<mpi> behind it that belongs to the launcher that
+# hanpmpi_bench, hanpmpi_tune, hanpmpi_replay: runs the program of the same name with .<mpi> behind it that belongs to the launcher that
 # started this.
 #
 # Open MPI's launcher tells its processes OMPI_COMM_WORLD_SIZE, a PMIx launcher PMIX_RANK; those of MPICH, Intel MPI and
@@ -33,7 +33,7 @@ say() {
   [ "${PMIX_RANK:-${PMI_RANK:-0}}" = 0 ] && echo "$name: $*" >&2
 }
 
-case " $* " in *" --help "* | *" --version "*) talk=1 ;; *) talk= ;; esac
+case " $* " in *" --help "* | *" --version "* | *" --smpi"[\ =]*) talk=1 ;; *) talk= ;; esac
 if [ -n "$HANPMPI_BENCH_MPI" ]; then
   wanted=$HANPMPI_BENCH_MPI
 elif [ -n "$OMPI_COMM_WORLD_SIZE$PMIX_RANK" ]; then

@@ -106,7 +106,7 @@ static void find_nodes(bench_job_t *job)
     BENCH_MPI(MPI_Comm_split(job->sync, job->node, job->rank, &job->node_comm));
 }
 
-static MPI_Comm duplicate(char *const *hints, int hint_count)
+static MPI_Comm duplicate(MPI_Comm original, char *const *hints, int hint_count)
 {
     MPI_Comm comm;
     MPI_Info info;
@@ -118,9 +118,31 @@ static MPI_Comm duplicate(char *const *hints, int hint_count)
         snprintf(key, sizeof key, "%.*s", (int)(equals - hints[i]), hints[i]);
         BENCH_MPI(MPI_Info_set(info, key, equals + 1));
     }
-    BENCH_MPI(MPI_Comm_dup_with_info(MPI_COMM_WORLD, info, &comm));
+    BENCH_MPI(MPI_Comm_dup_with_info(original, info, &comm));
     BENCH_MPI(MPI_Info_free(&info));
     return comm;
+}
+
+MPI_Comm bench_duplicate_host(MPI_Comm comm)
+{
+    char off[] = HANPMPI_HINT_ENABLE "=off", *const only_off[] = {off};
+    return duplicate(comm, only_off, 1);
+}
+
+MPI_Comm bench_duplicate_library(MPI_Comm comm, char *const *hints, int hint_count)
+{
+    return duplicate(comm, hints, hint_count);
+}
+
+/* The library's helper thread needs an MPI that several threads may call, and only a program can ask for that. */
+void bench_start_mpi(int *argc, char ***argv)
+{
+    const char *progress = getenv("HANPMPI_PROGRESS");
+    int level = MPI_THREAD_SINGLE;
+
+    if (progress && strcmp(progress, "thread") == 0)
+        level = MPI_THREAD_MULTIPLE;
+    MPI_Init_thread(argc, argv, level, &level);
 }
 
 void bench_set_up(MPI_Comm comm)
@@ -138,17 +160,21 @@ void bench_set_up(MPI_Comm comm)
 
 void bench_job_init(bench_job_t *job, char *const *hints, int hint_count, bool sync_library)
 {
-    char off[] = HANPMPI_HINT_ENABLE "=off", *const only_off[] = {off};
+    bench_job_init_on(job, MPI_COMM_WORLD, hints, hint_count, sync_library);
+}
 
+void bench_job_init_on(bench_job_t *job, MPI_Comm comm, char *const *hints, int hint_count, bool sync_library)
+{
     memset(job, 0, sizeof *job);
-    BENCH_MPI(MPI_Comm_rank(MPI_COMM_WORLD, &job->rank));
-    BENCH_MPI(MPI_Comm_size(MPI_COMM_WORLD, &job->size));
+    job->all = comm;
+    BENCH_MPI(MPI_Comm_rank(comm, &job->rank));
+    BENCH_MPI(MPI_Comm_size(comm, &job->size));
     find_library(job);
     const bool active = job->library_backend && strcmp(job->library_backend, "none") != 0;
     job->side_count = active ? BENCH_SIDES : 1;
-    job->sync = duplicate(only_off, sync_library && active ? 0 : 1);
-    job->side[BENCH_HOST] = duplicate(only_off, 1);
-    job->side[BENCH_LIBRARY] = active ? duplicate(hints, hint_count) : MPI_COMM_NULL;
+    job->sync = sync_library && active ? bench_duplicate_library(comm, NULL, 0) : bench_duplicate_host(comm);
+    job->side[BENCH_HOST] = bench_duplicate_host(comm);
+    job->side[BENCH_LIBRARY] = active ? bench_duplicate_library(comm, hints, hint_count) : MPI_COMM_NULL;
     find_nodes(job);
     if (active)
         bench_set_up(job->side[BENCH_LIBRARY]);

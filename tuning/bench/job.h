@@ -37,6 +37,7 @@ typedef struct {
     int *node_of;       /* of every rank */
     char *names;        /* node n's name at names + n * MPI_MAX_PROCESSOR_NAME */
     MPI_Comm side[BENCH_SIDES];
+    MPI_Comm all;                                  /* what the sides are duplicates of; the caller's */
     MPI_Comm sync;                                 /* barriers, results */
     MPI_Comm node_comm;                            /* the ranks of this node */
     int side_count;                                /* 1: host only */
@@ -46,7 +47,17 @@ typedef struct {
 /* After MPI_Init. hints: KEY=VALUE texts for the library's side. sync_library: the barriers between
  * repetitions are the library's, for both sides; else the host MPI's. Collective. */
 void bench_job_init(bench_job_t *job, char *const *hints, int hint_count, bool sync_library);
+/* The same on a communicator, by its ranks alone. */
+void bench_job_init_on(bench_job_t *job, MPI_Comm comm, char *const *hints, int hint_count,
+                       bool sync_library);
 void bench_job_fini(bench_job_t *job);
+
+/* MPI_Init, with the thread level that the library's helper thread needs where it is asked for (HANPMPI_PROGRESS). */
+void bench_start_mpi(int *argc, char ***argv);
+
+/* A duplicate for each side: with the library switched off, or with hints. Collective. */
+MPI_Comm bench_duplicate_host(MPI_Comm comm);
+MPI_Comm bench_duplicate_library(MPI_Comm comm, char *const *hints, int hint_count);
 
 /* As much use of a communicator of the library's as makes it set that up (HANPMPI_SETUP_CALLS, HANPMPI_SETUP_BYTES), so that what is
  * measured is what the library does then. Collective. */

@@ -30,7 +30,7 @@ static inline void fixture_measure(void *context, tune_record_t *record)
     record->us = calloc(2, sizeof *record->us);
     assert_non_null(record->us);
     record->us[record->count++] = fixture_clock(&record->key, &list->configs[record->key.config]);
-    if (record->key.kind == TUNE_KIND_PAIR)
+    if (tune_kind_is_pair(record->key.kind))
         record->us[record->count++] = fixture_clock(&record->key, &list->configs[record->key.other]);
     record->seconds = 1e-6 * record->us[0];
     fixture->measured++;

@@ -15,6 +15,9 @@ import sys
 import tempfile
 import time
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "replay"))
+import made_up_recording  # noqa: E402
+
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 RANKS = 4
 SIZES = [4, 4096, 65536]
@@ -207,6 +210,69 @@ def blocks(tune):
             check(followed.get((collective, size), "").startswith(words_of(row)), collective, size, followed.get((collective, size)), row)
 
 
+def pattern(tune):
+    """A recording's calls on each layout of communicators: its sizes, and its counts; what takes little is left out. Resumed with another
+    recording: refused."""
+    def program(recording):
+        size = recording.ranks
+        pair, other = recording.comm([0, 1]), recording.comm([2, 3])
+        for _ in range(20):
+            recording.call("Allreduce", 0, 1, op="MPI_SUM")
+            recording.call("Bcast", 0, 1024, root=0)
+            for step in range(3):  # two are alike
+                lengths = [[10 * (1 + (r + d) % 2) + (step == 1) for d in range(size)] for r in range(size)]
+                if step == 2:
+                    lengths = [[100 if r == d else 0 for d in range(size)] for r in range(size)]
+                recording.call("Alltoallv", 0, own=lambda r, lengths=lengths: {"counts": lengths[r], "receive_counts": [l[r] for l in lengths]})
+            recording.call("Allgatherv", 0, own=lambda r: {"count": 10 * r, "counts": [10 * r for r in range(size)]})
+            recording.call("Allreduce", pair, 2, op="MPI_SUM")
+            recording.call("Allreduce", other, 4, op="MPI_SUM")
+        recording.call("Scan", 0, 1, op="MPI_SUM")
+
+    recording = made_up_recording.Recording(RANKS)
+    program(recording)
+    name = os.path.join(tune.folder.name, "out.json")
+    with open(name, "w") as file:
+        json.dump(recording.document(), file)
+    few = ["--repeat", "1", "--segments", "64K", "--between", "pairwise,binomial", "--modules", "shm"]
+    out, err = tune.run(["--pattern", name, "--least", "0.01"] + few)
+    check("1 sizes and patterns with" in err and "are left out (--least)" in err, err)
+    rules, results = tune.documents()
+    ranges = {}
+    for rule in rules["rules"]:
+        key = rule["collective"], rule["nodes"][0], rule["ranks_per_node"][0]
+        ranges[key] = ranges.get(key, []) + rule.get("bytes", [])
+    for key in ranges:  # two sizes are one rule or two
+        ranges[key] = ranges[key][:1] + ranges[key][-1:]
+    check(ranges == {("allreduce", 2, 2): [1, 8], ("bcast", 2, 2): [8192, 8192], ("alltoallv", 2, 2): [], ("allgatherv", 2, 2): [120, 120],
+                     ("allreduce", 1, 2): [1, 32]}, ranges)
+    check([(p["collective"], p["calls"], p["alike"]) for p in results["patterns"]] ==
+          [("alltoallv", 40, 2), ("alltoallv", 20, 1), ("allgatherv", 20, 1)], results["patterns"])
+    for row in results["patterns"]:
+        check(row["us"]["native"] > 0 and len(row["us"]) > 1 and row["configuration"] in row["us"], row)
+    with open(os.path.join(tune.folder.name, "tune.json.2")) as file:
+        others = json.load(file)
+    check(others["layout"] == {"nodes": 1, "ranks_per_node": [2, 2], "ranks": 2}, others["layout"])
+    check(sorted(c["bytes"] for c in others["choices"]) == [16, 32], others["choices"])
+    check("of the recorded time in collectives" in out and re.search(r"^pattern +mean", out, re.M), out)
+    run = [tune.args.info, "--check-rules", tune.rules]
+    check(subprocess.run(run, capture_output=True).returncode == 0, *run)
+    # The time is up at once: the journals stay, and are not another recording's.
+    tune.run(["--pattern", name, "-s", "0.001"] + few)
+    check(os.path.exists(tune.journal) and os.path.exists(tune.journal + ".2"), os.listdir(tune.folder.name))
+    for rank in range(RANKS):
+        recording.kinds[recording.events[rank][2][0]]["counts"][rank] = recording.kinds[recording.events[rank][2][0]]["receive_counts"][rank] = 5000
+    with open(name, "w") as file:
+        json.dump(recording.document(), file)
+    for options, wanted in [(["--pattern", name], "is of 4 ranks, and this job has 1: start it with mpirun -np 4"),
+                            (["--pattern", name, "-b", "4"], "accepted is --pattern without --bytes"), (["-c", "gatherv"], "accepted with --pattern"),
+                            (["--near", "3"], "--near 3: accepted are 0 to 2"), (["--least", "2"], "--least 2: accepted are 0 to 1")]:
+        env = {**os.environ, "LD_PRELOAD": tune.args.library, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+        done = subprocess.run([tune.args.program, "-o", tune.rules] + options, env=env, capture_output=True, text=True, timeout=100)
+        check(done.returncode == 2 and wanted in done.stderr, wanted, done.returncode, done.stderr)
+    check("is of another layout, MPI, version or --repeat" in tune.run(["--pattern", name] + few, 2)[1], "the journal of other patterns")
+
+
 def compare(tune):
     """All four: what each chose is measured beside the best; both models' predictions are there."""
     out, _ = tune.run(SMALL + ["--compare"])
@@ -324,7 +390,7 @@ def man_page(tune):
         check(option in page, option, "is not in docs/hanpmpi_tune.1")
 
 
-CASES = {"complete": complete, "blocks": blocks, "compare": compare, "installed": installed, "resume": resume, "dry_run": dry_run, "budget": budget,
+CASES = {"complete": complete, "blocks": blocks, "compare": compare, "pattern": pattern, "installed": installed, "resume": resume, "dry_run": dry_run, "budget": budget,
          "signal": ended_by_signal, "bad_options": bad_options, "without_library": without_library, "man_page": man_page}
 
 

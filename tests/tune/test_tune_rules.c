@@ -147,7 +147,8 @@ static void test_file(void **state)
         365.2,          3700};
     const int file = mkstemp(name);
     assert_true(file >= 0);
-    assert_true(tune_rules_write(&rules, fixture.lists, &fixture.layout, name));
+    json_t *all = json_array();
+    assert_true(tune_rules_write(&rules, fixture.lists, &fixture.layout, all, name));
     json_t *document = json_load_file(name, 0, NULL);
     assert_non_null(document);
     assert_int_equal(
@@ -171,11 +172,15 @@ static void test_file(void **state)
     assert_int_equal(strncmp(modules, "node:p2p ", 9), 0);
     json_decref(document);
     assert_int_equal(remove(name), 0);
-    assert_false(tune_rules_write(&rules, fixture.lists, &fixture.layout, "/nowhere/rules.json"));
+    /* Those of another layout come behind. */
+    const tune_layout_t other = {.ranks = 2, .nodes = 2, .least_ranks = 1, .most_ranks = 1};
+    assert_false(tune_rules_write(&rules, fixture.lists, &other, all, "/nowhere/rules.json"));
+    assert_int_equal(json_array_size(all), 4);
+    json_decref(all);
     fixture_fini(&fixture);
 }
 
-/* A barrier has the size 0; blocks have no segments. */
+/* A barrier has the size 0; blocks have no segments; blocks of which ranks know their own alone have no size. */
 static void test_file_of_blocks(void **state)
 {
     char name[] = "/tmp/hp_test_tune_rules.XXXXXX";
@@ -193,14 +198,19 @@ static void test_file_of_blocks(void **state)
     search.choices[TUNE_BARRIER][0] = (tune_choice_t){1, 5};
     const int bruck = fixture_config(&fixture, TUNE_ALLGATHER, "han-bruck-l16-knomial4");
     search.choices[TUNE_ALLGATHER][0] = search.choices[TUNE_ALLGATHER][1] = (tune_choice_t){bruck, 14};
+    search.choices[TUNE_ALLTOALLV][0] = (tune_choice_t){0, 70};
     tune_rules_make(&rules, &fixture.lab, &search, host_us);
-    assert_int_equal(rules.count, 2);
+    assert_int_equal(rules.count, 3);
     const int file = mkstemp(name);
     assert_true(file >= 0);
-    assert_true(tune_rules_write(&rules, fixture.lists, &fixture.layout, name));
+    json_t *all = json_array();
+    assert_true(tune_rules_write(&rules, fixture.lists, &fixture.layout, all, name));
+    json_decref(all);
     json_t *document = json_load_file(name, 0, NULL), *array = json_object_get(document, "rules");
     assert_int_equal(json_unpack(json_array_get(array, 0), "{s:[I, I]}", "bytes", &from, &to), 0);
     assert_true(from == 0 && to == 0);
+    /* What ranks come to know of the blocks' sizes changes nothing. */
+    assert_null(json_object_get(json_array_get(array, 2), "bytes"));
     json_t *rule = json_array_get(array, 1);
     assert_int_equal(json_unpack(rule, "{s:[I, I], s:s, s:s, s:i}", "bytes", &from, &to, "shapes", &shapes,
                                  "between_nodes", &between, "leaders", &leaders),

@@ -196,7 +196,7 @@ static void write_way_of(unsigned word, hp_collective_t collective)
 
 static void write_ways_of_blocks(void)
 {
-    printf("\n/* Of collectives of blocks whose sizes all ranks know: X(COLLECTIVE, way, counts, direct, "
+    printf("\n/* Of collectives of blocks: X(COLLECTIVE, way, counts, direct, "
            "positions, leader,\n"
            " * leaders): the number of positions has to be a multiple of counts (0: a power of two), whether "
            "no block is\n"
@@ -205,8 +205,7 @@ static void write_ways_of_blocks(void)
            " * whether it joins nodes of one leader, and of leaders alone. */\n"
            "#define BLOCK_WAYS_TABLE(X)");
     for (unsigned c = 0; c < HP_COLLECTIVE_COUNT; c++)
-        if (hp_collective_is((hp_collective_t)c, HP_OF_BLOCKS) &&
-            !hp_collective_is((hp_collective_t)c, HP_OWN_SIZES))
+        if (hp_collective_is((hp_collective_t)c, HP_OF_BLOCKS))
             for (unsigned word = hp_inter_node_word(HP_INTER_NODE_tree) + 1;
                  hp_inter_node(word) != HP_INTER_NODE_NONE; word++)
                 write_way_of(word, (hp_collective_t)c);

@@ -2,8 +2,9 @@
  *
  * Kinds. direct: a search that measures everything. task: what the task searches time (the points of
  * curves, finalists). pair: two configurations in turns, for the evaluation and for crossing points.
- * lockstep: the tasks of a pipeline, values: TUNE_TASKS_MAX a rank. A search pays for every measurement it
- * uses, whoever made it.
+ * pattern: a configuration with the blocks of a pattern (patterns.h), whose number stands in place of the bytes.
+ * pattern_pair: two of them in turns. lockstep: the tasks of a pipeline, values: TUNE_TASKS_MAX a rank. A search pays
+ * for every measurement it uses, whoever made it.
  *
  * Threads: one. Ownership: tune_book_fini frees the records; an address of one is good until the next add. */
 #ifndef HP_TUNE_BOOK_H
@@ -15,6 +16,8 @@
     X(DIRECT, direct)                                                                                        \
     X(TASK, task)                                                                                            \
     X(PAIR, pair)                                                                                            \
+    X(PATTERN, pattern)                                                                                      \
+    X(PATTERN_PAIR, pattern_pair)                                                                            \
     X(LOCKSTEP, lockstep)
 
 typedef enum {
@@ -26,11 +29,21 @@ typedef enum {
 
 const char *tune_kind_name(unsigned kind); /* NULL past the last */
 
+static inline bool tune_kind_is_pair(tune_kind_t kind)
+{
+    return kind == TUNE_KIND_PAIR || kind == TUNE_KIND_PATTERN_PAIR;
+}
+
+static inline bool tune_kind_has_pattern(tune_kind_t kind)
+{
+    return kind == TUNE_KIND_PATTERN || kind == TUNE_KIND_PATTERN_PAIR;
+}
+
 typedef struct {
     tune_kind_t kind;
     tune_collective_t collective;
-    int config, other; /* other: pair; else -1 */
-    size_t bytes;      /* of the message; lockstep: of a segment */
+    int config, other; /* other: of pairs; else -1 */
+    size_t bytes;      /* of the message; lockstep: of a segment; patterns: the number */
 } tune_key_t;
 
 typedef struct {

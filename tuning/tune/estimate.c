@@ -66,7 +66,8 @@ static double blocks_us(const tune_rates_t *rates, tune_collective_t collective,
                         double bytes)
 {
     const double ranks = rates->layout.ranks, here = rates->layout.most_ranks, others = ranks - here;
-    const bool rooted = collective == TUNE_GATHER || collective == TUNE_SCATTER;
+    const bool rooted = collective == TUNE_GATHER || collective == TUNE_SCATTER ||
+                        collective == TUNE_GATHERV || collective == TUNE_SCATTERV;
     const bool alone = tune_collective_family(collective) == TUNE_OF_ONE_BLOCK;
     const double leaving = bytes * (alone ? 1 : rooted ? others : here * others);
     const double copied = 2 * bytes * (alone ? here : rooted ? ranks : here * ranks);
@@ -83,7 +84,7 @@ double tune_estimate_us(const tune_rates_t *rates, tune_collective_t collective,
 {
     const tune_family_t family = tune_collective_family(collective);
 
-    if (family == TUNE_OF_BLOCKS || family == TUNE_OF_ONE_BLOCK)
+    if (family == TUNE_OF_BLOCKS || family == TUNE_OF_ONE_BLOCK || family == TUNE_OF_OWN_SIZES)
         return blocks_us(rates, collective, config, (double)bytes);
     const double inside =
         2 * rates->inside_us + 2.0 * rates->layout.most_ranks * (double)bytes / rates->copy_bytes_per_us;

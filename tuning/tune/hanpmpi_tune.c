@@ -1,18 +1,21 @@
 /* hanpmpi_tune: finds the best configuration of the library for each collective and size on the nodes and
  * ranks it runs on, and writes rules. --help tells how to use it, docs/hanpmpi_tune.1 too.
  *
- * The parts: options (what is asked for) · layout, space (what could run) · heuristics (what is worth a
- * try) · model (from short messages to long ones) · lab, book (measurements, made once) · search (the four
- * searches) · crossing, rules (from choices to ranges) · work (all of these in order) · runner (measures;
- * the only one that calls MPI's collectives) · estimate (a clock for plans) · journal, progress, table,
- * report_json (what is written). Rank 0 does all of it; the others do what its runner orders. */
+ * The parts: options (what is asked for) · layout, space (what could run) · heuristics (what is worth a try) ·
+ * patterns, cells (what a recording calls) · model (from short messages to long ones) · lab, book (measurements,
+ * made once) · search (the four searches), search_patterns · crossing, rules (from choices to ranges) · work (all
+ * of these in order) · runner (measures; the only one that calls MPI's collectives) · estimate (a clock for plans)
+ * · journal, progress, table, report_json (what is written). Rank 0 does all of it; the others do what its runner
+ * orders. */
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "bench/arrival.h"
 #include "bench/limits.h"
 #include "bench/machine.h"
+#include "cells.h"
 #include "journal.h"
 #include "progress.h"
 #include "report.h"
@@ -31,6 +34,7 @@ typedef struct {
     tune_rates_t limits; /* as measured */
     tune_list_t lists[TUNE_COLLECTIVES];
     tune_knowledge_t knowledge;
+    json_t *rules; /* rank 0: of all layouts until now */
 } tune_t;
 
 /* What stands behind a lab that measures: rank 0. */
@@ -81,23 +85,23 @@ static void measured(void *context, const tune_record_t *record, bool is_new)
 
     if (is_new)
         tune_journal_add(&watcher->journal, record);
-    tune_progress_step(&watcher->progress, record->key.collective, record->key.bytes,
+    tune_progress_step(&watcher->progress, record->key.collective,
+                       tune_key_bytes(watcher->plan.options, &record->key),
                        tune_estimator_seconds(&watcher->plan, &record->key), is_new, clock_seconds());
 }
 
 /* ---- before ---- */
 
-static void find_layout(tune_t *tune)
+/* The node of each rank, to be freed. Rank 0's answer, for the environment may differ. */
+static int *find_nodes(const tune_t *tune)
 {
     const char *topology = getenv("HANPMPI_TOPOLOGY");
     int *node_of = bench_allocate((size_t)tune->job.size * sizeof *node_of);
 
     if (!topology || !tune_layout_synthetic(topology, node_of, tune->job.size))
         memcpy(node_of, tune->job.node_of, (size_t)tune->job.size * sizeof *node_of);
-    tune_layout_init(&tune->layout, node_of, tune->job.size);
-    free(node_of);
-    /* Rank 0's, for the environment may differ. */
-    BENCH_MPI(MPI_Bcast(&tune->layout, sizeof tune->layout, MPI_BYTE, 0, tune->job.sync));
+    BENCH_MPI(MPI_Bcast(node_of, tune->job.size, MPI_INT, 0, tune->job.sync));
+    return node_of;
 }
 
 /* What nothing is known of keeps the default. */
@@ -186,6 +190,19 @@ static void print_sizes(const char *of, const tune_sizes_t *sizes)
     putchar('\n');
 }
 
+/* Of each collective, where a recording has them. */
+static void print_own_sizes(const tune_options_t *options)
+{
+    char of[64];
+
+    for (unsigned c = 0; c < TUNE_COLLECTIVES; c++) {
+        snprintf(of, sizeof of, " of %s", tune_collective_name((tune_collective_t)c));
+        if (tune_is_searched(options, c))
+            print_sizes(of, &options->own[c]);
+    }
+    printf("%d patterns\n", options->patterns->count);
+}
+
 static void print_plan(const tune_t *tune, const tune_estimator_t *plan, const tune_results_t *results)
 {
     const tune_options_t *options = &tune->options;
@@ -193,8 +210,12 @@ static void print_plan(const tune_t *tune, const tune_estimator_t *plan, const t
 
     printf("%d nodes, %d to %d ranks each\n", tune->layout.nodes, tune->layout.least_ranks,
            tune->layout.most_ranks);
-    print_sizes("", &options->messages);
-    print_sizes(" of a block", &options->blocks);
+    if (options->patterns) {
+        print_own_sizes(options);
+    } else {
+        print_sizes("", &options->messages);
+        print_sizes(" of a block", &options->blocks);
+    }
     for (int collective = 0; collective < TUNE_COLLECTIVES; collective++)
         if (options->collectives[collective])
             print_space(tune, (tune_collective_t)collective);
@@ -225,13 +246,17 @@ static void library_version(char text[MPI_MAX_LIBRARY_VERSION_STRING])
 
 static void first_line(const tune_t *tune, char *text, size_t room)
 {
-    char mpi[MPI_MAX_LIBRARY_VERSION_STRING];
+    char mpi[MPI_MAX_LIBRARY_VERSION_STRING], patterns[64] = "";
 
     library_version(mpi);
-    snprintf(text, room,
-             "{\"program\":\"hanpmpi_tune %s\",\"mpi\":\"%s\",\"nodes\":%d,\"ranks\":[%d,%d],\"repeat\":%d}",
-             HANPMPI_VERSION, mpi, tune->layout.nodes, tune->layout.least_ranks, tune->layout.most_ranks,
-             tune->options.repeat);
+    if (tune->options.patterns)
+        snprintf(patterns, sizeof patterns, ",\"patterns\":\"%llx\"",
+                 tune_patterns_hash(tune->options.patterns));
+    snprintf(
+        text, room,
+        "{\"program\":\"hanpmpi_tune %s\",\"mpi\":\"%s\",\"nodes\":%d,\"ranks\":[%d,%d],\"repeat\":%d%s}",
+        HANPMPI_VERSION, mpi, tune->layout.nodes, tune->layout.least_ranks, tune->layout.most_ranks,
+        tune->options.repeat, patterns);
 }
 
 static bool write_all(const tune_t *tune, const tune_lab_t *lab, const tune_results_t *results)
@@ -242,10 +267,11 @@ static bool write_all(const tune_t *tune, const tune_lab_t *lab, const tune_resu
     library_version(mpi);
     snprintf(machine, sizeof machine, "%s, %d cores", tune->machine.processor, tune->machine.cores);
     /* The files first: a launcher that was interrupted gives little time. */
-    bool written = tune_rules_write(&results->rules, tune->lists, &tune->layout, tune->options.rules);
+    bool written =
+        tune_rules_write(&results->rules, tune->lists, &tune->layout, tune->rules, tune->options.rules);
     written = tune_report_write(&report, tune->options.results) && written;
     tune_report_table(&report);
-    printf("\n%d rules: %s; every figure: %s\n", results->rules.count, tune->options.rules,
+    printf("\n%zu rules: %s; every figure: %s\n", json_array_size(tune->rules), tune->options.rules,
            tune->options.results);
     return written;
 }
@@ -327,6 +353,108 @@ static int run(tune_t *tune)
     return code;
 }
 
+/* ---- of all ranks, or of a recording's communicators ---- */
+
+static int run_on_all(tune_t *tune, const int *node_of)
+{
+    tune_layout_init(&tune->layout, node_of, tune->job.size);
+    return tune_options_fit(&tune->options, &tune->layout, tune->job.rank == 0) ? run(tune) : EXIT_BAD_OPTION;
+}
+
+/* By the ranks of the communicator. */
+static int run_on(tune_t *all, const tune_cells_class_t *class, int number, double seconds, MPI_Comm comm)
+{
+    static tune_t tune;
+
+    tune = *all;
+    tune_options_narrow(&tune.options, &all->options, number, class->collectives, class->on_patterns,
+                        class->sizes, &class->patterns);
+    tune.options.seconds = seconds;
+    tune.layout = class->layout;
+    tune_options_fit(&tune.options, &tune.layout, true);
+    bench_job_init_on(&tune.job, comm, NULL, 0, false);
+    if (tune.job.rank == 0)
+        printf("%s%d ranks on %d nodes: %.0f%% of the recorded time in collectives\n", number ? "\n" : "",
+               class->layout.ranks, class->layout.nodes, 100 * class->share);
+    const int code = run(&tune);
+    bench_job_fini(&tune.job);
+    tune_options_fini(&tune.options);
+    return code;
+}
+
+/* Ranks that do not take part leave the cores to those that do. */
+static void wait_asleep(const tune_t *tune)
+{
+    const double look_every_s = 1e-3;
+    MPI_Request request;
+    int complete = 0;
+
+    BENCH_MPI(MPI_Ibarrier(tune->job.sync, &request));
+    BENCH_MPI(MPI_Test(&request, &complete, MPI_STATUS_IGNORE));
+    while (!complete) {
+        bench_arrival_wait(MPI_Wtime(), look_every_s);
+        BENCH_MPI(MPI_Test(&request, &complete, MPI_STATUS_IGNORE));
+    }
+}
+
+/* Time is shared out by what the classes' calls took in the recording. */
+static double seconds_for(const tune_t *tune, const tune_cells_t *cells, int number, double began)
+{
+    double left = 0;
+
+    for (int i = number; i < cells->count; i++)
+        left += cells->classes[i].share;
+    const double seconds = tune->options.seconds - (clock_seconds() - began);
+    /* What is left after the end is so little that nothing is measured. */
+    return tune->options.seconds <= 0 ? 0
+           : seconds <= 0             ? 1e-6
+                                      : seconds * cells->classes[number].share / left;
+}
+
+static int run_on_classes(tune_t *tune, const int *node_of)
+{
+    const double began = clock_seconds();
+    tune_cells_t cells;
+    MPI_Group world, group;
+    MPI_Comm comm;
+    int code = 0;
+
+    if (!tune_cells_read(&cells, &tune->options, node_of, tune->job.sync)) {
+        tune_cells_fini(&cells);
+        return EXIT_BAD_OPTION;
+    }
+    BENCH_MPI(MPI_Comm_group(tune->job.sync, &world));
+    for (int i = 0; i < cells.count && code == 0; i++) {
+        const tune_cells_class_t *class = &cells.classes[i];
+        int self;
+        BENCH_MPI(MPI_Group_incl(world, class->layout.ranks, class->world_ranks, &group));
+        BENCH_MPI(MPI_Group_rank(group, &self));
+        if (self != MPI_UNDEFINED) {
+            BENCH_MPI(MPI_Comm_create_group(tune->job.sync, group, 0, &comm));
+            code = run_on(tune, class, i, seconds_for(tune, &cells, i, began), comm);
+            BENCH_MPI(MPI_Comm_free(&comm));
+        }
+        BENCH_MPI(MPI_Group_free(&group));
+        wait_asleep(tune);
+        BENCH_MPI(MPI_Bcast(&code, 1, MPI_INT, 0, tune->job.sync)); /* which is in all of them */
+    }
+    BENCH_MPI(MPI_Group_free(&world));
+    tune_cells_fini(&cells);
+    return code;
+}
+
+/* Rank 0's answer. */
+static int run_all(tune_t *tune)
+{
+    int *node_of = find_nodes(tune);
+
+    tune->rules = json_array();
+    const int code = tune->options.pattern ? run_on_classes(tune, node_of) : run_on_all(tune, node_of);
+    json_decref(tune->rules);
+    free(node_of);
+    return code;
+}
+
 int main(int argc, char **argv)
 {
     static tune_t tune;
@@ -340,11 +468,9 @@ int main(int argc, char **argv)
     if (read == TUNE_OPTIONS_RUN) {
         bench_job_init(&tune.job, NULL, 0, false);
         bench_machine_read(&tune.machine);
-        find_layout(&tune);
-        const bool fits = tune_options_fit(&tune.options, &tune.layout, rank == 0);
-        if (fits && tune.job.side_count == BENCH_SIDES)
-            code = run(&tune);
-        else if (fits && rank == 0)
+        if (tune.job.side_count == BENCH_SIDES)
+            code = run_all(&tune);
+        else if (rank == 0)
             fputs("hanpmpi_tune: the library is not there: run it with LD_PRELOAD=libhanpmpi.so (on every "
                   "host), "
                   "without HANPMPI_ENABLE=0\n",

@@ -16,6 +16,9 @@ enum {
     KEY_RESULTS = BENCH_KEY_OWN,
     KEY_FACTOR,
     KEY_BLOCKS,
+    KEY_PATTERN,
+    KEY_NEAR,
+    KEY_LEAST,
     KEY_SEARCH,
     KEY_COMPARE,
     KEY_SEGMENTS,
@@ -37,7 +40,8 @@ enum {
 
 static const struct argp_option descriptions[] = {
     {0, 0, 0, 0, "What is tuned:", 1},
-    {"collectives", 'c', "LIST", 0, "of " COLLECTIVES "(default: all)", 1},
+    {"collectives", 'c', "LIST", 0, "of " COLLECTIVES "(default: all; the last four with --pattern alone)",
+     1},
     {"bytes", 'b', "LIST|MIN:MAX", 0,
      "message sizes, multiples of 4; suffixes K, M, G. A range goes up by --factor (default 4:16M)", 1},
     {"block-bytes", KEY_BLOCKS, "LIST|MIN:MAX", 0,
@@ -46,6 +50,19 @@ static const struct argp_option descriptions[] = {
      "of all ranks are up to 16M)",
      1},
     {"factor", KEY_FACTOR, "F", 0, "from one size of a range to the next (default 2)", 1},
+    {"pattern", KEY_PATTERN, "RECORDING", 0,
+     "tune what a recorded program calls (HANPMPI_PROFILE, HANPMPI_PROFILE_SEQUENCE): its collectives, at "
+     "its sizes, on its "
+     "communicators; those of blocks that differ on the recorded counts",
+     1},
+    {"near", KEY_NEAR, "F", 0,
+     "with --pattern: two patterns are one if the counts differ by no more than this share of all of them "
+     "(default 0.1)",
+     1},
+    {"least", KEY_LEAST, "F", 0,
+     "with --pattern: leave out what takes a smaller share of the recorded time in collectives (default "
+     "0.001)",
+     1},
     {0, 0, 0, 0, "What is tried:", 2},
     {"segments", KEY_SEGMENTS, "LIST", 0, "segment sizes (default 4K,16K,64K,256K,1M)", 2},
     {"between", KEY_BETWEEN, "LIST", 0, "ways between nodes, of " WAYS "(default: all but the knomial ones)",
@@ -227,13 +244,20 @@ static bool any(const bool *flags, int count)
     return false;
 }
 
+/* Not of patterns alone. */
+static bool has_sizes(unsigned collective)
+{
+    return tune_collective_family((tune_collective_t)collective) != TUNE_OF_OWN_SIZES;
+}
+
 /* What was not asked for. Leaders wait for the layout: tune_options_read does not know it. */
 static void fill_in(tune_options_t *options, struct argp_state *state)
 {
     tune_choices_t *choices = &options->choices;
 
     if (!any(options->collectives, TUNE_COLLECTIVES))
-        memset(options->collectives, true, sizeof options->collectives);
+        for (unsigned c = 0; c < TUNE_COLLECTIVES; c++)
+            options->collectives[c] = options->pattern || has_sizes(c);
     if (!choices->segment_count)
         read_list(state, "", "4K,16K,64K,256K,1M", take_segment, "");
     if (!choices->tree_count)
@@ -279,11 +303,31 @@ static error_t read_sizes(struct argp_state *state, const char *option, const ch
     return sizes->count ? 0 : BAD(state, "%s %s: accepted is at least one size", option, text);
 }
 
+/* What does not go together. */
+static error_t check_pattern(const reader_t *reader, struct argp_state *state)
+{
+    const tune_options_t *options = reader->options;
+
+    if (options->pattern && (reader->bytes || reader->blocks))
+        return BAD(state, "--pattern has the sizes of the recording: accepted is --pattern without --bytes "
+                          "and --block-bytes");
+    for (unsigned c = 0; c < TUNE_COLLECTIVES && !options->pattern; c++)
+        if (options->collectives[c] && !has_sizes(c))
+            return BAD(state,
+                       "--collectives %s: each rank knows its own sizes alone; accepted with --pattern",
+                       tune_collective_name((tune_collective_t)c));
+    return 0;
+}
+
 static error_t finish(reader_t *reader, struct argp_state *state)
 {
     tune_options_t *options = reader->options;
-    error_t error =
-        read_sizes(state, "--bytes", reader->bytes, reader->factor, &options->messages, take_message);
+    error_t error = check_pattern(reader, state);
+
+    if (error)
+        return error;
+    error = read_sizes(state, "--bytes", reader->bytes ? reader->bytes : "4:16M", reader->factor,
+                       &options->messages, take_message);
 
     if (!error && reader->blocks)
         error =
@@ -354,6 +398,17 @@ static error_t read_option(int key, char *argument, struct argp_state *state)
     case KEY_BLOCKS:
         reader->blocks = argument;
         return 0;
+    case KEY_PATTERN:
+        options->pattern = argument;
+        return 0;
+    case KEY_NEAR:
+        return bench_read_real(argument, 0, 2, &options->near)
+                   ? 0
+                   : BAD(state, "--near %s: accepted are 0 to 2", argument);
+    case KEY_LEAST:
+        return bench_read_real(argument, 0, 1, &options->least)
+                   ? 0
+                   : BAD(state, "--least %s: accepted are 0 to 1", argument);
     case KEY_FACTOR:
         return bench_read_real(argument, 1.1, 1e9, &reader->factor)
                    ? 0
@@ -395,11 +450,39 @@ static error_t read_option(int key, char *argument, struct argp_state *state)
 tune_options_result_t tune_options_read(tune_options_t *options, int argc, char **argv, bool speak)
 {
     const struct argp argp = {.options = descriptions, .parser = read_option, .doc = doc};
-    reader_t reader = {.options = options, .bytes = "4:16M", .factor = 2, .rules = "rules.json"};
+    reader_t reader = {.options = options, .factor = 2, .rules = "rules.json"};
 
-    *options = (tune_options_t){.repeat = 3, .finalists = 3, .crossing_steps = 2};
+    *options =
+        (tune_options_t){.repeat = 3, .finalists = 3, .crossing_steps = 2, .near = 0.1, .least = 0.001};
     const error_t error = bench_parse(&argp, argc, argv, speak, &reader);
     return reader.done ? TUNE_OPTIONS_DONE : error ? TUNE_OPTIONS_BAD : TUNE_OPTIONS_RUN;
+}
+
+/* "tune.json", "tune.json.2", ...: the file of a class of communicators. */
+static char *numbered(const char *name, int number)
+{
+    char *text = NULL;
+
+    if ((number == 0 ? asprintf(&text, "%s", name) : asprintf(&text, "%s.%d", name, number + 1)) < 0 ||
+        !text) {
+        fputs("hanpmpi_tune: no memory for the names of files\n", stderr);
+        exit(EXIT_FAILURE);
+    }
+    return text;
+}
+
+void tune_options_narrow(tune_options_t *options, const tune_options_t *all, int number,
+                         const bool *collectives, const bool *on_patterns, const tune_sizes_t *sizes,
+                         const tune_patterns_t *patterns)
+{
+    *options = *all;
+    memcpy(options->collectives, collectives, sizeof options->collectives);
+    memcpy(options->on_patterns, on_patterns, sizeof options->on_patterns);
+    memcpy(options->own, sizes, sizeof options->own);
+    options->patterns = patterns;
+    options->rules = numbered(all->rules, 0); /* one file for all */
+    options->results = numbered(all->results, number);
+    options->journal = numbered(all->journal, number);
 }
 
 /* One node: its ranks may all lead in turn; several: one each. Of a barrier and of blocks one leads, or all do. */
@@ -431,6 +514,8 @@ bool tune_options_fit(tune_options_t *options, const tune_layout_t *layout, bool
     bool moves_blocks = false;
 
     fit_leaders(&options->choices, layout);
+    if (options->patterns) /* what was recorded fits */
+        return true;
     if (!options->blocks.count)
         fit_blocks(options, ranks);
     for (int c = 0; c < TUNE_COLLECTIVES; c++)
@@ -450,8 +535,11 @@ const tune_sizes_t *tune_sizes(const tune_options_t *options, unsigned collectiv
 {
     static const tune_sizes_t nothing = {.count = 1};
 
+    if (options->patterns)
+        return &options->own[collective];
     switch (tune_collective_family((tune_collective_t)collective)) {
     case TUNE_OF_NOTHING:
+    case TUNE_OF_OWN_SIZES:
         return &nothing;
     case TUNE_OF_BLOCKS:
         return &options->blocks;
@@ -469,9 +557,15 @@ void tune_options_fini(tune_options_t *options)
     free(options->journal);
 }
 
+size_t tune_key_bytes(const tune_options_t *options, const tune_key_t *key)
+{
+    return tune_kind_has_pattern(key->kind) ? tune_pattern_bytes(&options->patterns->list[key->bytes])
+                                            : key->bytes;
+}
+
 int tune_repetitions(const tune_options_t *options, tune_kind_t kind, size_t bytes)
 {
     const int times = bytes <= SHORT_BYTES ? 20 : bytes < LONG_BYTES ? 2 : 1;
     /* What pairs decide lies close together. */
-    return times * options->repeat * (kind == TUNE_KIND_PAIR ? 2 : 1);
+    return times * options->repeat * (tune_kind_is_pair(kind) ? 2 : 1);
 }

@@ -5,6 +5,7 @@
 #define HP_TUNE_OPTIONS_H
 
 #include "book.h"
+#include "patterns.h"
 
 /* id, name, by tasks, with heuristics, what it does. */
 #define TUNE_SEARCH_TABLE(X)                                                                                 \
@@ -30,6 +31,14 @@ typedef struct {
 typedef struct {
     bool collectives[TUNE_COLLECTIVES];
     tune_sizes_t messages, blocks; /* blocks: none were named, until tune_options_fit */
+    /* --pattern: a recording (NULL: none); patterns that differ by no more than `near` are one; what takes a smaller
+     * share than `least` of the time in collectives is left out. */
+    const char *pattern;
+    double near, least;
+    /* Then each collective has the sizes that were recorded, and some are measured on patterns (rank 0's). */
+    tune_sizes_t own[TUNE_COLLECTIVES];
+    bool on_patterns[TUNE_COLLECTIVES];
+    const tune_patterns_t *patterns;
     tune_choices_t choices;
     bool searches[TUNE_SEARCHES];
     tune_search_id_t rules_from; /* the search whose choices become the rules */
@@ -44,8 +53,13 @@ typedef enum { TUNE_OPTIONS_RUN, TUNE_OPTIONS_DONE, TUNE_OPTIONS_BAD } tune_opti
 
 /* speak: on one rank, which prints help and errors. _DONE: help or version was asked for, and given. */
 tune_options_result_t tune_options_read(tune_options_t *options, int argc, char **argv, bool speak);
-/* What follows from the layout where nothing was asked for: the leaders, and how long blocks are. speak: as above. false: the
- * blocks that were asked for are too long for so many ranks. */
+/* The options for one class of a recording's communicators: its share of the time, its sizes and patterns, which are
+ * borrowed. number: 0 and up; later ones have files of their own. */
+void tune_options_narrow(tune_options_t *options, const tune_options_t *all, int number,
+                         const bool *collectives, const bool *on_patterns, const tune_sizes_t *sizes,
+                         const tune_patterns_t *patterns);
+/* What follows from the layout where nothing was asked for: the leaders, and how long blocks are. speak: as above.
+ * false: the blocks that were asked for are too long for so many ranks. */
 bool tune_options_fit(tune_options_t *options, const tune_layout_t *layout, bool speak);
 void tune_options_fini(tune_options_t *options);
 
@@ -61,6 +75,15 @@ static inline size_t tune_size(const tune_options_t *options, unsigned collectiv
 {
     return tune_sizes(options, collective)->bytes[i];
 }
+
+/* Is it searched for at its sizes? Else it is not wanted, or measured on patterns. */
+static inline bool tune_is_searched(const tune_options_t *options, unsigned collective)
+{
+    return options->collectives[collective] && !options->on_patterns[collective];
+}
+
+/* Of the message; of a pattern's mean block. */
+size_t tune_key_bytes(const tune_options_t *options, const tune_key_t *key);
 
 /* How often a message is timed: more often when it is short, in every search alike. */
 int tune_repetitions(const tune_options_t *options, tune_kind_t kind, size_t bytes);

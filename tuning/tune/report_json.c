@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "report.h"
+#include "search_patterns.h"
 
 static const char *id_of(const tune_lab_t *lab, int collective, int config)
 {
@@ -126,8 +127,8 @@ static json_t *predicted(const tune_report_t *report)
 
     for (int collective = 0; collective < TUNE_COLLECTIVES; collective++)
         for (int config = 0; config < lab->lists[collective].count; config++)
-            for (int size = 0; size < lab->options->messages.count; size++) {
-                const size_t bytes = lab->options->messages.bytes[size];
+            for (int size = 0; size < tune_size_count(lab->options, (unsigned)collective); size++) {
+                const size_t bytes = tune_size(lab->options, (unsigned)collective, size);
                 if (!tune_has_segments(&lab->lists[collective].configs[config]) ||
                     !tune_is_itself(&lab->lists[collective], config, bytes))
                     continue;
@@ -198,6 +199,33 @@ static json_t *host(const tune_report_t *report)
     return array;
 }
 
+/* The patterns of a recording, with the time of each configuration. */
+static json_t *patterns(const tune_report_t *report)
+{
+    const tune_lab_t *lab = report->lab;
+    const tune_patterns_t *all = lab->options->patterns;
+    json_t *array = json_array();
+
+    for (int i = 0; i < all->count; i++) {
+        const tune_pattern_t *pattern = &all->list[i];
+        const int chosen =
+            report->results->decided.choices[pattern->collective][tune_pattern_size(lab->options, pattern)]
+                .config;
+        json_t *us = json_object();
+        for (int config = 0; config < lab->lists[pattern->collective].count; config++)
+            if (tune_pattern_us(lab, i, config) >= 0)
+                json_object_set_new(us, id_of(lab, (int)pattern->collective, config),
+                                    json_real(tune_pattern_us(lab, i, config)));
+        json_array_append_new(
+            array, json_pack("{s:s, s:I, s:f, s:f, s:i, s:s?, s:o}", "collective",
+                             tune_collective_name(pattern->collective), "bytes",
+                             (json_int_t)tune_pattern_bytes(pattern), "calls", pattern->calls, "recorded_s",
+                             pattern->recorded_s, "alike", pattern->alike, "configuration",
+                             chosen < 0 ? NULL : id_of(lab, (int)pattern->collective, chosen), "us", us));
+    }
+    return array;
+}
+
 static json_t *document_of(const tune_report_t *report)
 {
     char date[32] = "";
@@ -213,6 +241,8 @@ static json_t *document_of(const tune_report_t *report)
         limits_json(&report->limits), "configurations", configurations(report->lab), "measured",
         measured(report->lab), "tasks", tasks(report->lab), "predicted", predicted(report), "searches",
         searches(report), "choices", choices(report), "host", host(report));
+    if (document && report->lab->options->patterns)
+        json_object_set_new(document, "patterns", patterns(report));
     if (document && report->results->lockstep.measurements)
         json_object_set_new(document, "lockstep_seconds", json_real(report->results->lockstep.seconds));
     return document;

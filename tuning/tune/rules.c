@@ -111,11 +111,15 @@ void tune_rules_add_settings(json_t *object, const tune_config_t *config)
 static json_t *rule_json(const tune_rule_t *rule, const tune_config_t *config, const tune_layout_t *layout)
 {
     char comment[80];
-    json_t *object = json_pack(
-        "{s:s, s:[i, i], s:[i, i], s:[I, I], s:s}", "collective", tune_collective_name(rule->collective),
-        "nodes", layout->nodes, layout->nodes, "ranks_per_node", layout->least_ranks, layout->most_ranks,
-        "bytes", (json_int_t)rule->from, (json_int_t)rule->to, "algorithm", tune_config_algorithm(config));
+    json_t *object =
+        json_pack("{s:s, s:[i, i], s:[i, i], s:s}", "collective", tune_collective_name(rule->collective),
+                  "nodes", layout->nodes, layout->nodes, "ranks_per_node", layout->least_ranks,
+                  layout->most_ranks, "algorithm", tune_config_algorithm(config));
 
+    /* Whatever the ranks come to know of the blocks' sizes. */
+    if (tune_collective_family(rule->collective) != TUNE_OF_OWN_SIZES)
+        json_object_set_new(object, "bytes",
+                            json_pack("[I, I]", (json_int_t)rule->from, (json_int_t)rule->to));
     tune_rules_add_settings(object, config);
     const int used = snprintf(comment, sizeof comment, "%.0f us", rule->us);
     if (rule->host_us > 0)
@@ -125,15 +129,13 @@ static json_t *rule_json(const tune_rule_t *rule, const tune_config_t *config, c
 }
 
 bool tune_rules_write(const tune_rules_t *rules, const tune_list_t *lists, const tune_layout_t *layout,
-                      const char *file)
+                      json_t *array, const char *file)
 {
-    json_t *array = json_array();
-
     for (int i = 0; i < rules->count; i++) {
         const tune_rule_t *rule = &rules->rules[i];
         json_array_append_new(array, rule_json(rule, &lists[rule->collective].configs[rule->config], layout));
     }
-    json_t *document = json_pack("{s:i, s:o}", "version", 1, "rules", array);
+    json_t *document = json_pack("{s:i, s:O}", "version", 1, "rules", array);
     const bool written = document && json_dump_file(document, file, JSON_INDENT(1)) == 0;
     json_decref(document);
     if (!written)

@@ -38,8 +38,8 @@ void tune_rules_make(tune_rules_t *rules, tune_lab_t *lab, const tune_search_t *
 /* The settings of the configuration, as members of a rule. */
 void tune_rules_add_settings(json_t *object, const tune_config_t *config);
 
-/* false: it cannot be written, and why was said. */
+/* Appends the rules to those of other layouts, and writes them all. false: it cannot be written, and why was said. */
 bool tune_rules_write(const tune_rules_t *rules, const tune_list_t *lists, const tune_layout_t *layout,
-                      const char *file);
+                      json_t *all, const char *file);
 
 #endif

@@ -116,6 +116,32 @@ static void validated_call(tune_runner_t *runner, const bench_collective_t *coll
     runner->wrong |= wrong != NULL;
 }
 
+/* ---- the blocks of a pattern ---- */
+
+/* Elements from rank s to rank d. */
+static int pattern_elements(const tune_pattern_t *pattern, const bench_blocks_t *blocks, int s, int d,
+                            int ranks)
+{
+    if (blocks->sends == BENCH_BLOCK_EACH && blocks->receives == BENCH_BLOCK_EACH)
+        return pattern->elements[s * ranks + d];
+    return pattern->elements[blocks->sends == BENCH_ONE_BLOCK ? s : d];
+}
+
+static void pattern_layout(tune_runner_t *runner, const tune_pattern_t *pattern, const bench_blocks_t *blocks,
+                           const bench_type_t *type)
+{
+    const int ranks = runner->job->size, self = runner->job->rank;
+    int *counts = bench_allocate(2 * (size_t)ranks * sizeof *counts);
+
+    for (int r = 0; r < ranks; r++) { /* the root is rank 0 */
+        counts[r] = blocks->root_sends && self != 0 ? 0 : pattern_elements(pattern, blocks, self, r, ranks);
+        counts[ranks + r] =
+            blocks->root_receives && self != 0 ? 0 : pattern_elements(pattern, blocks, r, self, ranks);
+    }
+    bench_layout_init_counts(&runner->layout, blocks, counts, counts + ranks, type, self, ranks);
+    free(counts);
+}
+
 /* ---- a measurement ---- */
 
 static uint64_t calls_taken(const char *collective)
@@ -131,12 +157,13 @@ static int prepare(tune_runner_t *runner, const tune_key_t *key, const bench_col
                    int side)
 {
     const int index = side ? key->other : key->config;
+    const size_t bytes = tune_key_bytes(runner->options, key);
     bool *validated = &runner->validated[key->collective][index];
 
     hint(runner, side, key->collective, index);
     const uint64_t before = calls_taken(collective->name);
-    if (!*validated || key->bytes < WARM_UP_BYTES)
-        validated_call(runner, collective, side, key->bytes);
+    if (!*validated || bytes < WARM_UP_BYTES)
+        validated_call(runner, collective, side, bytes);
     else
         return 0;
     *validated = true;
@@ -172,7 +199,7 @@ static void repeat(tune_runner_t *runner, const tune_key_t *key, const bench_col
     for (int i = times->count; i < times->count + repetitions; i++)
         for (int turn = 0; turn < times->sides; turn++) {
             const int side = i % 2 ? times->sides - 1 - turn : turn;
-            times->mine[side][i] = timed_call(runner, collective, side, key->bytes);
+            times->mine[side][i] = timed_call(runner, collective, side, tune_key_bytes(runner->options, key));
         }
     for (int side = 0; side < times->sides; side++)
         BENCH_MPI(MPI_Reduce(times->mine[side] + times->count, times->slowest[side] + times->count,
@@ -224,8 +251,9 @@ static bool first_batch(tune_runner_t *runner, const tune_key_t *key, const benc
 static void measure_batches(tune_runner_t *runner, const tune_key_t *key,
                             const bench_collective_t *collective, tune_record_t *record)
 {
-    const int repetitions = tune_repetitions(runner->options, key->kind, key->bytes);
-    times_t times = {.sides = key->kind == TUNE_KIND_PAIR ? 2 : 1};
+    const int repetitions =
+        tune_repetitions(runner->options, key->kind, tune_key_bytes(runner->options, key));
+    times_t times = {.sides = tune_kind_is_pair(key->kind) ? 2 : 1};
 
     for (int side = 0; side < times.sides; side++) {
         times.mine[side] = bench_allocate((size_t)(BATCHES_MAX * repetitions) * sizeof(double));
@@ -247,11 +275,13 @@ static void time_calls(tune_runner_t *runner, const tune_key_t *key, tune_record
     const bench_collective_t *collective = bench_collective_find(tune_collective_name(key->collective));
     const bench_type_t *type = runner->values[BENCH_NOT_REDUCED].type;
 
-    if (collective->has_blocks)
+    if (tune_kind_has_pattern(key->kind))
+        pattern_layout(runner, &runner->options->patterns->list[key->bytes], &collective->blocks, type);
+    else if (collective->has_blocks)
         bench_layout_init(&runner->layout, &collective->blocks, BENCH_EQUAL, (int)(key->bytes / type->bytes),
                           type, runner->job->rank, runner->job->size);
     int passed = prepare(runner, key, collective, 0);
-    if (key->kind == TUNE_KIND_PAIR)
+    if (tune_kind_is_pair(key->kind))
         passed |= prepare(runner, key, collective, 1);
     if (!passed_through(runner, passed))
         measure_batches(runner, key, collective, record);
@@ -370,11 +400,16 @@ static size_t larger(size_t a, size_t b)
 /* What the longest call needs, or a pipeline in lock-step. */
 static size_t largest_buffer(const tune_options_t *options, int ranks)
 {
-    size_t largest = options->messages.bytes[options->messages.count - 1];
+    size_t largest = 0;
 
-    for (int c = 0; c < TUNE_COLLECTIVES; c++)
-        if (options->collectives[c] && tune_collective_family((tune_collective_t)c) == TUNE_OF_BLOCKS)
-            largest = larger(largest, options->blocks.bytes[options->blocks.count - 1] * (size_t)ranks);
+    for (unsigned c = 0; c < TUNE_COLLECTIVES; c++) {
+        const bool is_block = tune_collective_family((tune_collective_t)c) == TUNE_OF_BLOCKS;
+        if (options->collectives[c])
+            largest = larger(largest, tune_size(options, c, tune_size_count(options, c) - 1) *
+                                          (is_block ? (size_t)ranks : 1));
+    }
+    for (int i = 0; options->patterns && i < options->patterns->count; i++)
+        largest = larger(largest, tune_pattern_buffer_bytes(&options->patterns->list[i], ranks));
     const size_t segment = options->choices.segments[options->choices.segment_count - 1];
     return larger(largest, larger(segment * LOCKSTEP_SEGMENTS, LOCKSTEP_BYTES_MAX));
 }
@@ -406,7 +441,7 @@ void tune_runner_init(tune_runner_t *runner, const bench_job_t *job, const tune_
         runner->validated[collective] = memset(bench_allocate(bytes), 0, bytes);
     }
     for (int side = 0; side < TUNE_SIDES; side++) {
-        BENCH_MPI(MPI_Comm_dup(MPI_COMM_WORLD, &runner->sides[side].comm));
+        BENCH_MPI(MPI_Comm_dup(runner->job->all, &runner->sides[side].comm));
         runner->sides[side].config = -1;
         hint(runner, side, TUNE_BCAST, lists[TUNE_BCAST].count - 1);
         bench_set_up(runner->sides[side].comm);

@@ -23,6 +23,11 @@ const char *tune_search_name(tune_search_id_t id)
     return kinds[id].name;
 }
 
+bool tune_search_has_heuristic(tune_search_id_t id)
+{
+    return kinds[id].heuristic;
+}
+
 void tune_priority(int count, int order[])
 {
     bool taken[count > 0 ? count : 1];
@@ -170,7 +175,7 @@ static bool measure_sizes(tune_lab_t *lab, tune_search_id_t id, tune_search_t *s
             const int count = tune_size_count(lab->options, collective);
             int order[TUNE_SIZES_MAX];
             tune_priority(count, order);
-            if (i < count && lab->options->collectives[collective] &&
+            if (i < count && tune_is_searched(lab->options, (unsigned)collective) &&
                 !measure_size(lab, id, search, (tune_collective_t)collective, order[i]))
                 return false;
         }
@@ -240,7 +245,7 @@ static point_t add_point(tune_lab_t *lab, tune_search_t *search, tune_collective
 /* The largest size at which the search considers the configuration; 0: none. */
 static size_t most_bytes(const tune_lab_t *lab, tune_search_id_t id, tune_collective_t collective, int config)
 {
-    const tune_sizes_t *sizes = &lab->options->messages;
+    const tune_sizes_t *sizes = tune_sizes(lab->options, collective);
 
     for (int i = sizes->count - 1; i >= 0; i--)
         if (is_candidate(lab, id, collective, config, sizes->bytes[i]))
@@ -260,7 +265,7 @@ static bool measure_curve(tune_lab_t *lab, tune_search_id_t id, tune_search_t *s
     if (most == 0)
         return true;
     if (within->count == 0)
-        point = add_point(lab, search, collective, config, lab->options->messages.bytes[0], within);
+        point = add_point(lab, search, collective, config, tune_size(lab->options, collective, 0), within);
     if (point == POINT_TAKEN)
         point = add_point(lab, search, collective, config, segment < most ? segment : most, within);
     while (point == POINT_TAKEN && most > segment) {
@@ -352,7 +357,7 @@ static void run_off_whole(final_t *final, size_t bytes, tune_choice_t *best)
 static void choose(final_t *final, int size)
 {
     const int finalists = final->lab->options->finalists, wanted = finalists > 1 ? finalists : 1;
-    const size_t bytes = final->lab->options->messages.bytes[size];
+    const size_t bytes = tune_size(final->lab->options, final->collective, size);
     tune_choice_t taken[wanted], best = {-1, 0};
     int count = 0;
 
@@ -380,7 +385,7 @@ static bool search_segments(tune_lab_t *lab, tune_search_id_t id, tune_search_t 
     const bool complete = measure_curves(lab, id, search, curves, collective);
     final_t final = {lab, id, search, curves, collective, {0, 0}, false};
 
-    for (int size = 0; size < lab->options->messages.count; size++)
+    for (int size = 0; size < tune_size_count(lab->options, collective); size++)
         choose(&final, size);
     return complete && !final.no_time;
 }
@@ -410,7 +415,7 @@ static bool search_in_shares(tune_lab_t *lab, tune_search_id_t id, tune_search_t
     int left = 0;
 
     for (int c = 0; c < TUNE_COLLECTIVES; c++) {
-        complete[c] = !lab->options->collectives[c];
+        complete[c] = !tune_is_searched(lab->options, (unsigned)c);
         left += !complete[c];
     }
     for (int round = 0; round < 2; round++)
@@ -456,9 +461,9 @@ void tune_lockstep_measure(tune_lab_t *lab, tune_cost_t *cost)
             const tune_config_t *config = &lab->lists[collective].configs[i];
             const tune_key_t key = {TUNE_KIND_LOCKSTEP, (tune_collective_t)collective, i, -1,
                                     config->segment_bytes};
-            if (lab->options->collectives[collective] && tune_has_segments(config) &&
-                config->segment_bytes <= lab->options->messages.bytes[lab->options->messages.count - 1] &&
-                !tune_lab_get(lab, &key, cost))
+            const tune_sizes_t *sizes = tune_sizes(lab->options, (unsigned)collective);
+            if (tune_is_searched(lab->options, (unsigned)collective) && tune_has_segments(config) &&
+                config->segment_bytes <= sizes->bytes[sizes->count - 1] && !tune_lab_get(lab, &key, cost))
                 return;
         }
 }

@@ -46,6 +46,7 @@ double tune_predict_us(const tune_curves_t *curves, const tune_list_t *lists, tu
 void tune_search_run(tune_lab_t *lab, tune_search_id_t id, tune_search_t *search, tune_curves_t *curves);
 
 const char *tune_search_name(tune_search_id_t id);
+bool tune_search_has_heuristic(tune_search_id_t id);
 
 /* The lock-step model's tasks of every configuration that can run so. */
 void tune_lockstep_measure(tune_lab_t *lab, tune_cost_t *cost);

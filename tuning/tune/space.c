@@ -287,7 +287,8 @@ static void add_han(tune_list_t *list, tune_collective_t collective, const tune_
 
 /* ---- barrier ---- */
 
-/* Flags inside, a dissemination between the nodes, of one leader each or of all ranks: two nodes take one round anyway. */
+/* Flags inside, a dissemination between the nodes, of one leader each or of all ranks: two nodes take one round
+ * anyway. */
 static void add_barriers(tune_list_t *list, const tune_choices_t *choices, const tune_layout_t *layout)
 {
     const bool may_all_lead = layout->nodes > 2 && layout->least_ranks > 1;
@@ -314,6 +315,8 @@ static void add_barriers(tune_list_t *list, const tune_choices_t *choices, const
  * be there, and two are one message anyway. Scans have none. */
 static const char *few_rounds(tune_collective_t collective, bool all_lead)
 {
+    if (collectives[collective].family == TUNE_OF_OWN_SIZES)
+        return NULL;
     if (collectives[collective].is_rooted)
         return all_lead ? NULL : "postal";
     if (!all_lead || collectives[collective].family != TUNE_OF_BLOCKS)
@@ -342,8 +345,8 @@ static void add_leaders(tune_list_t *list, tune_collective_t collective, tune_wa
     }
 }
 
-/* Among the nodes, where there are several and it is not the same as among the ranks. All ranks lead where nodes are of one
- * size. */
+/* Among the nodes, where there are several and it is not the same as among the ranks. All ranks lead where nodes are
+ * of one size. */
 static void add_among_nodes(tune_list_t *list, tune_collective_t collective, tune_way_t way, bool one_leads,
                             bool all_lead, const tune_layout_t *layout)
 {
@@ -390,9 +393,16 @@ static void add_block_way(tune_list_t *list, int row, const tune_choices_t *choi
 static void add_blocks(tune_list_t *list, tune_collective_t collective, const tune_choices_t *choices,
                        const tune_layout_t *layout)
 {
+    const bool own_sizes = collectives[collective].family == TUNE_OF_OWN_SIZES;
+
     for (int way = 0; way < TUNE_WAYS && collectives[collective].is_rooted; way++) {
         if (!choices->ways[way] || strcmp(ways[way].between, "tree") != 0)
             continue;
+        if (own_sizes) { /* no other rank can carry a block of which it does not know the size */
+            if (way == TUNE_WAY_linear)
+                add_among_ranks(list, (tune_way_t)way);
+            continue;
+        }
         if (fits(1, ways[way].least_nodes, layout->ranks))
             add_among_ranks(list, (tune_way_t)way);
         if (fits(1, ways[way].least_nodes, layout->nodes))
@@ -419,10 +429,10 @@ static void add_all(tune_list_t *list, tune_collective_t collective, const tune_
     const tune_family_t family = collectives[collective].family;
 
     add_plain(list, TUNE_NATIVE);
-    if (layout->nodes == 1)
+    if (layout->nodes == 1 && family != TUNE_OF_OWN_SIZES)
         add_plain(list, TUNE_FLAGS);
     /* In a scan the last rank would read all. */
-    if (layout->nodes == 1 && family == TUNE_OF_BLOCKS)
+    if (layout->nodes == 1 && (family == TUNE_OF_BLOCKS || family == TUNE_OF_OWN_SIZES))
         add_plain(list, TUNE_COPIES);
     if (family == TUNE_OF_SEGMENTS)
         add_han(list, collective, choices, layout);

@@ -9,8 +9,9 @@
  *   barrier    native, flags (one node), han: one leader or all
  *   blocks     native, flags and single_copy (one node), flat: a way among the ranks, han: a way among the nodes, one
  *              leader or all, and inside direct messages or an algorithm of few rounds
+ *   own sizes  native, single_copy (one node), flat and han with direct messages. No rank knows the others' sizes, so no rule
+ *              by sizes holds: they are tuned on patterns alone (patterns.h), and get one rule for all calls
  *
- * Alltoallv, alltoallw, gatherv and scatterv are none of these: no rank knows the others' sizes, so no rule by sizes holds.
  * Threads: pure. Ownership: tune_space_fini frees the lists. */
 #ifndef HP_TUNE_SPACE_H
 #define HP_TUNE_SPACE_H
@@ -21,8 +22,14 @@
 #include "layout.h"
 
 /* What a collective moves, and whose bytes its size is: one vector in segments; nothing; a block for each rank; a block
- * alone. */
-typedef enum { TUNE_OF_SEGMENTS, TUNE_OF_NOTHING, TUNE_OF_BLOCKS, TUNE_OF_ONE_BLOCK } tune_family_t;
+ * alone; blocks whose sizes each rank knows for itself. */
+typedef enum {
+    TUNE_OF_SEGMENTS,
+    TUNE_OF_NOTHING,
+    TUNE_OF_BLOCKS,
+    TUNE_OF_ONE_BLOCK,
+    TUNE_OF_OWN_SIZES
+} tune_family_t;
 
 /* id, name, family, has it a root? */
 #define TUNE_COLLECTIVE_TABLE(X)                                                                             \
@@ -38,7 +45,11 @@ typedef enum { TUNE_OF_SEGMENTS, TUNE_OF_NOTHING, TUNE_OF_BLOCKS, TUNE_OF_ONE_BL
     X(GATHER, gather, BLOCKS, true)                                                                          \
     X(SCATTER, scatter, BLOCKS, true)                                                                        \
     X(SCAN, scan, ONE_BLOCK, false)                                                                          \
-    X(EXSCAN, exscan, ONE_BLOCK, false)
+    X(EXSCAN, exscan, ONE_BLOCK, false)                                                                      \
+    X(ALLTOALLV, alltoallv, OWN_SIZES, false)                                                                \
+    X(ALLTOALLW, alltoallw, OWN_SIZES, false)                                                                \
+    X(GATHERV, gatherv, OWN_SIZES, true)                                                                     \
+    X(SCATTERV, scatterv, OWN_SIZES, true)
 
 typedef enum {
 #define X(id, ...) TUNE_##id,
@@ -52,8 +63,9 @@ const char *tune_collective_name(tune_collective_t collective);
 tune_collective_t tune_collective_find(const char *name);
 tune_family_t tune_collective_family(tune_collective_t collective);
 
-/* How segments go between nodes, and the blocks of gather and scatter: along a tree of a shape: X(shape, the least number of
- * nodes on which it differs from the rows above); then all that the library has beside them (BETWEEN_NODES_TABLE). */
+/* How segments go between nodes, and the blocks of gather and scatter: along a tree of a shape: X(shape, the least
+ * number of nodes on which it differs from the rows above); then all that the library has beside them
+ * (BETWEEN_NODES_TABLE). */
 #define TUNE_SHAPE_TABLE(X)                                                                                  \
     X(chain, 1)                                                                                              \
     X(linear, 3)                                                                                             \

@@ -1,8 +1,10 @@
 /* The table on standard output. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "report.h"
+#include "search_patterns.h"
 
 static void print_choices(const tune_report_t *report, int collective)
 {
@@ -17,11 +19,42 @@ static void print_choices(const tune_report_t *report, int collective)
         char text[32];
         if (choice->config < 0)
             continue;
-        tune_bytes_text(sizes->bytes[size], text);
+        if (tune_collective_family((tune_collective_t)collective) == TUNE_OF_OWN_SIZES)
+            strcpy(text, "all");
+        else
+            tune_bytes_text(sizes->bytes[size], text);
         printf("%12s  %-40s %12.1f", text, lab->lists[collective].configs[choice->config].id, choice->us);
         if (host > 0)
             printf(" %12.1f %8.2f", host, host / choice->us);
         putchar('\n');
+    }
+}
+
+/* For each pattern what was chosen for all that share its rule, and what would have been the best for it alone. */
+static void print_patterns(const tune_report_t *report)
+{
+    const tune_lab_t *lab = report->lab;
+    const tune_patterns_t *patterns = lab->options->patterns;
+
+    if (!patterns || patterns->count == 0)
+        return;
+    printf("\n%-15s %10s %10s %6s  %-28s %10s  %-28s %10s %10s\n", "pattern", "mean", "calls", "alike",
+           "choice", "us", "alone", "us", "host us");
+    for (int i = 0; i < patterns->count; i++) {
+        const tune_pattern_t *pattern = &patterns->list[i];
+        const int chosen =
+            report->results->decided.choices[pattern->collective][tune_pattern_size(lab->options, pattern)]
+                .config;
+        const int alone = tune_pattern_best(lab, i);
+        char text[32];
+        if (chosen < 0 || alone < 0)
+            continue;
+        const tune_config_t *configs = lab->lists[pattern->collective].configs;
+        tune_bytes_text(tune_pattern_bytes(pattern), text);
+        printf("%-15s %10s %10.0f %6d  %-28s %10.1f  %-28s %10.1f %10.1f\n",
+               tune_collective_name(pattern->collective), text, pattern->calls, pattern->alike,
+               configs[chosen].id, tune_pattern_us(lab, i, chosen), configs[alone].id,
+               tune_pattern_us(lab, i, alone), tune_pattern_us(lab, i, 0));
     }
 }
 
@@ -126,6 +159,7 @@ void tune_report_table(const tune_report_t *report)
     for (int collective = 0; collective < TUNE_COLLECTIVES; collective++)
         if (options->collectives[collective])
             print_choices(report, collective);
+    print_patterns(report);
     print_searches(report);
     if (!options->compare)
         return;

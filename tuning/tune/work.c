@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "search_patterns.h"
+
 void tune_results_init(tune_results_t *results, const tune_list_t *lists)
 {
     memset(results, 0, sizeof *results);
@@ -41,7 +43,7 @@ static void measure_host(tune_lab_t *lab, tune_results_t *results)
     for (int collective = 0; collective < TUNE_COLLECTIVES; collective++)
         for (int size = 0; size < tune_size_count(lab->options, collective); size++) {
             const tune_choice_t *choice = &results->decided.choices[collective][size];
-            if (choice->config >= 0)
+            if (choice->config >= 0 && !lab->options->on_patterns[collective])
                 results->host_us[collective][size] =
                     choice->config == 0 ? choice->us : measure_native(lab, collective, size);
         }
@@ -90,6 +92,8 @@ static double known_us(const void *context, tune_collective_t collective, int co
     const size_t bytes = tune_size(lab->options, collective, size);
     const int stands = tune_space_representative(&lab->lists[collective], config, bytes);
 
+    if (lab->options->on_patterns[collective])
+        return -1; /* what was chosen for them stays */
     for (int kind = TUNE_KIND_DIRECT; kind <= TUNE_KIND_TASK; kind++) {
         const tune_key_t key = {(tune_kind_t)kind, collective, stands, -1, bytes};
         const tune_record_t *record = tune_book_find(&lab->book, &key);
@@ -102,11 +106,40 @@ static double known_us(const void *context, tune_collective_t collective, int co
                            bytes);
 }
 
+/* What was found on patterns belongs to the search that makes the rules. */
+static void add_patterns(const tune_options_t *options, tune_search_t *search,
+                         const tune_search_t *on_patterns)
+{
+    for (int c = 0; c < TUNE_COLLECTIVES; c++)
+        if (options->on_patterns[c])
+            memcpy(search->choices[c], on_patterns->choices[c], sizeof search->choices[c]);
+    if (!options->patterns)
+        return;
+    search->complete &= on_patterns->complete;
+    search->cost.seconds += on_patterns->cost.seconds;
+    search->cost.measurements += on_patterns->cost.measurements;
+}
+
+/* Patterns get half of the time, unless nothing else is wanted. */
+static int shares_for_patterns(const tune_options_t *options)
+{
+    for (unsigned c = 0; c < TUNE_COLLECTIVES; c++)
+        if (tune_is_searched(options, c))
+            return 2;
+    return 1;
+}
+
 void tune_work(tune_lab_t *lab, bool has_lockstep, tune_results_t *results)
 {
     const tune_options_t *options = lab->options;
     const known_t known = {lab, results};
 
+    if (options->patterns) {
+        tune_lab_share(lab, shares_for_patterns(options));
+        tune_search_patterns(lab, tune_search_has_heuristic(options->rules_from), &results->on_patterns,
+                             results->host_us);
+        tune_lab_share(lab, 1);
+    }
     for (int id = 0; id < TUNE_SEARCHES; id++)
         if (options->searches[id])
             tune_search_run(lab, (tune_search_id_t)id, &results->searches[id], &results->curves[id]);
@@ -115,6 +148,7 @@ void tune_work(tune_lab_t *lab, bool has_lockstep, tune_results_t *results)
         if (has_lockstep)
             tune_lockstep_measure(lab, &results->lockstep);
     }
+    add_patterns(options, &results->searches[options->rules_from], &results->on_patterns);
     results->decided = results->searches[options->rules_from];
     measure_host(lab, results);
     tune_rules_smooth(options, &results->decided, known_us, &known);
@@ -126,19 +160,21 @@ void tune_work(tune_lab_t *lab, bool has_lockstep, tune_results_t *results)
 static double one_call_us(const tune_estimator_t *estimator, const tune_key_t *key, int config)
 {
     return tune_estimate_us(&estimator->rates, key->collective,
-                            &estimator->lists[key->collective].configs[config], key->bytes);
+                            &estimator->lists[key->collective].configs[config],
+                            tune_key_bytes(estimator->options, key));
 }
 
 double tune_estimator_seconds(const tune_estimator_t *estimator, const tune_key_t *key)
 {
-    const int calls = tune_repetitions(estimator->options, key->kind, key->bytes) + 1;
+    const int calls =
+        tune_repetitions(estimator->options, key->kind, tune_key_bytes(estimator->options, key)) + 1;
     double us = one_call_us(estimator, key, key->config);
 
-    if (key->kind == TUNE_KIND_PAIR)
+    if (tune_kind_is_pair(key->kind))
         us = (us + one_call_us(estimator, key, key->other)) / 2;
     if (key->kind == TUNE_KIND_LOCKSTEP) /* some runs of some segments */
         return tune_estimate_seconds(&estimator->rates, 8 * us, 3);
-    return tune_estimate_seconds(&estimator->rates, us, key->kind == TUNE_KIND_PAIR ? 2 * calls : calls);
+    return tune_estimate_seconds(&estimator->rates, us, tune_kind_is_pair(key->kind) ? 2 * calls : calls);
 }
 
 void tune_estimator_measure(void *context, tune_record_t *record)
@@ -151,7 +187,7 @@ void tune_estimator_measure(void *context, tune_record_t *record)
         exit(EXIT_FAILURE);
     }
     record->us[record->count++] = one_call_us(estimator, &record->key, record->key.config);
-    if (record->key.kind == TUNE_KIND_PAIR)
+    if (tune_kind_is_pair(record->key.kind))
         record->us[record->count++] = one_call_us(estimator, &record->key, record->key.other);
     record->seconds = tune_estimator_seconds(estimator, &record->key);
     estimator->seconds += record->seconds;

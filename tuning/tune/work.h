@@ -15,6 +15,7 @@ typedef struct {
         double us, best_us;
     } evaluated[TUNE_SEARCHES][TUNE_COLLECTIVES][TUNE_SIZES_MAX];
     double host_us[TUNE_COLLECTIVES][TUNE_SIZES_MAX]; /* 0: not measured */
+    tune_search_t on_patterns;                        /* of the collectives that are measured on patterns */
     tune_search_t decided;                            /* what becomes the rules */
     tune_cost_t lockstep;
     tune_rules_t rules;

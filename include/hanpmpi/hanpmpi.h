@@ -31,6 +31,7 @@ extern "C" {
  *   hanpmpi_sends_per_child, hanpmpi_recvs_per_parent, hanpmpi_window_segments
  *                          sends and receives in flight on a link, segments in work
  *   hanpmpi_guard          "0": what the rules say, without trying anything else
+ *   hanpmpi_arrival        "1": the ranks look who comes late, as with HANPMPI_ARRIVAL=1
  */
 #define HANPMPI_HINT_ENABLE               "hanpmpi"
 #define HANPMPI_HINT_BCAST                "hanpmpi_bcast"
@@ -62,6 +63,7 @@ extern "C" {
 #define HANPMPI_HINT_RECVS_PER_PARENT     "hanpmpi_recvs_per_parent"
 #define HANPMPI_HINT_WINDOW_SEGMENTS      "hanpmpi_window_segments"
 #define HANPMPI_HINT_GUARD                "hanpmpi_guard"
+#define HANPMPI_HINT_ARRIVAL              "hanpmpi_arrival"
 
 /* The library's version, "0.1.0". */
 const char *hanpmpi_version(void);

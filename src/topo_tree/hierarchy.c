@@ -22,6 +22,8 @@
 
 struct hp_hierarchy {
     uint32_t rank_count;
+    uint32_t absent_count;   /* the last ones in `order` */
+    uint32_t trailing_count; /* nodes with absent ranks: the last ones of the nodes */
     uint32_t level_count;
     hp_level_t level[HP_LEVEL_COUNT];
     bool contiguous;
@@ -153,15 +155,21 @@ static hp_status_t allocate(hp_hierarchy_t *h)
     return ok ? HP_OK : HP_ERR_NO_MEM;
 }
 
+/* Where a rank's node stands among the nodes. */
+enum { PRESENT, TRAILING, ABSENT };
+
 typedef struct {
     uint32_t level_count;
     uint32_t *const *leader;
+    const uint8_t *standing; /* [rank]; NULL: all are PRESENT */
 } order_context_t;
 
 static int compare_leaders(const void *left, const void *right, void *context)
 {
     const order_context_t *order = context;
     uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+    if (order->standing && order->standing[a] != order->standing[b])
+        return compare_numbers(order->standing[a], order->standing[b]);
     for (uint32_t i = 0; i < order->level_count; i++) {
         if (order->leader[i][a] != order->leader[i][b])
             return compare_numbers(order->leader[i][a], order->leader[i][b]);
@@ -169,12 +177,12 @@ static int compare_leaders(const void *left, const void *right, void *context)
     return compare_numbers(a, b);
 }
 
-static void fill_groups(hp_hierarchy_t *h, uint32_t *const kept_leader[])
+static void fill_groups(hp_hierarchy_t *h, uint32_t *const kept_leader[], const uint8_t *standing)
 {
     for (uint32_t rank = 0; rank < h->rank_count; rank++)
         h->order[rank] = rank;
-    order_context_t context = {h->level_count - 1, kept_leader};
-    if (context.level_count != 0)
+    order_context_t context = {h->level_count - 1, kept_leader, standing};
+    if (context.level_count != 0 || standing)
         qsort_r(h->order, h->rank_count, sizeof *h->order, compare_leaders, &context);
 
     for (uint32_t i = 0; i + 1 < h->level_count; i++) {
@@ -200,7 +208,8 @@ static void fill_groups(hp_hierarchy_t *h, uint32_t *const kept_leader[])
 static void fill_nodes(hp_hierarchy_t *h, const uint32_t *node_leader, uint32_t *sizes)
 {
     uint32_t node = 0;
-    for (uint32_t rank = 0; rank < h->rank_count; rank++) {
+    for (uint32_t place = 0; place < h->rank_count - h->absent_count; place++) { /* leaders first */
+        const uint32_t rank = h->order[place];
         if (node_leader[rank] == rank) {
             sizes[node] = 0;
             h->node_leader[node] = rank;
@@ -217,8 +226,9 @@ static void fill_nodes(hp_hierarchy_t *h, const uint32_t *node_leader, uint32_t 
     }
 }
 
-hp_status_t hp_hierarchy_create(uint32_t count, const hp_locality_t *table, uint32_t level_mask, bool flat,
-                                hp_hierarchy_t **out)
+/* standing: of each rank; NULL: none is absent. */
+static hp_status_t create(uint32_t count, const hp_locality_t *table, uint32_t level_mask, bool flat,
+                          const uint8_t *standing, hp_hierarchy_t **out)
 {
     if (count == 0 || count > INT32_MAX || table == NULL)
         return HP_ERR_ARG;
@@ -234,11 +244,18 @@ hp_status_t hp_hierarchy_create(uint32_t count, const hp_locality_t *table, uint
     h->rank_count = count;
     find_leaders(&leaders, count, table);
     h->node_count = count_groups(leaders.leader[HP_LEVEL_NODE], count);
+    for (uint32_t rank = 0; rank < count && standing; rank++) {
+        h->absent_count += standing[rank] == ABSENT;
+        h->trailing_count += standing[rank] == TRAILING && leaders.leader[HP_LEVEL_NODE][rank] == rank;
+    }
     choose_levels(h, &leaders, flat ? 0 : level_mask, kept_leader);
     status = allocate(h);
     if (status != HP_OK)
         goto free_leaders;
-    fill_groups(h, kept_leader);
+    fill_groups(h, kept_leader, standing);
+    h->node_count -= h->absent_count; /* each was one by itself */
+    if (h->trailing_count == h->node_count)
+        h->trailing_count = 0;
     fill_nodes(h, leaders.leader[HP_LEVEL_NODE], leaders.sorted);
     leaders_fini(&leaders);
     *out = h;
@@ -248,6 +265,59 @@ free_leaders:
     leaders_fini(&leaders);
 destroy_hierarchy:
     hp_hierarchy_destroy(h);
+    return status;
+}
+
+hp_status_t hp_hierarchy_create(uint32_t count, const hp_locality_t *table, uint32_t level_mask, bool flat,
+                                hp_hierarchy_t **out)
+{
+    return create(count, table, level_mask, flat, NULL, out);
+}
+
+/* A table of localities that has the groups of h: their numbers are the ids. */
+static void describe(const hp_hierarchy_t *h, hp_locality_t *table)
+{
+    for (uint32_t rank = 0; rank < h->rank_count; rank++) {
+        for (uint32_t i = 0; i < h->level_count; i++)
+            table[rank].id[h->level[i]] = h->group_of[i][rank];
+        table[rank].id[HP_LEVEL_NODE] = h->node_of[rank];
+    }
+}
+
+/* Each absent rank becomes a node by itself. */
+static void set_apart(const hp_hierarchy_t *h, const uint32_t *absent, uint32_t absent_count,
+                      hp_locality_t *table, uint8_t *standing)
+{
+    for (uint32_t i = 0; i < absent_count; i++)
+        for (uint32_t rank = 0; rank < h->rank_count; rank++)
+            if (h->node_of[rank] == h->node_of[absent[i]])
+                standing[rank] = TRAILING;
+    for (uint32_t i = 0; i < absent_count; i++) {
+        standing[absent[i]] = ABSENT;
+        table[absent[i]].id[HP_LEVEL_NODE] = h->node_count + i;
+    }
+}
+
+hp_status_t hp_hierarchy_create_without(const hp_hierarchy_t *h, const uint32_t *absent,
+                                        uint32_t absent_count, hp_hierarchy_t **out)
+{
+    uint32_t levels = 1u << HP_LEVEL_NODE;
+
+    if (absent_count == 0 || absent_count >= h->rank_count || h->absent_count > 0 ||
+        (h->node_count > 1 && hp_hierarchy_node_depth(h) == 0))
+        return HP_ERR_ARG;
+    for (uint32_t i = 0; i < h->level_count; i++)
+        levels |= 1u << h->level[i];
+    hp_locality_t *table = calloc(h->rank_count, sizeof *table);
+    uint8_t *standing = calloc(h->rank_count, sizeof *standing);
+    hp_status_t status = HP_ERR_NO_MEM;
+    if (table && standing) {
+        describe(h, table);
+        set_apart(h, absent, absent_count, table, standing);
+        status = create(h->rank_count, table, levels, false, standing, out);
+    }
+    free(standing);
+    free(table);
     return status;
 }
 
@@ -320,6 +390,16 @@ uint32_t hp_hierarchy_node_leader(const hp_hierarchy_t *h, uint32_t node)
     return h->node_leader[node];
 }
 
+bool hp_hierarchy_is_absent(const hp_hierarchy_t *h, uint32_t rank)
+{
+    return h->absent_count > 0 && hp_hierarchy_place(h, rank) >= h->rank_count - h->absent_count;
+}
+
+uint32_t hp_hierarchy_trailing_nodes(const hp_hierarchy_t *h)
+{
+    return h->trailing_count;
+}
+
 bool hp_hierarchy_is_contiguous(const hp_hierarchy_t *h)
 {
     return h->contiguous;
@@ -341,7 +421,7 @@ const uint32_t *hp_hierarchy_members(const hp_hierarchy_t *h, uint32_t depth, ui
 {
     assert(group < hp_hierarchy_group_count(h, depth));
     if (depth == 0) {
-        *count = h->rank_count;
+        *count = h->rank_count - h->absent_count;
         return h->order;
     }
     if (depth == h->level_count) {

@@ -26,7 +26,17 @@ typedef struct hp_hierarchy hp_hierarchy_t;
  * INT32_MAX). */
 hp_status_t hp_hierarchy_create(uint32_t count, const hp_locality_t *table, uint32_t level_mask, bool flat,
                                 hp_hierarchy_t **out);
+/* The same ranks without some of them, which are in no group but that of themselves, on no node, and not counted below
+ * except by hp_hierarchy_rank_count: for a collective in which they take part from outside. Among the nodes those that
+ * lack a rank come last. Returns HP_OK with *out, HP_ERR_NO_MEM, or HP_ERR_ARG: h does not tell its nodes apart, or nobody
+ * or everybody is absent. absent: different ranks. */
+hp_status_t hp_hierarchy_create_without(const hp_hierarchy_t *h, const uint32_t *absent,
+                                        uint32_t absent_count, hp_hierarchy_t **out);
 void hp_hierarchy_destroy(hp_hierarchy_t *hierarchy); /* NULL is allowed */
+
+bool hp_hierarchy_is_absent(const hp_hierarchy_t *h, uint32_t rank);
+/* How many of the nodes, the last ones, lack a rank; 0 where all do. */
+uint32_t hp_hierarchy_trailing_nodes(const hp_hierarchy_t *h);
 
 uint32_t hp_hierarchy_rank_count(const hp_hierarchy_t *h);
 /* Number of levels kept, >= 1; the groups of the last one are single ranks. */

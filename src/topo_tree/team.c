@@ -20,6 +20,26 @@ uint32_t hp_leader_of(const hp_hierarchy_t *h, const hp_leaders_t *leaders, uint
     return hp_hierarchy_group_of(h, depth, chosen) == group ? chosen : members[0];
 }
 
+/* Of a team with sub-groups behind the ring: which one is at a position, counted from the first, and the other way round.
+ * The ring begins with the one that is at position 0; where that is one from behind it, all follow in their order. */
+static uint32_t trailing_at(const hp_team_t *team, uint32_t position)
+{
+    const uint32_t ring = team->count - team->trailing;
+
+    if (team->start < ring)
+        return position < ring ? (team->start + position) % ring : position;
+    return position == 0 ? team->start : position <= team->start ? position - 1 : position;
+}
+
+static uint32_t trailing_position(const hp_team_t *team, uint32_t subgroup)
+{
+    const uint32_t ring = team->count - team->trailing;
+
+    if (team->start < ring)
+        return subgroup < ring ? (subgroup + ring - team->start) % ring : subgroup;
+    return subgroup == team->start ? 0 : subgroup < team->start ? subgroup + 1 : subgroup;
+}
+
 hp_team_t hp_team_of(const hp_hierarchy_t *h, const hp_leaders_t *leaders, uint32_t depth, uint32_t rank)
 {
     hp_team_t team = {.hierarchy = h,
@@ -32,16 +52,21 @@ hp_team_t hp_team_of(const hp_hierarchy_t *h, const hp_leaders_t *leaders, uint3
     team.first = hp_hierarchy_subgroups(h, depth, group, &team.count);
     const uint32_t leader = hp_leader_of(h, leaders, depth, group);
     team.start = hp_hierarchy_group_of(h, depth + 1, leader) - team.first;
+    const uint32_t own = hp_hierarchy_group_of(h, depth + 1, rank) - team.first;
+    team.trailing = depth == 0 ? hp_hierarchy_trailing_nodes(h) : 0;
     team.position =
-        (hp_hierarchy_group_of(h, depth + 1, rank) - team.first + team.count - team.start) % team.count;
+        team.trailing ? trailing_position(&team, own) : (own + team.count - team.start) % team.count;
     return team;
 }
 
 uint32_t hp_team_rank(const hp_team_t *team, uint32_t position)
 {
     assert(position < team->count);
+    if (team->ranks)
+        return team->ranks[position];
     return hp_leader_of(team->hierarchy, &team->leaders, team->depth + 1,
-                        team->first + (team->start + position) % team->count);
+                        team->first + (team->trailing ? trailing_at(team, position)
+                                                      : (team->start + position) % team->count));
 }
 
 int32_t hp_team_parent(const hp_team_t *team, hp_shape_t shape)

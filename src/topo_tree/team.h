@@ -4,7 +4,8 @@
  * the groups that hold it, the chosen leader of the node in the other nodes' groups, the lowest rank
  * elsewhere. A team is the leaders of all sub-groups of one group; position 0 is the leader of the group itself,
  * the others follow in a ring (X. Luo 2020, section 4.2.2; the paper swaps two groups where we rotate:
- * neighbours of a chain stay neighbours for every root).
+ * neighbours of a chain stay neighbours for every root). Nodes that lack a rank (hp_hierarchy_create_without) are not in
+ * the ring, but behind it, where all shapes have leaves.
  *
  * Threads: pure. Ownership: plain data that borrows the hierarchy. */
 #ifndef HP_TOPO_TREE_TEAM_H
@@ -25,12 +26,14 @@ typedef struct {
 typedef struct {
     const hp_hierarchy_t *hierarchy;
     hp_leaders_t leaders;
-    uint32_t depth;    /* of the group, see hierarchy.h */
-    hp_level_t level;  /* that tells the members apart */
-    uint32_t first;    /* number of the first sub-group */
-    uint32_t count;    /* members */
-    uint32_t start;    /* which sub-group, counted from first, is at position 0 */
-    uint32_t position; /* of the rank that asked */
+    uint32_t depth;        /* of the group, see hierarchy.h */
+    hp_level_t level;      /* that tells the members apart */
+    uint32_t first;        /* number of the first sub-group */
+    uint32_t count;        /* members */
+    uint32_t start;        /* which sub-group, counted from first, is at position 0 */
+    uint32_t trailing;     /* sub-groups behind the ring, the last ones; 0: none */
+    uint32_t position;     /* of the rank that asked */
+    const uint32_t *ranks; /* the ranks at the positions, of a team that is no group's; NULL: it is one's */
 } hp_team_t;
 
 /* The leader of a group. */

@@ -212,7 +212,7 @@ def bad_hints(host):
     result.check(result.code == 0, "the program failed")
     wrong = {"hanpmpi": "perhaps", "hanpmpi_bcast": "fastest", "hanpmpi_segment_bytes": "-5",
              "hanpmpi_shapes": "node:square", "hanpmpi_ib_segment_bytes": "-6", "hanpmpi_ir_segment_bytes": "-7",
-             "hanpmpi_guard": "2", **{f"hanpmpi_{name}": "17" for name in ("trees", "leaders")},
+             "hanpmpi_guard": "2", "hanpmpi_arrival": "3", **{f"hanpmpi_{name}": "17" for name in ("trees", "leaders")},
              **{f"hanpmpi_{name}": "?" for name in ("reduce", "allreduce", "barrier", "modules", "between_nodes")},
              **{f"hanpmpi_{name}": "-1" for name in ("sends_per_child", "recvs_per_parent", "window_segments")}}
     for key, value in wrong.items():

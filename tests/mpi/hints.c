@@ -187,7 +187,7 @@ static void group_bad(void)
              HANPMPI_HINT_MODULES, "?", HANPMPI_HINT_BETWEEN_NODES, "?", HANPMPI_HINT_TREES, "17",
              HANPMPI_HINT_LEADERS, "17", HANPMPI_HINT_IB_SEGMENT_BYTES, "-6", HANPMPI_HINT_IR_SEGMENT_BYTES,
              "-7", HANPMPI_HINT_SENDS_PER_CHILD, "-1", HANPMPI_HINT_RECVS_PER_PARENT, "-1",
-             HANPMPI_HINT_WINDOW_SEGMENTS, "-1", HANPMPI_HINT_GUARD, "2"));
+             HANPMPI_HINT_WINDOW_SEGMENTS, "-1", HANPMPI_HINT_GUARD, "2", HANPMPI_HINT_ARRIVAL, "3"));
     expect(comm, LONG_COUNT, 1, 1, 1, "bad values of all other keys are ignored");
     CHECK_MPI(MPI_Comm_free(&comm));
 }

@@ -99,20 +99,29 @@ static void check_reaches_root(const hp_hierarchy_t *h, const hp_leaders_t *lead
     assert_int_equal(rank, leaders->root);
 }
 
+static void check_hierarchy(const hp_hierarchy_t *h)
+{
+    const uint32_t count = hp_hierarchy_rank_count(h);
+
+    for (uint32_t root = 0; root < count; root++)
+        for (uint32_t leader = 0; leader < LEADERS && !hp_hierarchy_is_absent(h, root); leader++) {
+            const hp_leaders_t leaders = {.root = root, .leader = leader};
+            check_leaders(h, &leaders);
+            for (uint32_t rank = 0; rank < count; rank++) {
+                if (hp_hierarchy_is_absent(h, rank))
+                    continue;
+                check_rank(h, &leaders, rank);
+                check_reaches_root(h, &leaders, rank);
+            }
+        }
+}
+
 static void check_table(check_random_t *random, uint32_t count, const hp_locality_t *table, uint32_t mask)
 {
     hp_hierarchy_t *h = NULL;
 
     assert_int_equal(hp_hierarchy_create(count, table, mask, check_random_below(random, 8) == 0, &h), HP_OK);
-    for (uint32_t root = 0; root < count; root++)
-        for (uint32_t leader = 0; leader < LEADERS; leader++) {
-            const hp_leaders_t leaders = {.root = root, .leader = leader};
-            check_leaders(h, &leaders);
-            for (uint32_t rank = 0; rank < count; rank++) {
-                check_rank(h, &leaders, rank);
-                check_reaches_root(h, &leaders, rank);
-            }
-        }
+    check_hierarchy(h);
     hp_hierarchy_destroy(h);
 }
 
@@ -124,6 +133,76 @@ static void teams_agree_on_random_tables(void **state)
         const uint32_t count = 1 + check_random_below(&random, RANKS_MAX);
         hp_locality_t *table = places_random(&random, count);
         check_table(&random, count, table, check_random_below(&random, PLACES_ALL_LEVELS + 1));
+        free(table);
+    }
+}
+
+static bool is_in(const uint32_t *ranks, uint32_t count, uint32_t rank)
+{
+    while (count > 0 && ranks[count - 1] != rank)
+        count--;
+    return count > 0;
+}
+
+/* Nodes that lack a rank come last, in front of the others only where the root is there. */
+static void check_without(const hp_hierarchy_t *all, const hp_hierarchy_t *h, const uint32_t *absent,
+                          uint32_t absent_count)
+{
+    const uint32_t count = hp_hierarchy_rank_count(h);
+    uint32_t members, nodes = 0, lacking = 0;
+
+    hp_hierarchy_members(h, 0, 0, &members);
+    assert_int_equal(members, count - absent_count);
+    for (uint32_t rank = 0; rank < count; rank++) {
+        bool is_first = !is_in(absent, absent_count, rank), lacks = false;
+        assert_int_equal(hp_hierarchy_is_absent(h, rank), !is_first);
+        for (uint32_t other = 0; other < count && is_first; other++) {
+            if (hp_hierarchy_node_of(all, other) != hp_hierarchy_node_of(all, rank))
+                continue;
+            lacks |= is_in(absent, absent_count, other);
+            is_first &= other >= rank || is_in(absent, absent_count, other);
+        }
+        nodes += is_first;
+        lacking += is_first && lacks;
+    }
+    assert_int_equal(hp_hierarchy_node_count(h), nodes);
+    assert_int_equal(hp_hierarchy_trailing_nodes(h), lacking == nodes ? 0 : lacking);
+    for (uint32_t root = 0; root < count; root++) {
+        const hp_leaders_t leaders = {.root = root};
+        const hp_team_t team = hp_team_of(h, &leaders, 0, root);
+        for (uint32_t position = 1; position < team.count && !hp_hierarchy_is_absent(h, root); position++) {
+            const uint32_t rank = hp_team_rank(&team, position);
+            bool lacks = false;
+            for (uint32_t i = 0; i < absent_count; i++)
+                lacks |= hp_hierarchy_node_of(all, absent[i]) == hp_hierarchy_node_of(all, rank);
+            const bool is_behind =
+                position >= team.count - team.trailing + (team.start >= team.count - team.trailing);
+            assert_int_equal(lacks && lacking < nodes, is_behind && team.trailing > 0);
+        }
+    }
+}
+
+static void teams_agree_without_some_ranks(void **state)
+{
+    (void)state;
+    check_random_t random = check_random_start("teams_agree_without_some_ranks");
+    for (unsigned run = 0; run < 150; run++) {
+        const uint32_t count = 2 + check_random_below(&random, RANKS_MAX - 1);
+        const uint32_t levels =
+            PLACES_ALL_LEVELS & (check_random_below(&random, PLACES_ALL_LEVELS + 1) | 1u << HP_LEVEL_NODE);
+        hp_locality_t *table = places_random(&random, count);
+        uint32_t absent[RANKS_MAX], absent_count = 0;
+        hp_hierarchy_t *all = NULL, *h = NULL;
+        for (uint32_t rank = 0; rank < count && absent_count + 1 < count; rank++)
+            if (check_random_below(&random, 5) == 0 || (rank + 1 == count && absent_count == 0))
+                absent[absent_count++] = rank;
+        assert_int_equal(hp_hierarchy_create(count, table, levels, false, &all), HP_OK);
+        assert_int_equal(hp_hierarchy_create_without(all, absent, absent_count, &h), HP_OK);
+        check_without(all, h, absent, absent_count);
+        check_hierarchy(h);
+        assert_int_equal(hp_hierarchy_create_without(all, absent, 0, &all), HP_ERR_ARG);
+        hp_hierarchy_destroy(h);
+        hp_hierarchy_destroy(all);
         free(table);
     }
 }
@@ -165,6 +244,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(teams_agree_on_random_tables),
+        cmocka_unit_test(teams_agree_without_some_ranks),
         cmocka_unit_test(teams_agree_on_machines),
         cmocka_unit_test(leaders_take_turns),
     };

@@ -50,6 +50,24 @@ const hp_algorithm_t *hp_algorithm_with(hp_collective_t collective, uint32_t tra
     return algorithm;
 }
 
+const hp_algorithm_t *hp_algorithm_around(hp_collective_t collective)
+{
+#define AROUND(id)                                                                                           \
+    [id] = {                                                                                                 \
+        id,                                                                                                  \
+        "han",                                                                                               \
+        hp_pipeline_around_start,                                                                            \
+        hp_pipeline_runs_alone,                                                                              \
+        HP_TRAIT_PIPELINED,                                                                                  \
+        UINT64_MAX,                                                                                          \
+        "hierarchical pipeline around ranks that come late"                                                  \
+    }
+    static const hp_algorithm_t ways[HP_BARRIER] = {AROUND(HP_BCAST), AROUND(HP_REDUCE),
+                                                    AROUND(HP_ALLREDUCE)};
+#undef AROUND
+    return &ways[collective];
+}
+
 static const char *knob_word(hp_collective_t collective, unsigned i)
 {
     if (i == HP_WORD_AUTO)

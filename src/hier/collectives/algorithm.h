@@ -51,6 +51,8 @@ const hp_algorithm_t *hp_algorithm(hp_collective_t collective, unsigned i);
 const hp_algorithm_t *hp_algorithm_find(hp_collective_t collective, const char *name);
 /* The first one with the trait, NULL: none has it. */
 const hp_algorithm_t *hp_algorithm_with(hp_collective_t collective, uint32_t trait);
+/* The pipelined one around the late ranks that the communicator has (pipeline.h); not in the table, nor for a barrier. */
+const hp_algorithm_t *hp_algorithm_around(hp_collective_t collective);
 enum { HP_WORD_AUTO, HP_WORD_NATIVE, HP_FIRST_ALGORITHM_WORD };
 
 /* Every algorithm of every collective by a number, and the host MPI: what plain data can carry. */

@@ -18,6 +18,7 @@ static bool is_down(const plan_t *p)
 }
 
 /* ---- one segment ---- */
+#define ALWAYS_INLINE inline __attribute__((always_inline))
 
 hp_place_t hp_pipeline_place(const hp_pipeline_plan_t *p, const hp_pipeline_rotation_t *rotation, uint32_t k,
                              hp_segment_t *segment, const hp_flow_t *flow)
@@ -32,11 +33,14 @@ hp_place_t hp_pipeline_place(const hp_pipeline_plan_t *p, const hp_pipeline_rota
         hp_task_t *free = p->in_place ? flow->own_read : NULL;
         return p->result_here ? (hp_place_t){.given = true, .address = flow->result, .free = free} : anywhere;
     }
+    if (k + 1 == rotation->stage_count) /* late ranks' values are still to come */
+        return anywhere;
     const hp_stage_t *outer = &rotation->stages[k + 1];
     return outer->module->place ? outer->module->place(outer, segment, flow) : anywhere;
 }
 
-static void emit_up(const plan_t *p, const rotation_t *rotation, hp_segment_t *segment, hp_flow_t *flow)
+static ALWAYS_INLINE void emit_up(const plan_t *p, const rotation_t *rotation, hp_segment_t *segment,
+                                  hp_flow_t *flow)
 {
     if (p->in_order) {
         const hp_place_t into = {.given = p->result_here && p->comm->rank == 0, .address = flow->result};
@@ -54,7 +58,8 @@ static void emit_up(const plan_t *p, const rotation_t *rotation, hp_segment_t *s
     }
 }
 
-static void emit_down(const plan_t *p, const rotation_t *rotation, hp_segment_t *segment, hp_flow_t *flow)
+static ALWAYS_INLINE void emit_down(const plan_t *p, const rotation_t *rotation, hp_segment_t *segment,
+                                    hp_flow_t *flow)
 {
     for (uint32_t k = rotation->stage_count; k-- > 0;) {
         const hp_stage_t *stage = &rotation->stages[k];
@@ -102,15 +107,18 @@ static void emit_advance(const plan_t *p, hp_segment_t *segment, hp_flow_t *flow
     flow->ready = advance;
 }
 
-static void emit(const void *plan, hp_segment_t *segment, uint64_t index)
+/* late: of the segment's rotation; NULL: all ranks take part alike. */
+static ALWAYS_INLINE void emit_segment(const plan_t *p, const hp_late_ranks_t *late, hp_segment_t *segment,
+                                       uint64_t index)
 {
-    const plan_t *p = *(plan_t *const *)plan;
     const rotation_t *rotation = &p->rotations[index % p->rotation_count];
     hp_flow_t flow = hp_pipeline_flow(p, index);
 
     if (is_up(p))
         emit_up(p, rotation, segment, &flow);
-    if (rotation->stage_count == 0 && !p->in_order && p->result_here && !p->in_place) /* alone */
+    if (late && is_up(p))
+        hp_late_ranks_reduce(late, segment, &flow, p->in_place);
+    if (!late && rotation->stage_count == 0 && !p->in_order && p->result_here && !p->in_place) /* alone */
         flow.ready = hp_emit_copy(segment, flow.result, flow.value, flow.count);
     if (p->forward >= 0)
         emit_forward(p, segment, &flow);
@@ -120,6 +128,8 @@ static void emit(const void *plan, hp_segment_t *segment, uint64_t index)
         if (p->advance >= 0 && p->comm->rank == p->call.root)
             emit_advance(p, segment, &flow);
         emit_down(p, rotation, segment, &flow);
+        if (late)
+            hp_late_ranks_bcast(late, segment, &flow);
         if (p->advance >= 0 && p->comm->rank != p->call.root)
             emit_advance(p, segment, &flow);
     }
@@ -132,12 +142,25 @@ static void emit(const void *plan, hp_segment_t *segment, uint64_t index)
         hp_pipeline_emit_step_end(p, segment, &flow);
 }
 
+static void emit(const void *plan, hp_segment_t *segment, uint64_t index)
+{
+    emit_segment(*(plan_t *const *)plan, NULL, segment, index);
+}
+
+static void emit_around(const void *plan, hp_segment_t *segment, uint64_t index)
+{
+    const plan_t *p = *(plan_t *const *)plan;
+    emit_segment(p, &p->late[index % p->rotation_count], segment, index);
+}
+
 /* ---- the plan ---- */
 
-/* The hierarchy that the call's order of operands allows. */
+/* The hierarchy that the call's order of operands allows, without late ranks that it goes around. */
 static const hp_hierarchy_t *hierarchy_of(const plan_t *p)
 {
     const hp_comm_t *comm = p->comm;
+    if (p->around)
+        return p->around->hierarchy;
     return p->call.commutative || p->in_order || !is_up(p) || !comm->rank_order ? comm->hierarchy
                                                                                 : comm->rank_order;
 }
@@ -215,13 +238,14 @@ static uint32_t trees_of(const plan_t *p)
     return trees > nodes ? nodes : trees ? trees : 1;
 }
 
-/* How many rotations, and who leads in which. */
+/* How many rotations, and who leads in which. A reduction around late ranks has one: its root, not on their nodes, carries the message
+ * once when they have come. With several, what waits for them would be in the way of what does not. */
 static uint32_t count_rotations(const plan_t *p)
 {
-    const hp_hierarchy_t *h = p->comm->hierarchy;
+    const hp_hierarchy_t *h = hierarchy_of(p);
     uint32_t most_ranks, least_ranks, rotations = 1;
 
-    if ((!p->call.commutative && is_up(p)) || p->call.count == 0)
+    if ((is_up(p) && (!p->call.commutative || p->around)) || p->call.count == 0)
         return 1;
     hp_hierarchy_node_sizes(h, &least_ranks, &most_ranks);
     if (p->modules.module[HP_LEVEL_NODE] != HP_MODULE_NATIVE || hp_hierarchy_node_count(h) == 1)
@@ -235,7 +259,7 @@ static uint32_t count_rotations(const plan_t *p)
 
 static hp_leaders_t leaders_of(const plan_t *p, uint32_t rotation)
 {
-    const hp_hierarchy_t *h = p->comm->hierarchy;
+    const hp_hierarchy_t *h = hierarchy_of(p);
 
     if (!p->call.commutative && is_up(p))
         return (hp_leaders_t){.root = 0};
@@ -313,7 +337,7 @@ static hp_status_t prepare_rotation(plan_t *p, rotation_t *rotation)
                               .team = team,
                               .inter_node = inter_node,
                               .innermost = depth + 1 == levels,
-                              .outermost = is_whole(p, depth),
+                              .outermost = is_whole(p, depth) && !(p->around && is_up(p)),
                               .rotation_count = p->rotation_count,
                               .result_at_root = p->call.commutative || p->call.root == 0,
                               .node = inter_node ? NULL : p->node,
@@ -338,6 +362,12 @@ static void add_up(plan_t *p)
         uint32_t edges = 3 + 2 * HP_LEVEL_COUNT + in_order->edges, scratch = in_order->scratch;
         tasks += (p->advance >= 0) + (p->rounds.count ? HP_LEADER_ROUNDS_TASKS : 0);
         edges += (p->advance >= 0) + (p->rounds.count ? HP_LEADER_ROUNDS_EDGES : 0);
+        if (p->late) {
+            const hp_late_ranks_t *late = &p->late[t];
+            tasks += late->up.tasks + late->down.tasks;
+            edges += late->up.edges + late->down.edges;
+            scratch += late->up.scratch + late->down.scratch;
+        }
         for (uint32_t k = 0; k < p->rotations[t].stage_count; k++) {
             const hp_stage_t *stage = &p->rotations[t].stages[k];
             tasks += stage->tasks;
@@ -392,6 +422,7 @@ static hp_status_t use_node(plan_t *p)
     if (!use || !(use->done = hp_arena_get(p->start.arena, members * sizeof *use->done)))
         return HP_ERR_NO_MEM;
     use->memory = memory;
+    use->around = p->around;
     p->slot_bytes = uses_slots(p) ? p->cut.segment_elements * p->cut.extent : 0;
     use->set_done = hp_request_set_lane(p->start.request, hp_node_done(memory, memory->own), false);
     bool made = use->set_done >= 0;
@@ -416,6 +447,8 @@ static void take_steps(plan_t *p)
                       memory->step + p->step_count);
     use->first_step = memory->step;
     use->end_step = memory->step += p->step_count;
+    if (p->around)
+        hp_around_take_steps(p->around, use->first_step, use->end_step);
     if (p->call.count > 0)
         p->pipeline.note = hp_note_make(memory->noted++, p->call.count * p->call.type.bytes);
 }
@@ -455,14 +488,16 @@ static void cut(plan_t *p)
     }
     p->pipeline.segment_bytes = p->setting.segment_bytes;
     p->pipeline.commutative = call->commutative;
-    p->pipeline.emit = emit;
+    p->pipeline.emit = p->around ? emit_around : emit;
     p->segment_count = p->step_count = p->pipeline.segment_count;
 }
 
 /* What runs, and how, as far as it is the same on all ranks. */
-static void describe(plan_t *p, hp_comm_t *comm, const hp_call_t *call, const hp_setting_t *setting)
+static void describe(plan_t *p, hp_comm_t *comm, const hp_call_t *call, const hp_setting_t *setting,
+                     hp_around_t *around)
 {
     p->comm = comm;
+    p->around = around;
     p->call = *call;
     p->setting = *setting;
     p->in_order = comm->knobs.reproducible && comm->flat && is_up(p) && call->count > 0 && comm->size > 1;
@@ -476,12 +511,12 @@ bool hp_pipeline_runs_alone(hp_comm_t *comm, const hp_call_t *call, const hp_set
 {
     plan_t plan;
 
-    describe(&plan, comm, call, setting);
+    describe(&plan, comm, call, setting, NULL);
     return uses_node(&plan) || uses(&plan, HP_MODULE_NATIVE);
 }
 
 hp_pipeline_plan_t *hp_pipeline_plan(const hp_start_t *start, const hp_call_t *call,
-                                     const hp_setting_t *setting)
+                                     const hp_setting_t *setting, hp_around_t *around)
 {
     const hp_comm_t *comm = start->comm;
 
@@ -493,7 +528,7 @@ hp_pipeline_plan_t *hp_pipeline_plan(const hp_start_t *start, const hp_call_t *c
     *plan = p;
     p->start = *start;
     p->in_place = call->send == call->recv;
-    describe(p, start->comm, call, setting);
+    describe(p, start->comm, call, setting, around);
     p->result_here =
         call->collective == HP_ALLREDUCE || (call->collective == HP_REDUCE && comm->rank == call->root &&
                                              (p->call.commutative || call->root == 0));
@@ -505,14 +540,19 @@ hp_status_t hp_pipeline_prepare(hp_pipeline_plan_t *p)
 {
     p->rotation_count = count_rotations(p);
     p->rotations = hp_arena_get(p->start.arena, p->rotation_count * sizeof *p->rotations);
-    hp_status_t status = p->rotations ? make_lanes(p) : HP_ERR_NO_MEM;
+    p->late = p->around ? hp_arena_get(p->start.arena, p->rotation_count * sizeof *p->late) : NULL;
+    hp_status_t status = p->rotations && !p->late == !p->around ? make_lanes(p) : HP_ERR_NO_MEM;
     if (status == HP_OK && uses_node(p))
         status = use_node(p);
     for (uint32_t t = 0; t < p->rotation_count && status == HP_OK; t++) {
         p->rotations[t].leaders = leaders_of(p, t);
         if (p->in_order)
             status = prepare_in_order(p, &p->rotations[t]);
-        if (status == HP_OK && !(p->in_order && p->call.collective == HP_REDUCE))
+        if (p->around && status == HP_OK)
+            status = hp_late_ranks_prepare(&p->late[t], p->around, &p->start, &p->rotations[t].leaders,
+                                           p->rotation_count, &p->call, &p->setting);
+        if (status == HP_OK && !(p->in_order && p->call.collective == HP_REDUCE) &&
+            !(p->around && hp_around_is_late(p->around, p->comm->rank)))
             status = prepare_rotation(p, &p->rotations[t]);
     }
     if (status != HP_OK)
@@ -537,9 +577,8 @@ static hp_status_t start_again(void *plan, const hp_start_t *start, const hp_cal
     return hp_request_start_again(start->request, &p->pipeline);
 }
 
-hp_status_t hp_pipeline_start(const hp_start_t *start, const hp_call_t *call, const hp_setting_t *setting)
+static hp_status_t start_plan(const hp_start_t *start, plan_t *plan)
 {
-    hp_pipeline_plan_t *plan = hp_pipeline_plan(start, call, setting);
     const hp_status_t status = plan ? hp_pipeline_prepare(plan) : HP_ERR_NO_MEM;
 
     if (status != HP_OK)
@@ -547,4 +586,15 @@ hp_status_t hp_pipeline_start(const hp_start_t *start, const hp_call_t *call, co
     if (start->again)
         *start->again = (hp_again_t){.start = start_again, .plan = plan};
     return hp_request_start(start->request, &plan->pipeline);
+}
+
+hp_status_t hp_pipeline_start(const hp_start_t *start, const hp_call_t *call, const hp_setting_t *setting)
+{
+    return start_plan(start, hp_pipeline_plan(start, call, setting, NULL));
+}
+
+hp_status_t hp_pipeline_around_start(const hp_start_t *start, const hp_call_t *call,
+                                     const hp_setting_t *setting)
+{
+    return start_plan(start, hp_pipeline_plan(start, call, setting, start->comm->around));
 }

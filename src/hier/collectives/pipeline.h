@@ -35,6 +35,10 @@
 
 /* Starts call as a pipeline. HP_OK, or an error with nothing in flight. */
 hp_status_t hp_pipeline_start(const hp_start_t *start, const hp_call_t *call, const hp_setting_t *setting);
+/* Likewise, around the ranks of start->comm->around, none of which is the root: they hand their values in last, and are handed
+ * the result by one other rank. The operation commutes, no module is native, and the nodes are joined by trees. */
+hp_status_t hp_pipeline_around_start(const hp_start_t *start, const hp_call_t *call,
+                                     const hp_setting_t *setting);
 /* See algorithm.h: where one of the modules that it really runs is not of messages alone. */
 bool hp_pipeline_runs_alone(hp_comm_t *comm, const hp_call_t *call, const hp_setting_t *setting);
 

@@ -6,6 +6,7 @@
 #define HP_HIER_COLLECTIVES_PIPELINE_PLAN_H
 
 #include "hier/call/cut.h"
+#include "hier/modules/late_ranks.h"
 #include "hier/modules/leader_rounds.h"
 #include "hier/modules/modules.h"
 
@@ -31,6 +32,9 @@ typedef struct {
     bool in_order;    /* up along all ranks in their order, whatever nodes they are on */
     bool result_here; /* this rank gets a result from the reduction itself */
     int32_t forward;  /* lane from rank 0 to the root, or its other end; -1: not needed, or not here */
+    hp_around_t
+        *around; /* the late ranks that it goes around, which is the communicator's; NULL: it does not */
+    hp_late_ranks_t *late;     /* of each rotation, then */
     hp_leader_rounds_t rounds; /* of a barrier, each a segment, with one more behind them */
     hp_leader_lanes_t *round_lanes;
     bool modules_begin;  /* some module has something to do at each start */
@@ -40,9 +44,10 @@ typedef struct {
     uint32_t rotation_count;
 } hp_pipeline_plan_t;
 
-/* What is to be done; nothing is taken yet but memory, any other collective may follow. NULL: out of it. */
+/* What is to be done; nothing is taken yet but memory, any other collective may follow. around: see pipeline.h; NULL: no late
+ * ranks. NULL: out of memory. */
 hp_pipeline_plan_t *hp_pipeline_plan(const hp_start_t *start, const hp_call_t *call,
-                                     const hp_setting_t *setting);
+                                     const hp_setting_t *setting, hp_around_t *around);
 /* Takes steps of the node's memory and makes stages and lanes: now all segments must run. */
 hp_status_t hp_pipeline_prepare(hp_pipeline_plan_t *p);
 

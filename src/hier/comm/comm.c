@@ -166,12 +166,20 @@ void hp_comm_destroy(hp_comm_t *comm)
     else if (comm->has_node_memory) /* a message may still come from it */
         hp_node_memory_abandon(&comm->node_memory);
     hp_pool_fini(&comm->pool);
+    hp_around_destroy(comm->around);
     hp_hierarchy_destroy(comm->flat);
     hp_hierarchy_destroy(comm->rank_order);
     hp_hierarchy_destroy(comm->hierarchy);
+    free(comm->arrival);
     free(comm->findings);
     free(comm->network);
     free(comm);
+}
+
+void hp_comm_set_around(hp_comm_t *comm, hp_around_t *around)
+{
+    hp_around_destroy(comm->around);
+    comm->around = around;
 }
 
 const hp_neighbors_t *hp_comm_tree(hp_comm_t *comm, const hp_shapes_t *shapes, uint32_t root)

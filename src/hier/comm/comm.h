@@ -17,6 +17,7 @@
 #include "base/status.h"
 #include "event_engine/mem/node_memory.h"
 #include "event_engine/transport.h"
+#include "hier/comm/around.h"
 #include "hier/comm/layout.h"
 #include "hier/comm/probes.h"
 #include "topo_tree/tree.h"
@@ -43,6 +44,7 @@ typedef struct {
     hp_hierarchy_t
         *flat; /* all ranks in one row, for reproducible reductions; NULL where they are not asked for */
     hp_comm_network_t *network; /* NULL: none is known */
+    hp_around_t *around; /* who habitually comes late; NULL: nobody. The same on all ranks */
     hp_pool_t pool;
     hp_transport_t *transport;
     struct hp_executions *executions; /* collectives in flight (execution.h); NULL: none can be called */
@@ -61,6 +63,7 @@ typedef struct {
     uint64_t sleep_after_ns;    /* when waiting; by how crowded the node is */
     void *owner;                /* who made it */
     uint32_t sequence;          /* collectives started, for tags; the same on all ranks */
+    struct hp_arrival *arrival; /* who comes late (planning/arrival.h); NULL: nobody looks */
     struct hp_choices *choices; /* what the selection remembers (select.h); NULL: nothing */
     /* What was found on communicators like this one (planning/wisdom.h), the same on all ranks; NULL: nothing. */
     struct hp_finding *findings;
@@ -77,6 +80,9 @@ void hp_comm_destroy(hp_comm_t *comm); /* NULL is allowed; no collective may be 
 /* The network and the machine of each rank of it, the same on all ranks. The network is borrowed and outlives the comm.
  * HP_OK or HP_ERR_NO_MEM. */
 hp_status_t hp_comm_set_network(hp_comm_t *comm, const hp_network_t *network, const uint32_t *machines);
+/* Other ranks that come late, or nobody: NULL. Plans around the ones before must not be started again
+ * (hp_plans_forget). Takes it over. */
+void hp_comm_set_around(hp_comm_t *comm, hp_around_t *around);
 
 /* This rank's neighbours in the tree of the hierarchy for root. Cached. NULL when out of memory. Valid until
  * HP_TREE_CACHE other trees have been asked for. */

@@ -69,6 +69,14 @@ hp_plan_t *hp_plans_find(const hp_plans_t *plans, const hp_algorithm_t *algorith
     return plan;
 }
 
+void hp_plans_forget_around(hp_plans_t *plans)
+{
+    for (hp_plan_t *plan = plans->first; plan; plan = plan->next)
+        if (plan->again.start && plan->call.collective < HP_BARRIER &&
+            plan->algorithm == hp_algorithm_around(plan->call.collective))
+            plan->again.start = NULL;
+}
+
 /* The one that was prepared for nothing, else the one that was not used for longest. */
 static hp_plan_t **least_wanted(hp_plans_t *plans)
 {

@@ -39,6 +39,8 @@ void hp_plans_fini(hp_plans_t *plans);
 /* The plan that equal calls have been made with; NULL: there is none, or it runs. It stays in the list. */
 hp_plan_t *hp_plans_find(const hp_plans_t *plans, const hp_algorithm_t *algorithm, const hp_call_t *call,
                          const hp_setting_t *setting);
+/* None that goes around late ranks is started again: others come late now. None of them runs. */
+void hp_plans_forget_around(hp_plans_t *plans);
 /* Takes it out of the list. wanted NULL: one that is to be prepared. NULL: out of memory. */
 hp_plan_t *hp_plans_take(hp_plans_t *plans, hp_comm_t *comm, const hp_plan_t *wanted);
 /* Back; its request is done. */

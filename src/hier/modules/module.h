@@ -28,7 +28,8 @@ typedef struct {
     uint64_t first_step, end_step;
     int32_t set[HP_LEVEL_COUNT][HP_FAN_COUNT]; /* own counters */
     int32_t set_done;
-    int32_t *done; /* [member] waits */
+    int32_t *done;             /* [member] waits */
+    const hp_around_t *around; /* who takes no part; NULL: all do */
 } hp_node_use_t;
 
 /* One level of one rotation of a collective, on one rank. */

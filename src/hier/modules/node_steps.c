@@ -80,8 +80,9 @@ hp_place_t hp_node_emit_place(const hp_stage_t *stage, hp_segment_t *segment, co
     }
     for (uint32_t member = 0; member < node->shape.members; member++) {
         const hp_counter_t *done = hp_node_done(node, member);
-        if (atomic_load_explicit(done, memory_order_acquire) < value) {
-            hp_task_t *wait = hp_emit_wait(segment, use->done[member], value);
+        const uint64_t finished = hp_around_waited_for(use->around, member, value);
+        if (atomic_load_explicit(done, memory_order_acquire) < finished) {
+            hp_task_t *wait = hp_emit_wait(segment, use->done[member], finished);
             hp_emit_after(wait, place.free);
             place.free = wait;
         }

@@ -38,7 +38,7 @@ static hp_inter_node_t inter_node_of(const hp_stage_t *stage, const hp_setting_t
 {
     hp_problem_t problem;
 
-    if (!stage->inter_node || !stage->outermost)
+    if (!stage->inter_node || (!stage->outermost && !hp_inter_node_is_tree(setting->inter_node)))
         return HP_INTER_NODE_tree;
     return hp_inter_node_problem(
                setting->inter_node, stage->collective, stage->team.count, !stage->commutative,

@@ -6,6 +6,7 @@
 #include "base/words.h"
 #include "hier/call/stats.h"
 #include "hier/modules/leader_rounds.h"
+#include "hier/planning/arrival.h"
 #include "hier/planning/kept.h"
 #include "hier/planning/model/model_blocks.h"
 
@@ -312,9 +313,9 @@ bool hp_explain_write(FILE *out, unsigned rank, const hp_savings_t *savings)
     for (const hp_kept_t *row = hp_kept_first(); row; row = row->next)
         json_array_append_new(list, row_json(row));
     json_t *document =
-        json_pack("{s:s,s:s,s:i,s:f,s:o,s:o,s:o}", "program", "hanpmpi", "version", HANPMPI_VERSION, "rank",
-                  (int)rank, "seconds", savings->run_seconds, "savings", hp_savings_json(savings),
-                  "selections", list, "outcomes", outcomes_json());
+        json_pack("{s:s,s:s,s:i,s:f,s:o,s:o,s:o,s:o}", "program", "hanpmpi", "version", HANPMPI_VERSION,
+                  "rank", (int)rank, "seconds", savings->run_seconds, "savings", hp_savings_json(savings),
+                  "selections", list, "outcomes", outcomes_json(), "late", hp_arrival_json());
     if (!document)
         return false;
     const bool written = json_dumpf(document, out, JSON_INDENT(1)) == 0 && fputc('\n', out) != EOF;

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include "base/clock.h"
 #include "base/log.h"
+#include "hier/planning/arrival.h"
 #include "hier/planning/explain.h"
 #include "hier/planning/kept.h"
 #include "hier/call/inter_node_files.h"
@@ -108,6 +109,8 @@ static void report(void)
         hp_explain_print(stderr, rank);
     if (hp_job.knobs.explain || hp_job.knobs.stats)
         hp_savings_print(stderr, &savings, rank);
+    if (hp_job.knobs.explain)
+        hp_arrival_print(stderr);
     if (name[0]) {
         FILE *out = fopen(name, "w");
         const bool written = out && hp_explain_write(out, rank, &savings);
@@ -141,6 +144,7 @@ static void before_finalize(void)
     if (hp_job.is_timed)
         report();
     hp_kept_fini();
+    hp_arrival_fini();
     hp_job_rules_finish();
     hp_job_schedules_finish();
     hp_job_network_finish();

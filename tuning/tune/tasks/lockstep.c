@@ -92,7 +92,7 @@ hp_status_t hp_lockstep_prepare(hp_lockstep_t *lockstep, const hp_start_t *start
 {
     uint32_t steps_per_segment = 0;
 
-    *lockstep = (hp_lockstep_t){.plan = hp_pipeline_plan(start, call, setting)};
+    *lockstep = (hp_lockstep_t){.plan = hp_pipeline_plan(start, call, setting, NULL)};
     if (!lockstep->plan)
         return HP_ERR_NO_MEM;
     set_order(lockstep, call->collective);

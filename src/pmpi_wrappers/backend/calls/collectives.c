@@ -9,6 +9,7 @@
 #include "pmpi_wrappers/backend/calls/agreement.h"
 #include "pmpi_wrappers/backend/calls/decision.h"
 #include "pmpi_wrappers/backend/calls/flight.h"
+#include "pmpi_wrappers/backend/comms/arrival_agreement.h"
 #include "pmpi_wrappers/backend/comms/machine_setup.h"
 #include "pmpi_wrappers/backend/comms/wisdom_setup.h"
 #include "pmpi_wrappers/backend/progress/deferred.h"
@@ -63,7 +64,11 @@ int hp_collective_run(hp_ticket_t *ticket, const hp_call_t *call, MPI_Comm comm)
         hp_flight_count_missed(ticket->state);
         return code;
     }
-    return execute(ticket->state, choice->algorithm, call, choice->setting, true, comm);
+    const hp_setting_t *setting = choice->setting;
+    hp_setting_t room;
+    const hp_algorithm_t *algorithm =
+        hp_arrival_algorithm(ticket->state->comm, choice->algorithm, call, &setting, &room);
+    return execute(ticket->state, algorithm, call, setting, true, comm);
 }
 
 /* What failed behind the collective alone has not been reported yet. */
@@ -120,32 +125,37 @@ static int spend(hp_comm_state_t *state, double us, MPI_Comm comm)
     return code;
 }
 
-/* The maximum of the guard's times over the ranks, and of what they have seen of sizes that no rank knows of another, by the
- * library's own allreduce: it needs no more of the host MPI than the collectives that are taken. */
+/* What the ranks agree on, by the library's own allreduce: it needs no more of the host MPI than the collectives that are taken. */
+static int allreduce(hp_comm_state_t *state, double *values, size_t count, MPI_Op op, MPI_Comm comm)
+{
+    hp_call_t call = {.collective = HP_ALLREDUCE,
+                      .send = values,
+                      .recv = values,
+                      .count = count,
+                      .type = hp_datatype_named(MPI_DOUBLE)->type,
+                      .op = HP_HANDLE(op)};
+    hp_setting_t setting;
+
+    hp_reduction_describe(op, MPI_DOUBLE, &call.type, &call.commutative, &call.kernel);
+    hp_setting_default(&setting);
+    setting.shapes.shape[HP_LEVEL_NODE] = HP_SHAPE_BINOMIAL;
+    return execute(state, hp_algorithm_with(HP_ALLREDUCE, HP_TRAIT_PIPELINED), &call, &setting, false, comm);
+}
+
+/* The maximum of the guard's times over the ranks, and of what they have seen of sizes that no rank knows of another. */
 static int agree_on_times(hp_comm_state_t *state, hp_collective_t collective, hp_bin_t *bin, unsigned count,
                           MPI_Comm comm)
 {
     hp_guard_t *guard = &bin->guard;
     const bool sees = hp_collective_is(collective, HP_OWN_SIZES);
     const bool is_news = guard->open || guard->is_rough; /* what comes out of it */
-    hp_call_t call = {.collective = HP_ALLREDUCE,
-                      .send = guard->us,
-                      .recv = guard->us,
-                      .count = count + (sees ? HP_GUARD_SEEN : 0),
-                      .type = hp_datatype_named(MPI_DOUBLE)->type,
-                      .op = HP_HANDLE(MPI_MAX)};
-    hp_setting_t setting;
 
     if (sees) {
         const hp_seen_t seen = hp_select_seen(state->comm, collective);
         guard->us[count] = (double)seen.longest;
         guard->us[count + 1] = (double)seen.peers;
     }
-    hp_reduction_describe(MPI_MAX, MPI_DOUBLE, &call.type, &call.commutative, &call.kernel);
-    hp_setting_default(&setting);
-    setting.shapes.shape[HP_LEVEL_NODE] = HP_SHAPE_BINOMIAL;
-    int code =
-        execute(state, hp_algorithm_with(HP_ALLREDUCE, HP_TRAIT_PIPELINED), &call, &setting, false, comm);
+    int code = allreduce(state, guard->us, count + (sees ? HP_GUARD_SEEN : 0), MPI_MAX, comm);
     if (code == MPI_SUCCESS) {
         const double spent_us = hp_guard_spent_us(guard);
         if (sees)
@@ -160,6 +170,20 @@ static int agree_on_times(hp_comm_state_t *state, hp_collective_t collective, hp
     return code;
 }
 
+/* Who comes late? Behind every long call. */
+static int look_for_late_ranks(const hp_ticket_t *ticket, int code, MPI_Comm comm)
+{
+    hp_comm_state_t *state = ticket->state;
+    const bool is_looking = hp_arrival_is_looking(state->comm);
+    const hp_arrival_step_t step =
+        hp_arrival_count(state->comm, ticket->collective, ticket->entered_ns, is_looking ? hp_clock_ns() : 0);
+
+    if (step == HP_ARRIVAL_GO_ON)
+        return code;
+    const int agreed = hp_arrival_agree(state, step, comm, allreduce);
+    return code == MPI_SUCCESS ? agreed : code;
+}
+
 /* Behind every call: counts it, and hands its time to whom it is for. Returns code, or what went wrong here. */
 int hp_collective_finish(hp_ticket_t *ticket, int code, MPI_Comm comm)
 {
@@ -168,6 +192,9 @@ int hp_collective_finish(hp_ticket_t *ticket, int code, MPI_Comm comm)
     unsigned count;
 
     hp_ticket_count(ticket, ns);
+    if (bin && hp_arrival_counts(ticket->state->comm, ticket->collective, ticket->bytes) &&
+        ticket->outcome != HP_OUTCOME_FAILED)
+        code = look_for_late_ranks(ticket, code, comm);
     if (!ticket->start_ns || !bin ||
         ticket->outcome == HP_OUTCOME_FAILED) /* most calls: nobody asks how long */
         return code;

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include "base/clock.h"
+#include "hier/planning/arrival.h"
 #include "hier/planning/foresight.h"
 #include "pmpi_wrappers/backend/calls/check.h"
 #include "pmpi_wrappers/backend/comms/comm_registry.h"
@@ -154,6 +155,9 @@ static hp_outcome_t choose(hp_ticket_t *ticket, MPI_Comm comm)
         P(Comm_call_errhandler)(comm, ticket->error = MPI_ERR_NO_MEM);
     if (ticket->choice.is_timed && !ticket->start_ns)
         ticket->start_ns = hp_clock_ns();
+    if (hp_arrival_counts(ticket->state->comm, ticket->collective, bytes) &&
+        hp_arrival_is_looking(ticket->state->comm))
+        ticket->entered_ns = ticket->start_ns ? ticket->start_ns : hp_clock_ns();
     return outcome;
 }
 

@@ -26,6 +26,7 @@ typedef struct {
     unsigned bin;
     uint64_t bytes;
     uint64_t start_ns;
+    uint64_t entered_ns; /* where somebody looks who comes late (hp_arrival_is_looking) */
     hp_comm_state_t *state;
     const hp_named_type_t *named; /* the datatype, if it is one */
     hp_choice_t choice;

@@ -41,7 +41,8 @@ typedef struct {
     X(sends_per_child)                                                                                       \
     X(recvs_per_parent)                                                                                      \
     X(window_segments)                                                                                       \
-    X(guard)
+    X(guard)                                                                                                 \
+    X(arrival)
 
 static const hint_t hints[] = {
 #define X(field) {"hanpmpi_" #field, HP_KNOB_ID_##field},

@@ -2,11 +2,13 @@
 
 #include <stdlib.h>
 #include "hier/executions/execution.h"
+#include "hier/planning/arrival.h"
 #include "hier/planning/select.h"
 #include "pmpi_wrappers/backend/comms/comm_registry.h"
 #include "pmpi_wrappers/backend/comms/private_comm.h"
 #include "pmpi_wrappers/backend/comms/shared_comm.h"
 #include "pmpi_wrappers/backend/comms/wisdom_setup.h"
+#include "pmpi_wrappers/backend/start/job.h"
 
 static void (*finish_all)(hp_comm_state_t *state);
 
@@ -31,6 +33,8 @@ static void release(hp_comm_state_t *state)
 {
     finish_all(state); /* long done where the program itself frees the communicator */
     hp_comm_state_keep_selection(state);
+    if (state->comm && hp_job.is_timed)
+        hp_arrival_keep(state->comm);
     if (state->comm)
         hp_wisdom_keep_open(state->comm);
     hp_comm_registry_hide(state);

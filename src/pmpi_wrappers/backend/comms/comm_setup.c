@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "hier/call/stats.h"
 #include "hier/executions/execution.h"
+#include "hier/planning/arrival.h"
 #include "pmpi_wrappers/backend/comms/machine_setup.h"
 #include "pmpi_wrappers/backend/comms/node_setup.h"
 #include "pmpi_wrappers/backend/comms/private_comm.h"
@@ -176,7 +177,8 @@ static bool create_comm(hp_comm_state_t *state, const hp_locality_t *table, cons
 {
     if (hp_comm_create((uint32_t)state->rank, (uint32_t)state->size, table, hp_comm_state_knobs(state),
                        &state->transport.base, &state->comm) != HP_OK ||
-        hp_executions_create(state->comm) != HP_OK || !place_on_network(state->comm, all))
+        hp_executions_create(state->comm) != HP_OK || hp_arrival_create(state->comm) != HP_OK ||
+        !place_on_network(state->comm, all))
         return false;
     state->comm->job_knobs = &hp_job.knobs;
     state->comm->owner = state;

@@ -177,17 +177,17 @@ static void test_requests(void **state)
 static hp_book_arrival_t arrive(uint8_t waiting, unsigned rank, unsigned root, const uint64_t *enter,
                                 const uint64_t *leave, hp_meeting_t *meeting)
 {
-    hp_arrival_sample_t samples[4];
+    hp_arrivals_sample_t samples[4];
     hp_book_arrival_t arrival = {.samples = 0};
 
     *meeting = (hp_meeting_t){.ranks = 0};
     for (unsigned i = 0; i < 4; i++) {
-        samples[i] = (hp_arrival_sample_t){.enter_ns = enter[i],
-                                           .leave_ns = leave[i],
-                                           .size = 4,
-                                           .rank = i,
-                                           .waiting = waiting,
-                                           .is_root = i == root};
+        samples[i] = (hp_arrivals_sample_t){.enter_ns = enter[i],
+                                            .leave_ns = leave[i],
+                                            .size = 4,
+                                            .rank = i,
+                                            .waiting = waiting,
+                                            .is_root = i == root};
         const hp_meeting_t one = hp_meeting_of(&samples[i], 10 + i);
         assert_true(i == 0 || !hp_meeting_arrival(meeting, &samples[i], &arrival)); /* not all of them yet */
         hp_meeting_merge(meeting, &one);
@@ -230,10 +230,10 @@ static void test_samples(void **state)
     static uint64_t kept[1 << 16];
     uint32_t count = 0, sampled = 0;
 
-    assert_true(hp_arrival_init());
+    assert_true(hp_arrivals_init());
     for (uint64_t i = 0; i < CALLS; i++)
-        if (hp_arrival_is_sampled(i)) {
-            hp_arrival_add(&(hp_arrival_sample_t){.number = i});
+        if (hp_arrivals_is_sampled(i)) {
+            hp_arrivals_add(&(hp_arrivals_sample_t){.number = i});
             sampled++;
         }
     assert_true(sampled > CALLS / 9 && sampled < CALLS / 7);
@@ -241,16 +241,16 @@ static void test_samples(void **state)
     for (; count < hp_arrival.count; count++)
         kept[count] = hp_arrival.samples[count].number;
     const unsigned level = hp_arrival.level;
-    hp_arrival_fini();
-    assert_true(hp_arrival_init());
+    hp_arrivals_fini();
+    assert_true(hp_arrivals_init());
     const uint64_t end = kept[4000] + 1;
     for (uint64_t i = kept[0]; i < end && hp_arrival.count < 16384; i++)
-        if (hp_arrival_is_sampled(i))
-            hp_arrival_add(&(hp_arrival_sample_t){.number = i});
-    hp_arrival_thin(level);
+        if (hp_arrivals_is_sampled(i))
+            hp_arrivals_add(&(hp_arrivals_sample_t){.number = i});
+    hp_arrivals_thin(level);
     for (uint32_t i = 0; i < hp_arrival.count; i++)
         assert_true(hp_arrival.samples[i].number == kept[i]);
-    hp_arrival_fini();
+    hp_arrivals_fini();
 }
 
 static void test_shapes(void **state)

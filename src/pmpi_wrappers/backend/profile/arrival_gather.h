@@ -11,6 +11,6 @@
 #include "pmpi_wrappers/backend/profile/book/arrival.h"
 
 /* clock: of this rank. Enters this rank's part in the book. False: the MPI reports an error. */
-bool hp_arrival_gather(hp_book_t *book, const hp_trace_clock_t *clock);
+bool hp_arrivals_gather(hp_book_t *book, const hp_trace_clock_t *clock);
 
 #endif

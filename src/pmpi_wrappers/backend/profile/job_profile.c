@@ -75,7 +75,7 @@ static bool begin_book(void)
     return hp_book_init(&recorder->book) && hp_handles_init(&recorder->book) &&
            hp_sites_init(&recorder->book, (unsigned)hp_job.knobs.profile_frames,
                          (const void *)(uintptr_t)hp_mpi_calls[HP_MPI_CALL_Allreduce]) &&
-           hp_arrival_init() && hp_sequence_init((uint32_t)hp_job.knobs.profile_sequence, hp_ticks());
+           hp_arrivals_init() && hp_sequence_init((uint32_t)hp_job.knobs.profile_sequence, hp_ticks());
 }
 
 /* ---- a rank that does not come to MPI_Finalize ---- */
@@ -240,7 +240,7 @@ void hp_job_profile_finish(void)
     hp_recording_unlock();
     unwatch_the_end();
     hp_recorder.end_ns = hp_machine_clock_ns();
-    if (hp_gather_clocks_end(&clock) && hp_arrival_gather(book, &clock)) {
+    if (hp_gather_clocks_end(&clock) && hp_arrivals_gather(book, &clock)) {
         if (records)
             close_rank(book, &clock);
         hp_gather_books(book);
@@ -254,6 +254,6 @@ void hp_job_profile_finish(void)
         hp_handles_fini();
     hp_sites_fini();
     hp_requests_fini();
-    hp_arrival_fini();
+    hp_arrivals_fini();
     hp_sequence_fini();
 }

@@ -112,7 +112,7 @@ static void begin_locked(hp_recording_t *recording, const hp_call_shape_t *shape
         if (!comm || !comm->id || comm->size < 2)
             return;
         recording->number = comm->calls++;
-        if (hp_arrival_is_sampled(recording->number)) {
+        if (hp_arrivals_is_sampled(recording->number)) {
             recording->sampled = comm;
             recording->enter_ns = hp_machine_clock_ns();
         }
@@ -331,18 +331,18 @@ static void sample_arrival(const seen_t *seen)
     const hp_recording_t *recording = seen->recording;
     const hp_seen_comm_t *comm = recording->sampled;
 
-    hp_arrival_add(&(hp_arrival_sample_t){.comm_id = comm->id,
-                                          .number = recording->number,
-                                          .enter_ns = recording->enter_ns,
-                                          .leave_ns = recording->enter_ns + seen->ns,
-                                          .site = seen->site,
-                                          .size = (uint32_t)comm->size,
-                                          .rank = (uint32_t)comm->rank,
-                                          .call = (uint16_t)(seen->shape - hp_call_shapes),
-                                          .comm = comm->row,
-                                          .bin = seen->bin,
-                                          .waiting = seen->shape->waiting,
-                                          .is_root = seen->facts.is_root});
+    hp_arrivals_add(&(hp_arrivals_sample_t){.comm_id = comm->id,
+                                            .number = recording->number,
+                                            .enter_ns = recording->enter_ns,
+                                            .leave_ns = recording->enter_ns + seen->ns,
+                                            .site = seen->site,
+                                            .size = (uint32_t)comm->size,
+                                            .rank = (uint32_t)comm->rank,
+                                            .call = (uint16_t)(seen->shape - hp_call_shapes),
+                                            .comm = comm->row,
+                                            .bin = seen->bin,
+                                            .waiting = seen->shape->waiting,
+                                            .is_root = seen->facts.is_root});
 }
 
 /* A receive: what came, instead of what there was room for. */

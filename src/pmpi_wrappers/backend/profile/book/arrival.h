@@ -20,39 +20,39 @@ typedef struct {
     uint8_t waiting; /* hp_waiting_t */
     bool is_root;    /* this rank is the root */
     uint32_t rank;   /* in the communicator */
-} hp_arrival_sample_t;
+} hp_arrivals_sample_t;
 
-/* Every n-th call or so of a communicator is sampled, n = 2^HP_ARRIVAL_SHIFT, and the first ones. */
-enum { HP_ARRIVAL_SHIFT = 3, HP_ARRIVAL_FIRST = 64 };
+/* Every n-th call or so of a communicator is sampled, n = 2^HP_ARRIVALS_SHIFT, and the first ones. */
+enum { HP_ARRIVALS_SHIFT = 3, HP_ARRIVALS_FIRST = 64 };
 
 /* Beyond so many halvings nothing more is kept. */
-enum { HP_ARRIVAL_LEVELS = 24 };
+enum { HP_ARRIVALS_LEVELS = 24 };
 
 typedef struct {
-    hp_arrival_sample_t *samples;
+    hp_arrivals_sample_t *samples;
     uint32_t count;
     unsigned level; /* of 2^level samples one is kept */
-} hp_arrival_t;
+} hp_arrivals_t;
 
-extern hp_arrival_t hp_arrival;
+extern hp_arrivals_t hp_arrival;
 
 /* False: no memory. */
-bool hp_arrival_init(void);
-void hp_arrival_fini(void);
+bool hp_arrivals_init(void);
+void hp_arrivals_fini(void);
 
 /* A random number of the call, the same on all ranks. */
-static inline uint32_t hp_arrival_lot(uint64_t number)
+static inline uint32_t hp_arrivals_lot(uint64_t number)
 {
     const uint64_t lot = (number + 1) * 0x9e3779b97f4a7c15u;
     return (uint32_t)((lot ^ lot >> 29) * 0xbf58476d1ce4e5b9u >> 32);
 }
-static inline bool hp_arrival_is_sampled(uint64_t number)
+static inline bool hp_arrivals_is_sampled(uint64_t number)
 {
-    return number < HP_ARRIVAL_FIRST || (hp_arrival_lot(number) & ((1u << HP_ARRIVAL_SHIFT) - 1)) == 0;
+    return number < HP_ARRIVALS_FIRST || (hp_arrivals_lot(number) & ((1u << HP_ARRIVALS_SHIFT) - 1)) == 0;
 }
 
-void hp_arrival_add(const hp_arrival_sample_t *sample);
+void hp_arrivals_add(const hp_arrivals_sample_t *sample);
 /* Drops what is not kept on that level. */
-void hp_arrival_thin(unsigned level);
+void hp_arrivals_thin(unsigned level);
 
 #endif

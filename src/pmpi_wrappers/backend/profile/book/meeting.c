@@ -2,7 +2,7 @@
 
 #include "pmpi_wrappers/backend/profile/book/shapes.h"
 
-hp_meeting_t hp_meeting_of(const hp_arrival_sample_t *sample, uint32_t world_rank)
+hp_meeting_t hp_meeting_of(const hp_arrivals_sample_t *sample, uint32_t world_rank)
 {
     return (hp_meeting_t){.comm_id = sample->comm_id,
                           .number = sample->number,
@@ -35,7 +35,7 @@ void hp_meeting_merge(hp_meeting_t *to, const hp_meeting_t *from)
 }
 
 /* When the last of those came that this rank has to wait for. */
-static uint64_t awaited(const hp_meeting_t *meeting, const hp_arrival_sample_t *sample)
+static uint64_t awaited(const hp_meeting_t *meeting, const hp_arrivals_sample_t *sample)
 {
     switch (sample->waiting) {
     case HP_ROOT_GIVES:
@@ -47,7 +47,7 @@ static uint64_t awaited(const hp_meeting_t *meeting, const hp_arrival_sample_t *
     }
 }
 
-bool hp_meeting_arrival(const hp_meeting_t *meeting, const hp_arrival_sample_t *sample,
+bool hp_meeting_arrival(const hp_meeting_t *meeting, const hp_arrivals_sample_t *sample,
                         hp_book_arrival_t *arrival)
 {
     const uint64_t until = awaited(meeting, sample),

@@ -14,10 +14,10 @@ typedef struct {
 } hp_meeting_t;
 
 /* The call of a rank's sample as that rank alone knows it. */
-hp_meeting_t hp_meeting_of(const hp_arrival_sample_t *sample, uint32_t world_rank);
+hp_meeting_t hp_meeting_of(const hp_arrivals_sample_t *sample, uint32_t world_rank);
 void hp_meeting_merge(hp_meeting_t *to, const hp_meeting_t *from);
 /* What goes to the book for this rank. False: not all ranks are known. */
-bool hp_meeting_arrival(const hp_meeting_t *meeting, const hp_arrival_sample_t *sample,
+bool hp_meeting_arrival(const hp_meeting_t *meeting, const hp_arrivals_sample_t *sample,
                         hp_book_arrival_t *arrival);
 
 #endif

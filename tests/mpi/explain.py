@@ -109,7 +109,7 @@ def the_model_comes_when_it_is_worth_it(options, folder):
     """What it would do is tried against what the trial has chosen, once the calls have taken so long; before, nothing is probed."""
     document, _ = run(options, folder, HANPMPI_PROBE_AFTER_US="1000000000")
     assert not models(document) and all(c.get("expected_us") is None for row in document["selections"] for c in row["candidates"]), document["selections"]
-    document, _ = run(options, folder, calls=3 * CALLS, HANPMPI_PROBE_AFTER_US="1")
+    document, _ = run(options, folder, calls=(3 * CALLS,), HANPMPI_PROBE_AFTER_US="1")
     assert any(candidate["calls"] > 1 for candidate in models(document)), document["selections"]
     for row in document["selections"]:
         assert row["settled"] or row["reopened"] or calls_of(row) < CALLS, row

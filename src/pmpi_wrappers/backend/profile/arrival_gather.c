@@ -70,8 +70,8 @@ static void enter(hp_book_t *book, hp_table_t *meetings)
 {
     hp_book_arrival_t arrival;
 
-    for (uint32_t i = 0; i < hp_arrival.count; i++) {
-        const hp_arrivals_sample_t *sample = &hp_arrival.samples[i];
+    for (uint32_t i = 0; i < hp_arrivals.count; i++) {
+        const hp_arrivals_sample_t *sample = &hp_arrivals.samples[i];
         const uint64_t key[KEY_WORDS] = {sample->comm_id, sample->number};
         const uint32_t known = meetings->count, number = hp_table_add(meetings, key, KEY_WORDS);
         if (number < known && hp_meeting_arrival(hp_table_row(meetings, number), sample, &arrival))
@@ -83,15 +83,15 @@ static void enter(hp_book_t *book, hp_table_t *meetings)
 
 bool hp_arrivals_gather(hp_book_t *book, const hp_trace_clock_t *clock)
 {
-    int level = (int)hp_arrival.level, most = 0;
+    int level = (int)hp_arrivals.level, most = 0;
     hp_table_t meetings;
 
     if (P(Allreduce)(&level, &most, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD) != MPI_SUCCESS)
         return false;
     hp_arrivals_thin((unsigned)most);
     hp_table_init(&meetings, sizeof(hp_meeting_t), KEY_WORDS * sizeof(uint64_t), MEETINGS_MAX);
-    for (uint32_t i = 0; i < hp_arrival.count; i++) {
-        hp_arrivals_sample_t *sample = &hp_arrival.samples[i];
+    for (uint32_t i = 0; i < hp_arrivals.count; i++) {
+        hp_arrivals_sample_t *sample = &hp_arrivals.samples[i];
         const uint64_t took = sample->leave_ns - sample->enter_ns;
         sample->enter_ns = hp_trace_clock_correct(clock, sample->enter_ns);
         sample->leave_ns = sample->enter_ns + took;

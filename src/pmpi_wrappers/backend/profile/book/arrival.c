@@ -5,18 +5,18 @@
 /* 72 bytes each. */
 enum { SAMPLES_MAX = 16384 };
 
-hp_arrivals_t hp_arrival;
+hp_arrivals_t hp_arrivals;
 
 bool hp_arrivals_init(void)
 {
-    hp_arrival.samples = malloc(SAMPLES_MAX * sizeof *hp_arrival.samples);
-    return hp_arrival.samples != NULL;
+    hp_arrivals.samples = malloc(SAMPLES_MAX * sizeof *hp_arrivals.samples);
+    return hp_arrivals.samples != NULL;
 }
 
 void hp_arrivals_fini(void)
 {
-    free(hp_arrival.samples);
-    hp_arrival = (hp_arrivals_t){.samples = NULL};
+    free(hp_arrivals.samples);
+    hp_arrivals = (hp_arrivals_t){.samples = NULL};
 }
 
 static bool is_kept(uint64_t number, unsigned level)
@@ -28,19 +28,19 @@ void hp_arrivals_thin(unsigned level)
 {
     uint32_t kept = 0;
 
-    for (uint32_t i = 0; i < hp_arrival.count; i++)
-        if (is_kept(hp_arrival.samples[i].number, level))
-            hp_arrival.samples[kept++] = hp_arrival.samples[i];
-    hp_arrival.count = kept;
-    hp_arrival.level = level;
+    for (uint32_t i = 0; i < hp_arrivals.count; i++)
+        if (is_kept(hp_arrivals.samples[i].number, level))
+            hp_arrivals.samples[kept++] = hp_arrivals.samples[i];
+    hp_arrivals.count = kept;
+    hp_arrivals.level = level;
 }
 
 void hp_arrivals_add(const hp_arrivals_sample_t *sample)
 {
-    if (!hp_arrival.samples || !is_kept(sample->number, hp_arrival.level))
+    if (!hp_arrivals.samples || !is_kept(sample->number, hp_arrivals.level))
         return;
-    while (hp_arrival.count == SAMPLES_MAX && hp_arrival.level < HP_ARRIVALS_LEVELS)
-        hp_arrivals_thin(hp_arrival.level + 1);
-    if (hp_arrival.count < SAMPLES_MAX && is_kept(sample->number, hp_arrival.level))
-        hp_arrival.samples[hp_arrival.count++] = *sample;
+    while (hp_arrivals.count == SAMPLES_MAX && hp_arrivals.level < HP_ARRIVALS_LEVELS)
+        hp_arrivals_thin(hp_arrivals.level + 1);
+    if (hp_arrivals.count < SAMPLES_MAX && is_kept(sample->number, hp_arrivals.level))
+        hp_arrivals.samples[hp_arrivals.count++] = *sample;
 }

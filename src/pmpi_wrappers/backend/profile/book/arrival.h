@@ -34,7 +34,7 @@ typedef struct {
     unsigned level; /* of 2^level samples one is kept */
 } hp_arrivals_t;
 
-extern hp_arrivals_t hp_arrival;
+extern hp_arrivals_t hp_arrivals;
 
 /* False: no memory. */
 bool hp_arrivals_init(void);

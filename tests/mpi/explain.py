@@ -119,7 +119,7 @@ def the_model_comes_when_it_is_worth_it(options, folder):
 
 
 def hint_comes_first(options, folder):
-    document, _ = run(options, folder, calls=4)
+    document, _ = run(options, folder, calls=(4,))
     hinted = [row for row in document["selections"] if row["by"] == "hint"]
     assert [(row["collective"], len(row["candidates"]), chosen(row)["algorithm"], calls_of(row)) for row in hinted] == [("allreduce", 1, "han", 3)]
 
@@ -136,14 +136,14 @@ def without_the_guard(options, folder):
 
 
 def mockups(options, folder):
-    document, said = run(options, folder, HANPMPI_EXPLAIN="1", calls=24)
+    document, said = run(options, folder, HANPMPI_EXPLAIN="1", calls=(24,))
     named = [[c["what"] for c in row["candidates"] if c["algorithm"] == "mockup"] for row in document["selections"]
              if row["collective"] == "allreduce" and row["by"] != "hint"]
     assert named and all(what == ["mock-up: reduce + bcast"] for what in named), named
     assert "mock-up: reduce + bcast" in said, said
-    document, _ = run(options, folder, calls=24, HANPMPI_MOCKUPS="off")
+    document, _ = run(options, folder, calls=(24,), HANPMPI_MOCKUPS="off")
     assert not any(c["algorithm"] == "mockup" for row in document["selections"] for c in row["candidates"]), document["selections"]
-    document, _ = run(options, folder, calls=4, HANPMPI_MOCKUPS="force")
+    document, _ = run(options, folder, calls=(4,), HANPMPI_MOCKUPS="force")
     rows = [row for row in document["selections"] if row["collective"] == "allreduce" and row["by"] != "hint"]
     assert len(rows) == 6 and all(row["by"] == "knob" and chosen(row)["algorithm"] == "mockup" for row in rows), rows
     assert document["outcomes"]["allreduce"]["mockup"] == sum(map(calls_of, rows)) == 24, document["outcomes"]
@@ -170,7 +170,7 @@ def a_file_of_rules(options, folder):
         reduce = rows["reduce", size]
         assert reduce["by"] == "file" and [c["algorithm"] for c in reduce["candidates"]] == ["native"] and reduce["candidates"][0]["line"] == 4, reduce
     assert rows["allreduce", 32]["candidates"][0]["from"] == "rule"
-    _, said = run(options, folder, calls=1, HANPMPI_RULES=os.path.join(folder, "none.json"))
+    _, said = run(options, folder, calls=(1,), HANPMPI_RULES=os.path.join(folder, "none.json"))
     assert sum("none.json" in line for line in said.splitlines()) == 1, said
 
 

@@ -235,8 +235,14 @@ def mmap(bench, mpi):
 
 @test
 def hwloc(bench, mpi):
-    """The Nth call of hwloc fails on one rank: of that rank only the node is known; all calls are taken all the same."""
-    return sweep(bench, mpi, "hwloc", 5, "right", settings={"HANPMPI_TOPOLOGY": None})
+    """The Nth call of hwloc fails on one rank: of that rank only the node is known; all calls are taken all the same. Ranks ask hwloc
+    if they are bound: to one processor, here."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(before)})
+    try:
+        return sweep(bench, mpi, "hwloc", 5, "right", settings={"HANPMPI_TOPOLOGY": None})
+    finally:
+        os.sched_setaffinity(0, before)
 
 
 def as_native(bench, mpi, job, *outcomes, same_code=True, **how):

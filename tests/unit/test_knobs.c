@@ -283,7 +283,9 @@ static void format_and_parse_round_trip(void **state)
                                            {"", "on", "USR1"},
                                            {"", "stalls", "/tmp/stalls"},
                                            {"", "explain.json", "/tmp/explain.json"},
-                                           {"", "trace.json", "/tmp/a trace.json"}};
+                                           {"", "trace.json", "/tmp/a trace.json"},
+                                           {"", "profile.json", "/tmp/a profile.json"},
+                                           {"", "records", "/tmp/records"}};
     hp_knobs_t from, to;
     memset(&from, 0, sizeof from);
     memset(&to, 0, sizeof to);

@@ -237,19 +237,19 @@ static void test_samples(void **state)
             sampled++;
         }
     assert_true(sampled > CALLS / 9 && sampled < CALLS / 7);
-    assert_true(hp_arrival.level > 0 && hp_arrival.count > 4096 && hp_arrival.count <= 16384);
-    for (; count < hp_arrival.count; count++)
-        kept[count] = hp_arrival.samples[count].number;
-    const unsigned level = hp_arrival.level;
+    assert_true(hp_arrivals.level > 0 && hp_arrivals.count > 4096 && hp_arrivals.count <= 16384);
+    for (; count < hp_arrivals.count; count++)
+        kept[count] = hp_arrivals.samples[count].number;
+    const unsigned level = hp_arrivals.level;
     hp_arrivals_fini();
     assert_true(hp_arrivals_init());
     const uint64_t end = kept[4000] + 1;
-    for (uint64_t i = kept[0]; i < end && hp_arrival.count < 16384; i++)
+    for (uint64_t i = kept[0]; i < end && hp_arrivals.count < 16384; i++)
         if (hp_arrivals_is_sampled(i))
             hp_arrivals_add(&(hp_arrivals_sample_t){.number = i});
     hp_arrivals_thin(level);
-    for (uint32_t i = 0; i < hp_arrival.count; i++)
-        assert_true(hp_arrival.samples[i].number == kept[i]);
+    for (uint32_t i = 0; i < hp_arrivals.count; i++)
+        assert_true(hp_arrivals.samples[i].number == kept[i]);
     hp_arrivals_fini();
 }
 

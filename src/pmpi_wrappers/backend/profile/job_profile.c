@@ -103,20 +103,22 @@ static void close_rank(hp_book_t *book, const hp_trace_clock_t *clock)
 /* What this rank alone has. */
 static void leave_fragment(const char *why)
 {
-    char name[PATH_MAX + 32], text[128];
+    char name[PATH_MAX + 32], part[PATH_MAX + 32], text[128];
 
     if (!hp_recorder.exists || getpid() != owner)
         return;
     hp_recorder.exists = false;
     hp_recorder.end_ns = hp_machine_clock_ns();
     snprintf(name, sizeof name, "%s.rank-%d", path, hp_job.rank);
+    snprintf(part, sizeof part, "%s.part-%d", path,
+             hp_job.rank); /* the launcher may kill this process meanwhile */
     snprintf(text, sizeof text, "rank %d %s: this is its part alone", hp_job.rank, why);
-    FILE *file = fopen(name, "we");
+    FILE *file = fopen(part, "we");
     close_rank(&hp_recorder.book, &(hp_trace_clock_t){.at_ns = {0}});
     const bool written =
         file && hp_profile_write(file, &hp_recorder.book,
                                  &(hp_profile_text_t){.started = started, .incomplete = text});
-    if (!file || fclose(file) != 0 || !written)
+    if (!file || fclose(file) != 0 || !written || rename(part, name) != 0)
         hp_warn("HANPMPI_PROFILE: rank %d %s, and what it recorded cannot be written to %s: %s", hp_job.rank,
                 why, name, strerror(errno));
     else

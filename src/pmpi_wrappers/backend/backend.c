@@ -48,13 +48,9 @@ static void set_world_up(void)
 /* Does something move non-blocking collectives on while a rank is in the host MPI, on all ranks? */
 static bool is_moved_on(void)
 {
-    int mine = hp_helper_thread_moves_on(), all = 0;
-
     if (hp_host_request_is_driven())
         return true;
-    if (hp_job.any_alone)
-        return false;
-    return P(Allreduce)(&mine, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD) == MPI_SUCCESS && all;
+    return !hp_job.any_alone && hp_job_all(hp_helper_thread_moves_on());
 }
 
 /* Lives on the helper thread. */

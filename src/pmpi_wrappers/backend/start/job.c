@@ -50,12 +50,12 @@ static void introduce(void)
 {
     char mpi[MPI_MAX_LIBRARY_VERSION_STRING] = "an unknown MPI";
     uint64_t *nodes = malloc((size_t)hp_job.size * sizeof *nodes);
-    int length, count = 0, ready = nodes != NULL, all_ready = 0;
+    int length, count = 0;
     hp_locality_t here;
     Dl_info own;
 
     hp_job_locality(&here);
-    if (P(Allreduce)(&ready, &all_ready, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD) == MPI_SUCCESS && all_ready &&
+    if (hp_job_all(nodes != NULL) &&
         P(Allgather)(&here.id[HP_LEVEL_NODE], sizeof here.id[0], MPI_BYTE, nodes, sizeof here.id[0], MPI_BYTE,
                      MPI_COMM_WORLD) == MPI_SUCCESS &&
         hp_job.rank == 0) {
@@ -116,6 +116,17 @@ void hp_job_start(bool (*has_files)(void))
         warn_of_topology();
     if (hp_job.active && agreed.verbose >= HP_LOG_INFO)
         introduce();
+}
+
+bool hp_job_all(bool mine)
+{
+    int one = mine, all = 0;
+    return P(Allreduce)(&one, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD) == MPI_SUCCESS && all;
+}
+
+bool hp_job_share(void *data, size_t bytes)
+{
+    return hp_handshake_share(hp_job.rank, hp_job.size, data, bytes);
 }
 
 static hp_locality_t locality;

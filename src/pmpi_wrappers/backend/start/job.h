@@ -35,6 +35,11 @@ extern hp_job_t hp_job;
  * the library. Sets hp_job.active. has_files: asked on rank 0, once the knobs are read. */
 void hp_job_start(bool (*has_files)(void));
 
+/* Of MPI_COMM_WORLD, in MPI_Init or MPI_Finalize: do all ranks say so? Not after an MPI error. */
+bool hp_job_all(bool mine);
+/* Rank 0's bytes to all ranks, once the library is active, by hp_handshake_share. false: an MPI error. */
+bool hp_job_share(void *data, size_t bytes);
+
 /* The place of this process; read with hwloc at the first call. */
 void hp_job_locality(hp_locality_t *out);
 

@@ -58,12 +58,6 @@ static const char *host_of_rank(char *text, size_t text_bytes)
     return text;
 }
 
-static bool all_agree(int mine)
-{
-    int all = 0;
-    return P(Allreduce)(&mine, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD) == MPI_SUCCESS && all;
-}
-
 /* The first rank whose host is not there says so; true: all are. */
 static bool find_hosts(void)
 {
@@ -88,12 +82,12 @@ static bool share(char **text, uint64_t length)
 
     if (hp_job.rank != 0)
         *text = malloc((size_t)length + 1);
-    if (!all_agree(*text != NULL) || P(Bcast)(*text, (int)length, MPI_BYTE, 0, MPI_COMM_WORLD) != MPI_SUCCESS)
+    if (!hp_job_all(*text != NULL) || !hp_job_share(*text, (size_t)length))
         return false;
     const bool parsed =
         hp_network_parse(&network, hp_job.knobs.network, *text, (size_t)length, why, sizeof why) == HP_OK;
     hash = hp_hash_add(HP_HASH_BASIS, *text, (size_t)length) | 1; /* not 0 */
-    if (all_agree(parsed))
+    if (hp_job_all(parsed))
         return true;
     if (hp_job.rank == 0)
         hp_warn("HANPMPI_NETWORK: %s: a rank has no memory for it; no network is known",
@@ -111,7 +105,7 @@ void hp_job_network_start(void)
         return;
     if (hp_job.rank == 0)
         text = read_file(&length);
-    if (P(Bcast)(&length, sizeof length, MPI_BYTE, 0, MPI_COMM_WORLD) == MPI_SUCCESS && length > 0)
+    if (hp_job_share(&length, sizeof length) && length > 0)
         is_known = share(&text, length) && find_hosts();
     free(text);
     if (!is_known) {

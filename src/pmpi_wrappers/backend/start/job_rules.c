@@ -7,7 +7,6 @@
 #include "hier/planning/select.h"
 #include "hier/planning/foresight.h"
 #include "hier/planning/wisdom_file.h"
-#include "pmpi_wrappers/backend/start/handshake.h"
 #include "pmpi_wrappers/backend/start/job.h"
 #include "pmpi_wrappers/backend/start/probe.h"
 #include "topo_tree/fingerprint.h"
@@ -66,25 +65,19 @@ static void find_cache(hp_cache_t *cache)
     hp_cache_init(cache, hp_job.knobs.cache, machine_name(), version);
 }
 
-static bool share(void *data, size_t bytes)
-{
-    return hp_handshake_share(hp_job.rank, hp_job.size, data, bytes);
-}
-
 /* Everybody gets rank 0's rules, or nobody has any. */
 static void share_rules(hp_rule_t *rules, size_t count)
 {
-    int mine, all = 0;
+    bool mine;
 
     if (hp_job.rank != 0)
         rules = malloc(count * sizeof *rules);
     mine = rules != NULL;
-    if (P(Allreduce)(&mine, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD) == MPI_SUCCESS && all &&
-        share(rules, count * sizeof *rules))
+    if (hp_job_all(mine) && hp_job_share(rules, count * sizeof *rules))
         mine = hp_candidates_set_rules(rules, count) == HP_OK;
     else
-        mine = 0;
-    if (P(Allreduce)(&mine, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD) != MPI_SUCCESS || !all) {
+        mine = false;
+    if (!hp_job_all(mine)) {
         hp_candidates_set_rules(NULL, 0);
         if (hp_job.rank == 0)
             hp_warn("HANPMPI_RULES=%s is not used: a rank has no memory for its %zu rules",
@@ -97,7 +90,7 @@ static void share_rules(hp_rule_t *rules, size_t count)
 /* A rank that has no memory for them learns them from the others, when a communicator is set up. */
 static void share_findings(hp_finding_t *findings, size_t count)
 {
-    if (share(findings, count * sizeof *findings))
+    if (hp_job_share(findings, count * sizeof *findings))
         hp_wisdom_adopt(findings, count);
     hp_foresight_set(findings, count); /* without memory, too: all ranks have to foresee the same */
 }
@@ -138,7 +131,7 @@ void hp_job_rules_start(void)
         read_cache(&header, findings);
         header.rule_count = count;
     }
-    if (share(&header, sizeof header)) {
+    if (hp_job_share(&header, sizeof header)) {
         hp_probe_learn(&header.probes, true);
         if (header.rule_count)
             share_rules(rules, (size_t)header.rule_count);

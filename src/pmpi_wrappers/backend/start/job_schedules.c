@@ -116,12 +116,6 @@ static bool take_texts(const header_t *header, const char *texts)
     return status == HP_OK;
 }
 
-static bool all_agree(int mine)
-{
-    int all = 0;
-    return P(Allreduce)(&mine, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD) == MPI_SUCCESS && all;
-}
-
 /* All have rank 0's texts, or nobody has any. */
 static void share(const header_t *header, char *texts)
 {
@@ -132,10 +126,9 @@ static void share(const header_t *header, char *texts)
     if (bytes == 0)
         return;
     char *room = hp_job.rank == 0 ? texts : malloc((size_t)bytes);
-    const bool shared =
-        all_agree(room != NULL) && P(Bcast)(room, (int)bytes, MPI_BYTE, 0, MPI_COMM_WORLD) == MPI_SUCCESS;
+    const bool shared = hp_job_all(room != NULL) && hp_job_share(room, (size_t)bytes);
     const bool taken = shared && (hp_job.rank == 0 || take_texts(header, room));
-    if (!all_agree(taken)) {
+    if (!hp_job_all(taken)) {
         take_names(header);
         if (hp_job.rank == 0)
             hp_warn("HANPMPI_SCHEDULES=%s is not used between nodes: a rank has no memory for it",
@@ -157,7 +150,7 @@ void hp_job_schedules_start(void)
     }
     if (hp_job.rank == 0)
         texts = read_directory(&header);
-    if (P(Bcast)(&header, sizeof header, MPI_BYTE, 0, MPI_COMM_WORLD) == MPI_SUCCESS) {
+    if (hp_job_share(&header, sizeof header)) {
         if (hp_job.rank != 0)
             take_names(&header);
         share(&header, texts);

@@ -395,22 +395,36 @@ static bool advance(run_t *run, uint32_t p)
 
 /* ---- after the last step ---- */
 
-static bool is_owed(const hp_problem_t *problem, uint32_t position, uint32_t from)
+/* The contributions that a position ends with are those of the positions from 0 on, so many of them. */
+static uint32_t contributions_owed(const hp_problem_t *problem, uint32_t position)
 {
-    if (problem->pattern == HP_PATTERN_SCAN)
-        return from <= position;
-    return problem->pattern != HP_PATTERN_EXSCAN || from < position;
+    return problem->pattern == HP_PATTERN_SCAN     ? position + 1
+           : problem->pattern == HP_PATTERN_EXSCAN ? position
+                                                   : problem->count;
+}
+
+/* Word w of the set of the positions below `end`. */
+static uint64_t set_below(uint32_t end, uint32_t w)
+{
+    const uint32_t before = 64 * w;
+    return end >= before + 64 ? ~(uint64_t)0 : end <= before ? 0 : ((uint64_t)1 << (end - before)) - 1;
 }
 
 static bool check_reduced(run_t *run, uint32_t p, const content_t *content, uint32_t what)
 {
+    const uint32_t owed = contributions_owed(run->problem, p);
+
     if (content->what != what)
         return wrong(run, p, -1, "ends with block %u of the message in the place of block %u", content->what,
                      what);
-    for (uint32_t i = 0; i < run->problem->count; i++)
-        if (has(content, i) != is_owed(run->problem, p, i))
-            return wrong(run, p, -1, "ends with block %u %s the contribution of position %u", what,
-                         has(content, i) ? "with" : "without", i);
+    for (uint32_t w = 0; w < run->words; w++) {
+        const uint64_t others = content->set[w] ^ set_below(owed, w);
+        if (others == 0)
+            continue;
+        const uint32_t i = 64 * w + (uint32_t)__builtin_ctzll(others);
+        return wrong(run, p, -1, "ends with block %u %s the contribution of position %u", what,
+                     has(content, i) ? "with" : "without", i);
+    }
     return true;
 }
 
@@ -444,9 +458,12 @@ static bool check_result(run_t *run, uint32_t p)
         if (!right)
             return false;
     }
-    for (uint32_t i = 0; problem->pattern == HP_PATTERN_BARRIER && i < problem->count; i++)
-        if (!(position->knows[i / 64] >> i % 64 & 1))
-            return wrong(run, p, -1, "leaves the barrier without having heard of position %u", i);
+    for (uint32_t w = 0; problem->pattern == HP_PATTERN_BARRIER && w < run->words; w++) {
+        const uint64_t missing = set_below(problem->count, w) & ~position->knows[w];
+        if (missing)
+            return wrong(run, p, -1, "leaves the barrier without having heard of position %u",
+                         64 * w + (uint32_t)__builtin_ctzll(missing));
+    }
     return true;
 }
 

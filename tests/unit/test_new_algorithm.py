@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """test_new_algorithm.py: an algorithm is one file and one row (CONTRIBUTING.md, "Add a schedule").
 
-usage: test_new_algorithm.py --source FOLDER [--run "mpirun ..."]
+usage: test_new_algorithm.py --source FOLDER [--build FOLDER] [--run "mpirun ..."]
 
 Adds one to a copy of the source tree, builds what knows algorithms, and looks whether all of it knows this one. With --run the
-fuzzer runs it on Open MPI, and hanpmpi_tune says what it would try; else it is in what these are compiled from.
+fuzzer runs it on Open MPI, and hanpmpi_tune says what it would try; else it is in what these are compiled from. --build names
+where the source tree has been built: objects that include no table of algorithms are taken from there.
 """
 import argparse
 import json
@@ -64,6 +65,22 @@ const hp_generator_t hp_generator_backward_ring = {
 """
 ROW = f"HP_GENERATOR({NAME})\n"
 ENVIRONMENT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+TABLES = ("/generators.def", "/generated/between_nodes.h")
+# Stands before the compiler: what is listed in its second word is copied, from the folder in the first. The depfile is what ninja asks for.
+LAUNCHER = r"""#!/bin/sh
+built=$1 kept=$2 before='' object='' depfile=''
+shift 2
+for word; do
+  case $before in
+  -o) object=$word ;;
+  -MF) depfile=$word ;;
+  esac
+  before=$word
+done
+grep -qxF "$object" "$kept" || exec "$@"
+echo "$object:" >"$depfile"
+exec cp "$built/$object" "$object"
+"""
 LEFT_OUT = shutil.ignore_patterns(".git", "build*", ".venv", "__pycache__", "results", "*.o")
 
 problems = []
@@ -76,10 +93,19 @@ def want(holds, what, said=""):
         print(said)
 
 
+def objects_without_tables(build):
+    """The objects of a folder built by ninja that no new algorithm changes; of another one none are known."""
+    listed = subprocess.run(["cmake", "--build", build, "--", "-t", "deps"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False)
+    for block in listed.stdout.split("\n\n"):
+        target, *needed = block.strip().splitlines() or [""]
+        if target.endswith("(VALID)") and not any(path.endswith(TABLES) for path in needed):
+            yield target.split(": #deps")[0]
+
+
 class Copy:
     """The source tree with the algorithm, built."""
 
-    def __init__(self, source, folder, with_mpi):
+    def __init__(self, source, built, folder, with_mpi):
         self.source, self.build = os.path.join(folder, "source"), os.path.join(folder, "build")
         self.folder = folder
         os.mkdir(self.build)
@@ -89,11 +115,23 @@ class Copy:
             file.write(FILE)
         with open(os.path.join(generators, "generators.def"), "a", encoding="ascii") as file:
             file.write(ROW)
-        self.done("cmake", "-G", "Ninja", "-S", self.source, "-B", self.build, "-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_C_FLAGS_DEBUG=-O0")
+        options = ["-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_C_FLAGS_DEBUG=-O0", "-DBUILD_TESTING=" + ("ON" if with_mpi else "OFF")]
+        if built:
+            options.append("-DCMAKE_C_COMPILER_LAUNCHER=" + ";".join(self.launcher(built)))
+        self.done("cmake", "-G", "Ninja", "-S", self.source, "-B", self.build, *options)
         targets = ["hanpmpi_info", "between_nodes"]
         if with_mpi:
             targets += ["hanpmpi", "hanpmpi-openmpi", "hanpmpi-tasks-openmpi", "tests/mpi/openmpi/fuzz", "bin/hanpmpi_tune.openmpi"]
         self.done("cmake", "--build", self.build, "--target", *targets)
+
+    def launcher(self, built):
+        script, kept = (os.path.join(self.folder, name) for name in ("launcher", "kept"))
+        with open(script, "w", encoding="ascii") as file:
+            file.write(LAUNCHER)
+        os.chmod(script, 0o755)
+        with open(kept, "w", encoding="utf-8") as file:
+            file.writelines(name + "\n" for name in objects_without_tables(built))
+        return script, built, kept
 
     def run(self, *command, **environment):
         return subprocess.run(command, cwd=self.build, env={**os.environ, **ENVIRONMENT, "HANPMPI_CACHE": self.folder, **environment}, text=True,
@@ -163,11 +201,11 @@ def look_at_programs(copy, run):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    for option in ("--source", "--run"):
+    for option in ("--source", "--build", "--run"):
         parser.add_argument(option)
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="hanpmpi-") as folder:
-        copy = Copy(arguments.source, folder, bool(arguments.run))
+        copy = Copy(arguments.source, arguments.build, folder, bool(arguments.run))
         look_at_schedules(copy)
         look_at_planning(copy)
         with open(os.path.join(copy.build, "generated", "between_nodes.h"), encoding="ascii") as file:

@@ -7,7 +7,8 @@
  * The exchanges of tests/sim, which make data and check results, are replaced: none is looked at here.
  *
  * A case is run some times first, so that its communicator owns all the memory it will ever want; then its calls are counted
- * and dumped under its name. Prints a line a case: name, algorithm, calls, ranks. Threads: single-threaded. */
+ * and dumped under its name, and one whose plan is not there yet under NAME/first (barriers are all alike). Prints a line a case: name, algorithm, calls,
+ * ranks. Threads: single-threaded. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,9 +22,13 @@ enum { KIB = 1 << 10, MIB = 1 << 20, LARGE_BYTES = MIB, NAME_BYTES = 64 };
 typedef struct {
     const char *name;
     uint32_t nodes, node_ranks;
+    unsigned collectives; /* bits of hp_collective_t */
 } layout_t;
 
-static const layout_t layouts[] = {{"2x1", 2, 1}, {"1x2", 1, 2}, {"4x4", 4, 4}};
+enum { ALL = (1U << HP_PIPELINED_COUNT) - 1 };
+/* A node of 64 ranks has the most to lay out: allreduces of more than 8 KiB have 16 leaders there. */
+static const layout_t layouts[] = {
+    {"2x1", 2, 1, ALL}, {"1x2", 1, 2, ALL}, {"4x4", 4, 4, ALL}, {"1x64", 1, 64, 1U << HP_ALLREDUCE}};
 static const size_t sizes[] = {8, 64 * KIB, 4 * MIB};
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
@@ -144,15 +149,37 @@ static hp_locality_t *table_of(const layout_t *layout)
 
 static job_t *make_job(const layout_t *layout, const hp_locality_t *table)
 {
-    sim_config_t config = {
-        .rank_count = layout->nodes * layout->node_ranks, .table = table, .eager_bytes = 4 * KIB, .lends_slots = true};
+    sim_config_t config = {.rank_count = layout->nodes * layout->node_ranks,
+                           .table = table,
+                           .eager_bytes = 4 * KIB,
+                           .lends_slots = true};
     hp_knobs_t knobs = job_knobs();
     knobs.pool_rings = HP_POOL_RINGS_MAX; /* of all ranks, which are one process here */
-    knobs.guard = 0; /* what the built-in rules say */
+    knobs.guard = 0;                      /* what the built-in rules say */
     for (unsigned level = 0; level < HP_LEVEL_COUNT; level++)
         config.links[level] = level == HP_LEVEL_NODE ? (sim_link_t){.latency_ns = 10000, .ns_per_byte = 1}
                                                      : (sim_link_t){.latency_ns = 500, .ns_per_byte = 0.125};
     return job_create(&config, &knobs);
+}
+
+static collective_t call_of(hp_collective_t id, const hp_choice_t *choice, size_t bytes)
+{
+    const bool reduces = id == HP_REDUCE || id == HP_ALLREDUCE;
+    return (collective_t){.algorithm = choice->algorithm,
+                          .setting = *choice->setting,
+                          .kind = reduces ? ELEMENTS_ONE : ELEMENTS_BYTES,
+                          .op = ELEMENTS_SUM_INT64,
+                          .commutative = true,
+                          .count = reduces ? bytes / sizeof(int64_t) : bytes,
+                          .data_seed = 1};
+}
+
+/* The same with another plan: of as many segments, where there is more than an element. */
+static collective_t unlike(const collective_t *call)
+{
+    collective_t other = *call;
+    other.count = call->count > 1 ? call->count - 1 : call->count + 1;
+    return other;
 }
 
 static void run(job_t *job, const collective_t *call, uint32_t times)
@@ -174,18 +201,17 @@ static void count(const char *name, const layout_t *layout, hp_collective_t id, 
     hp_choice_t choice;
     if (hp_select(job_comm(job, 0), id, bytes, &choice) == HP_OUTCOME_TAKEN) {
         const uint32_t calls = bytes >= LARGE_BYTES ? 1 : 8;
-        const bool reduces = id == HP_REDUCE || id == HP_ALLREDUCE;
-        const collective_t call = {.algorithm = choice.algorithm,
-                                   .setting = *choice.setting,
-                                   .kind = reduces ? ELEMENTS_ONE : ELEMENTS_BYTES,
-                                   .op = ELEMENTS_SUM_INT64,
-                                   .commutative = true,
-                                   .count = reduces ? bytes / sizeof(int64_t) : bytes,
-                                   .data_seed = 1};
+        const collective_t call = call_of(id, &choice, bytes), other = unlike(&call);
+        char first[NAME_BYTES];
+        snprintf(first, sizeof first, "%s/first", name);
         run(job, &call, calls);
         CALLGRIND_START_INSTRUMENTATION;
         run(job, &call, calls);
         CALLGRIND_DUMP_STATS_AT(name);
+        if (id != HP_BARRIER) {
+            run(job, &other, 1);
+            CALLGRIND_DUMP_STATS_AT(first);
+        }
         CALLGRIND_STOP_INSTRUMENTATION;
         printf("%s %s %u %u\n", name, choice.algorithm->name, calls, layout->nodes * layout->node_ranks);
     } else {
@@ -215,7 +241,7 @@ int main(int argc, char **argv)
                 char name[NAME_BYTES];
                 snprintf(name, sizeof name, "%s/%s/%zu", hp_collective_name((hp_collective_t)id),
                          layouts[layout].name, bytes);
-                if (is_wanted(name, argv + 1))
+                if (layouts[layout].collectives & 1U << id && is_wanted(name, argv + 1))
                     count(name, &layouts[layout], (hp_collective_t)id, bytes);
             }
     return 0;

@@ -20,8 +20,10 @@ import sys
 import tempfile
 
 SKIPPED = 77
+LEADERS = "1x64"  # the layout whose long allreduces have 16 leaders: a repeated call must cost a tenth of laying one out
+LEADERS_BYTES = 8192
 TOLERANCE = 0.05
-FIGURES = ["start", "run", "libc"]  # per call and rank; libc: calls of its functions
+FIGURES = ["start", "run", "libc", "first"]  # per call and rank; libc: calls of its functions
 PHASES = {"start": ["counted_find", "counted_start"], "run": ["counted_progress"]}
 COUNTED = sum(PHASES.values(), [])
 NOT_COUNTED = ["sim_isend", "sim_irecv", "sim_poll", "sim_reduce", "sim_copy"]
@@ -36,6 +38,7 @@ HEADER = """\
 # start  laying the collective out: plan, lanes, first window; of a flags collective also its first step
 # run    what follows, until the rank is done
 # libc   calls of libc's functions (memcpy, memset), whose instructions are not counted
+# first  start, where the communicator has no plan for the call yet
 """
 
 
@@ -106,6 +109,9 @@ def count(program, cases, surroundings=None):
                 of_phase = sum(cost for (name, _), cost in costs[case].items() if name in functions)
                 rows[case][figure] = round(of_phase / (calls * ranks))
             rows[case]["libc"] = round(sum(libc[case].values()) / (calls * ranks))
+            if f"{case}/first" in costs:
+                first = sum(cost for (name, _), cost in costs.pop(f"{case}/first").items() if name in PHASES["start"])
+                rows[case]["first"] = round(first / ranks)
             if not rows[case]["start"]:
                 raise Problem(f"{case}: nothing was counted")
     return compiler.removeprefix("compiler "), rows, costs
@@ -149,19 +155,35 @@ def compare(old, new):
     return grown, less, other
 
 
+def laid_out_again(rows):
+    """The cases of many leaders in which a repeated call lays out more than a tenth of what a first one does: lines of text."""
+    found = []
+    for case, row in rows.items():
+        _, layout, size = case.split("/")
+        if layout == LEADERS and int(size) > LEADERS_BYTES and 10 * row["start"] > row["first"]:
+            found.append(f"{case:<26}first {row['first']}, start {row['start']}")
+    return found
+
+
 # ---- the table in docs ----
+
+def cell(row):
+    if "start" not in row:
+        return "host MPI"
+    first = f"; {row['first']:,}" if "first" in row else ""
+    return f"{row['runs']} {row['start']:,} + {row['run']:,} = {row['start'] + row['run']:,}{first}"
+
 
 def document(compiler, rows):
     """The table as Markdown: a row a collective and size, a column a layout."""
     layouts = list(dict.fromkeys(case.split("/")[1] for case in rows))
-    lines = [f"Compiler and flags: `{compiler}`. Each cell: algorithm, start + run = instructions per call and rank.", "",
+    lines = [f"Compiler and flags: `{compiler}`. Each cell: algorithm, start + run = instructions per call and rank; first.", "",
              "| collective | bytes | " + " | ".join(layouts) + " |", "|---|--:|" + "---|" * len(layouts)]
     for collective, size in dict.fromkeys((case.split("/")[0], case.split("/")[2]) for case in rows):
         cells = []
         for layout in layouts:
-            row = rows[f"{collective}/{layout}/{size}"]
-            cells.append(f"{row['runs']} {row['start']:,} + {row['run']:,} = {row['start'] + row['run']:,}"
-                         if "start" in row else "host MPI")
+            row = rows.get(f"{collective}/{layout}/{size}")
+            cells.append(cell(row) if row else "")
         lines.append(f"| {collective} | {int(size):,} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
@@ -205,12 +227,14 @@ def check(args):
         print(f"skipped: the golden figures hold for \"{compiler}\", this build is \"{ours}\"")
         return SKIPPED
     grown, less, other = compare(old, new)
+    again = laid_out_again(new)
     for title, lines in ((f"Grown by more than {TOLERANCE:.0%}", grown), ("Other cases", other),
+                         (f"Repeated calls of {LEADERS} that lay out more than a tenth of a first one", again),
                          ("Less than in the golden file, which may be written anew", less)):
         if lines:
             print(f"{title}:")
             print("\n".join(f"    {line}" for line in lines))
-    if grown or other:
+    if grown or other or again:
         print(f"\nWhat a case spends them on: python3 {sys.argv[0]} --program {args.program} --functions CASE\n"
               f"If this is what you meant to change:\n    {args.update_command}\nand look at git diff {args.golden}")
         return 1

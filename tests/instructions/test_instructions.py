@@ -6,7 +6,7 @@ import unittest
 
 import instructions
 
-ROW = {"runs": "han", "start": 1000, "run": 200, "libc": 4}
+ROW = {"runs": "han", "first": 10000, "start": 1000, "run": 200, "libc": 4}
 PROFILE = """\
 desc: Trigger: Client Request: bcast/2x1/8
 ob=/build/instructions
@@ -53,6 +53,13 @@ class Compare(unittest.TestCase):
     def test_cases_that_come_go_or_run_otherwise_are_found(self):
         self.assertEqual(len(self.compared(runs="flags")[2]), 1)
         self.assertEqual(instructions.compare({"a": ROW}, {"b": ROW})[2], ["a: the case is gone", "b: a new case"])
+
+
+class Again(unittest.TestCase):
+    def test_a_repeated_call_of_many_leaders_costs_a_tenth(self):
+        dear = {**ROW, "start": 1001}
+        self.assertEqual(instructions.laid_out_again({"allreduce/1x64/65536": ROW, "allreduce/1x64/8": dear, "allreduce/4x4/65536": dear}), [])
+        self.assertEqual(len(instructions.laid_out_again({"allreduce/1x64/65536": dear})), 1)
 
 
 class Profile(unittest.TestCase):

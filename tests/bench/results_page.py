@@ -22,6 +22,10 @@ def mpi_of(document):
     return text.replace("\n", " ").split(",")[0].split("  ")[0].strip()
 
 
+def application_mpi(document):
+    return document["rows"][0]["mpi"]
+
+
 def geometric_mean(values):
     return math.exp(sum(map(math.log, values)) / len(values))
 
@@ -108,6 +112,20 @@ def ahead_of_selectors(document):
     return sum(sides["hanpmpi"] <= 1.01 * min(us for side, us in sides.items() if side != "hanpmpi") for sides in compared), len(compared)
 
 
+def applications_line(results):
+    cells = []
+    for name, document in sorted(results.items()):
+        if not name.startswith("applications_"):
+            continue
+        for side, title in (("first", "a first run"), ("wisdom", "with wisdom")):
+            ratios = {row["program"]: row["native"] / row["library"] for row in document["rows"] if row["side"] == side}
+            worst, best = min(ratios, key=ratios.get), max(ratios, key=ratios.get)
+            cells.append(f"{document['where']}, {application_mpi(document)}, {title}: {len(ratios)} programs, {geometric_mean(list(ratios.values())):.2f} in the geometric "
+                         f"mean, {sum(ratio > 1.15 for ratio in ratios.values())} above 1.15, {sum(ratio < LEAST for ratio in ratios.values())} below {LEAST}, "
+                         f"from {ratios[worst]:.2f} ({worst}) to {ratios[best]:.2f} ({best})")
+    return ("[Applications](docs/results/applications.md)", "; ".join(cells)) if cells else None
+
+
 def losses(results):
     lines = []
     for document in never_slower_documents(results):
@@ -128,16 +146,16 @@ def losses(results):
             slower = [f"{row['program']} {row['native'] / row['library']:.2f} ({'a first run' if row['side'] == 'first' else 'with wisdom'}, {row['native']:.1f} s)"
                       for row in document["rows"] if row["native"] / row["library"] < LEAST]
             if slower:
-                lines.append(f"- [Applications](docs/results/applications.md), {document['where']}: {', '.join(slower)}.")
+                lines.append(f"- [Applications](docs/results/applications.md), {document['where']}, {application_mpi(document)}: {', '.join(slower)}.")
     return lines or ["- None in these figures."]
 
 
 def page(results, directory, head, never_slower):
     """The lines of RESULTS.md. results: {name: document}; never_slower: the lines of that table."""
     lines = [*head.splitlines(), "", "## In short", "", "| what | |", "|---|---|"]
-    summaries = [make(results) for make in (cluster_line, never_slower_line, regret_line, node_line, simulated_line)]
+    summaries = [make(results) for make in (cluster_line, never_slower_line, regret_line, applications_line, node_line, simulated_line)]
     lines += [f"| {what} | {text} |" for what, text in filter(None, summaries)]
-    lines += ["| | more: [applications](docs/results/applications.md), [computing meanwhile](docs/results/overlap.md), [example programs](docs/results/examples.md), [the tuner](docs/results/tuning.md), [teaching the MPI](docs/results/teaching.md), "
+    lines += ["| | more: [computing meanwhile](docs/results/overlap.md), [example programs](docs/results/examples.md), [the tuner](docs/results/tuning.md), [teaching the MPI](docs/results/teaching.md), "
               "[noise and late ranks](docs/results/noise.md), [guidelines](docs/guidelines.md), [instructions a call](docs/instructions.md) |", ""]
     if "cluster_openmpi" in results:
         lines += [chart(results, directory), ""]

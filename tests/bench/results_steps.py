@@ -342,3 +342,18 @@ def examples(run):
         results_examples.measure(run.library, folder, run.json(results_examples.NAME), 15 if run.full else 4)
     except (results_examples.Wrong, subprocess.TimeoutExpired) as problem:
         raise Failed(str(problem)) from problem
+
+
+# Where and on what the table of applications is measured: hosts (0: one node), ranks, and how often each program runs.
+APPLICATIONS = {"4_hosts_x_4_openmpi": ("openmpi", 4, 16, 5), "4_hosts_x_4_openmpi5": ("openmpi5", 4, 16, 5),
+                "one_node_x_2_openmpi": ("openmpi", 0, 2, 5), "one_node_x_2_openmpi5": ("openmpi5", 0, 2, 5)}
+
+
+@step
+def applications(run):
+    """Real programs without the library and with it, a first run and one that knows what that has found (--full: more machines)."""
+    for name, (mpi, hosts, ranks, repeat) in list(APPLICATIONS.items())[:None if run.full else 1]:
+        where = ["--cluster", str(hosts)] if hosts else []
+        run.command([sys.executable, "tests/programs/real_programs.py", "--library", run.library, "--side", "applications", "--mpi", mpi, *where, "--ranks", str(ranks),
+                     "--repeat", str(repeat if run.full else 3), "--json", run.json(f"applications_{name}"), *(["--resume"] if run.full else []), "all"],
+                    {"HANPMPI_GUARD": "1"})

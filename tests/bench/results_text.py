@@ -372,28 +372,38 @@ def section_never_slower(directory):
     return lines
 
 
+def spread_of(seconds):
+    return f" ({min(seconds):.2f} to {max(seconds):.2f})" if seconds else ""
+
+
 def section_applications(directory):
     lines = []
     for name in sorted(os.listdir(directory)):
         document = load(directory, name[:-5]) if name.startswith("applications_") and name.endswith(".json") else None
         if not document:
             continue
-        lines += ["", f"### {document['where']}", "", "| program | result | host MPI, s | first run | with wisdom | in MPI: host, s | library, with wisdom | in collectives | of it by the library |",
+        rows = document["rows"]
+        lines += ["", f"### {document['where']}, {results_page.application_mpi(document)}, medians of {document['repeat']}", "",
+                  "| program | result | host MPI, s | first run | with wisdom | with wisdom, s | in collectives | which | of it by the library |",
                   "|---|---|---|---|---|---|---|---|---|"]
         sides = {}
-        for row in document["rows"]:
+        for row in rows:
             sides.setdefault(row["program"], {})[row["side"]] = row
         for program, rows in sides.items():
             first, wise = rows["first"], rows["wisdom"]
-            in_mpi = [f"{wise[side]:.2f}" if wise[side] is not None else "" for side in ("native_in_mpi", "library_in_mpi")]
             shares = [f"{100 * wise[key]:.0f}%" if wise[key] is not None else "" for key in ("share", "taken")]
-            lines.append(f"| {program} | {'equal' if first['equal'] and wise['equal'] else 'DIFFERENT'} | {wise['native']:.2f} | {first['native'] / first['library']:.2f} "
-                         f"| {wise['native'] / wise['library']:.2f} | {in_mpi[0]} | {in_mpi[1]} | {shares[0]} | {shares[1]} |")
+            which = ", ".join(f"{results_page.TITLES.get(name, name.capitalize())} {100 * share:.0f}%" for name, share in list(wise["collectives"].items())[:3]
+                              if share >= 0.05)
+            lines.append(f"| {program} | {'equal' if first['equal'] and wise['equal'] else 'DIFFERENT'} | {wise['native']:.2f}{spread_of(wise['native_runs'])} "
+                         f"| {first['native'] / first['library']:.2f} | {wise['native'] / wise['library']:.2f} | {wise['library']:.2f}"
+                         f"{spread_of(wise['library_runs'])} | {shares[0]} | {which} | {shares[1]} |")
     if not lines:
         return []
-    return ["## Applications", "", "`tests/programs/real_programs.py --side applications`: the program's own seconds, medians of three runs in turns; ratio of the host MPI's to the library's, "
-            "in a first run, with an empty cache, and in one that knows what that has found. Shares, by rank 0: of the time since MPI_Init in collectives, and of that in calls "
-            "that the library ran. The runs are short: setting up and trials take up to 0.2 s on this machine.", *lines, ""]
+    return ["## Applications", "", "`tests/bench/reproduce applications` (`tests/programs/real_programs.py --side applications all`): the program's own seconds, medians of runs in "
+            "turns (least and most); ratio of the host MPI's to the library's, in a first run, with an empty cache, and in one that knows what that has found. Shares, by rank 0: "
+            "of the time since MPI_Init in collectives, of that in each, and of that in calls that the library ran. 16 ranks share 2 cores: where a program waits much, its "
+            "time varies by a fifth and more from run to run, with the library and without, and a ratio says no more than the ranges beside it. Rows without ranges "
+            "are of an earlier version of the library.", *lines, ""]
 
 
 def section_tuning(directory):

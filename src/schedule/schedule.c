@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "base/grow.h"
 
 static const char *const action_names[] = {
 #define X(id, name) #name,
@@ -51,29 +52,18 @@ void hp_schedule_fini(hp_schedule_t *schedule)
 }
 
 /* Room for one more entry. */
-static bool grow(hp_schedule_t *schedule, void **entries, uint32_t count, uint32_t *room, size_t bytes)
+static bool grow(hp_schedule_t *schedule, void *entries, uint32_t count, uint32_t *room, size_t bytes)
 {
-    if (schedule->status != HP_OK)
-        return false;
-    if (count < *room)
-        return true;
-    const uint32_t wanted = *room ? 2 * *room : 16;
-    void *more = realloc(*entries, wanted * bytes);
-    if (!more) {
+    if (schedule->status == HP_OK && !hp_grow(entries, room, count, bytes, 16))
         schedule->status = HP_ERR_NO_MEM;
-        return false;
-    }
-    *entries = more;
-    *room = wanted;
-    return true;
+    return schedule->status == HP_OK;
 }
 
 void hp_schedule_step(hp_schedule_t *schedule, int32_t to, int32_t from, hp_action_t action)
 {
     const hp_list_t empty = {.first = schedule->range_count};
 
-    if (grow(schedule, (void **)&schedule->steps, schedule->step_count, &schedule->step_room,
-             sizeof *schedule->steps))
+    if (grow(schedule, &schedule->steps, schedule->step_count, &schedule->step_room, sizeof *schedule->steps))
         schedule->steps[schedule->step_count++] = (hp_step_t){.to = to,
                                                               .from = from,
                                                               .send = empty,
@@ -86,8 +76,8 @@ void hp_schedule_step(hp_schedule_t *schedule, int32_t to, int32_t from, hp_acti
  * are kept together, sends before receives. */
 static void add(hp_schedule_t *schedule, hp_range_t range, bool receives)
 {
-    if (range.count == 0 || !grow(schedule, (void **)&schedule->ranges, schedule->range_count,
-                                  &schedule->range_room, sizeof range))
+    if (range.count == 0 ||
+        !grow(schedule, &schedule->ranges, schedule->range_count, &schedule->range_room, sizeof range))
         return;
     hp_step_t *step = &schedule->steps[schedule->step_count - 1];
     uint32_t at = schedule->range_count++;

@@ -1,6 +1,7 @@
 #include "topo_tree/network/fabric.h"
 
 #include <stdlib.h>
+#include "base/grow.h"
 
 void hp_fabric_init(hp_fabric_t *fabric)
 {
@@ -24,28 +25,16 @@ int32_t hp_fabric_device(hp_fabric_t *fabric, const char *id, uint32_t line)
 
     if (known >= 0)
         return known;
-    if (count == fabric->device_room) {
-        const uint32_t room = count ? 2 * count : 64;
-        hp_device_t *more = realloc(fabric->devices, room * sizeof *more);
-        if (!more)
-            return -1;
-        fabric->devices = more;
-        fabric->device_room = room;
-    }
+    if (!hp_grow(&fabric->devices, &fabric->device_room, count, sizeof *fabric->devices, 64))
+        return -1;
     fabric->devices[count] = (hp_device_t){.line = line, .level = UINT32_MAX, .one_with = count};
     return hp_network_add(&fabric->ids, id, 0);
 }
 
 bool hp_fabric_add_cable(hp_fabric_t *fabric, hp_cable_t cable)
 {
-    if (fabric->cable_count == fabric->cable_room) {
-        const uint32_t room = fabric->cable_room ? 2 * fabric->cable_room : 256;
-        hp_cable_t *more = realloc(fabric->cables, room * sizeof *more);
-        if (!more)
-            return false;
-        fabric->cables = more;
-        fabric->cable_room = room;
-    }
+    if (!hp_grow(&fabric->cables, &fabric->cable_room, fabric->cable_count, sizeof *fabric->cables, 256))
+        return false;
     fabric->cables[fabric->cable_count++] = cable;
     return true;
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/grow.h"
 #include "base/text_file.h"
 #include "topo_tree/network/ibnetdiscover.h"
 #include "topo_tree/network/json.h"
@@ -98,14 +99,8 @@ static bool take_statement(hp_network_reader_t *reader, const statement_t *state
 
 static bool add_word(hp_network_reader_t *reader, statement_t *statement, char *word)
 {
-    if (statement->count == statement->room) {
-        const uint32_t room = statement->room ? 2 * statement->room : 16;
-        char **more = realloc(statement->words, room * sizeof *more);
-        if (!more)
-            return hp_network_no_memory(reader);
-        statement->words = more;
-        statement->room = room;
-    }
+    if (!hp_grow(&statement->words, &statement->room, statement->count, sizeof *statement->words, 16))
+        return hp_network_no_memory(reader);
     statement->words[statement->count++] = word;
     return true;
 }
@@ -203,19 +198,31 @@ hp_status_t hp_network_parse(hp_network_t *network, const char *file, const char
     return reader.status;
 }
 
-hp_status_t hp_network_read(hp_network_t *network, const char *file, char *why, size_t why_bytes)
+hp_status_t hp_network_read_text(hp_network_t *network, const char *file, char **text, size_t *length,
+                                 char *why, size_t why_bytes)
 {
     hp_network_reader_t reader = {.file = file, .why = why, .why_bytes = why_bytes};
     const char *reason;
-    char *text;
-    size_t length;
-    hp_status_t status = hp_text_file_read(file, HP_NETWORK_FILE_BYTES_MAX, &text, &length, &reason);
+    hp_status_t status = hp_text_file_read(file, HP_NETWORK_FILE_BYTES_MAX, text, length, &reason);
 
     if (status != HP_OK) {
         hp_network_refuse(&reader, "%s: expected a network as text or JSON", reason);
         return status;
     }
-    status = hp_network_parse(network, file, text, length, why, why_bytes);
+    status = hp_network_parse(network, file, *text, *length, why, why_bytes);
+    if (status != HP_OK) {
+        free(*text);
+        *text = NULL;
+    }
+    return status;
+}
+
+hp_status_t hp_network_read(hp_network_t *network, const char *file, char *why, size_t why_bytes)
+{
+    char *text;
+    size_t length;
+    const hp_status_t status = hp_network_read_text(network, file, &text, &length, why, why_bytes);
+
     free(text);
     return status;
 }

@@ -38,5 +38,8 @@ hp_status_t hp_network_parse(hp_network_t *network, const char *file, const char
                              char *why, size_t why_bytes);
 /* The same of the file. Whatever cannot be read is HP_ERR_ARG, too. */
 hp_status_t hp_network_read(hp_network_t *network, const char *file, char *why, size_t why_bytes);
+/* The same, and the file's text, which the caller frees; NULL after an error. */
+hp_status_t hp_network_read_text(hp_network_t *network, const char *file, char **text, size_t *length,
+                                 char *why, size_t why_bytes);
 
 #endif

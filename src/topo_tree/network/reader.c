@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include "base/grow.h"
 
 bool hp_network_refuse(hp_network_reader_t *reader, const char *format, ...)
 {
@@ -132,15 +133,9 @@ static int32_t add(hp_network_reader_t *reader, const char *name, uint32_t ranks
         hp_network_refuse(reader, "more than %d hosts and switches", HP_NETWORK_NODES_MAX);
         return -1;
     }
-    if (count >= reader->line_room) {
-        const uint32_t room = reader->line_room ? 2 * reader->line_room : 64;
-        uint32_t *lines = realloc(reader->lines, room * sizeof *lines);
-        if (!lines) {
-            hp_network_no_memory(reader);
-            return -1;
-        }
-        reader->lines = lines;
-        reader->line_room = room;
+    if (!hp_grow(&reader->lines, &reader->line_room, count, sizeof *reader->lines, 64)) {
+        hp_network_no_memory(reader);
+        return -1;
     }
     reader->lines[count] = reader->line;
     const int32_t node = hp_network_add(reader->network, name, ranks);

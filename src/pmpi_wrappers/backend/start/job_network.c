@@ -5,7 +5,6 @@
 #include <string.h>
 #include "base/hash.h"
 #include "base/log.h"
-#include "base/text_file.h"
 #include "pmpi_wrappers/backend/glue/machine.h"
 #include "pmpi_wrappers/backend/start/job.h"
 #include "topo_tree/network/file.h"
@@ -19,24 +18,14 @@ static uint64_t hash; /* of its text */
 
 /* ---- rank 0 ---- */
 
-/* The text of the file, once it is known to be a network; NULL: what is wrong has been said. */
+/* Reads the network, and returns the file's text; NULL: what is wrong has been said. */
 static char *read_file(uint64_t *length)
 {
     char why[HP_NETWORK_WHY_BYTES];
-    const char *reason;
-    char *text = NULL;
-    size_t bytes = 0;
-    hp_network_t read;
+    char *text;
+    size_t bytes;
 
-    hp_network_init(&read);
-    hp_status_t status = hp_network_read(&read, hp_job.knobs.network, why, sizeof why);
-    hp_network_fini(&read);
-    if (status == HP_OK) {
-        status = hp_text_file_read(hp_job.knobs.network, HP_NETWORK_FILE_BYTES_MAX, &text, &bytes, &reason);
-        if (status != HP_OK)
-            snprintf(why, sizeof why, "%s: %s", hp_job.knobs.network, reason);
-    }
-    if (status != HP_OK) {
+    if (hp_network_read_text(&network, hp_job.knobs.network, &text, &bytes, why, sizeof why) != HP_OK) {
         hp_warn("HANPMPI_NETWORK: %s; no network is known", why);
         return NULL;
     }
@@ -76,6 +65,7 @@ static bool find_hosts(void)
     return first == hp_job.size;
 }
 
+/* Rank 0 has read it already. */
 static bool share(char **text, uint64_t length)
 {
     char why[HP_NETWORK_WHY_BYTES];
@@ -84,8 +74,8 @@ static bool share(char **text, uint64_t length)
         *text = malloc((size_t)length + 1);
     if (!hp_job_all(*text != NULL) || !hp_job_share(*text, (size_t)length))
         return false;
-    const bool parsed =
-        hp_network_parse(&network, hp_job.knobs.network, *text, (size_t)length, why, sizeof why) == HP_OK;
+    const bool parsed = hp_job.rank == 0 || hp_network_parse(&network, hp_job.knobs.network, *text,
+                                                             (size_t)length, why, sizeof why) == HP_OK;
     hash = hp_hash_add(HP_HASH_BASIS, *text, (size_t)length) | 1; /* not 0 */
     if (hp_job_all(parsed))
         return true;

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "base/grow.h"
 
 enum { NOBODY = UINT32_MAX };
 
@@ -58,14 +59,8 @@ static void learn(const pairwise_t *w, uint32_t position, const uint32_t *told)
 
 static bool add_sync(hp_phase_syncs_t *syncs, hp_phase_sync_t sync)
 {
-    if (syncs->count == syncs->room) {
-        const uint32_t room = syncs->room ? 2 * syncs->room : 256;
-        hp_phase_sync_t *more = realloc(syncs->entries, room * sizeof *more);
-        if (!more)
-            return false;
-        syncs->entries = more;
-        syncs->room = room;
-    }
+    if (!hp_grow(&syncs->entries, &syncs->room, syncs->count, sizeof *syncs->entries, 256))
+        return false;
     syncs->entries[syncs->count++] = sync;
     return true;
 }

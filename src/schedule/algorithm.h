@@ -29,6 +29,8 @@ typedef struct hp_generator {
         direct; /* which are, where nodes are not told apart (hp_schedule_is_direct), whatever is chosen */
     uint32_t placed;        /* which need a network (problem->placement) */
     uint32_t positions_max; /* it is for so many at most; 0: for any number */
+    /* A position has the messages of so many steps under way at most, for it keeps others off the links; 0: of any number. */
+    uint32_t in_flight;
     hp_parameter_t parameters[HP_PARAMETERS_MAX];
     /* Writes the schedule of a position (count >= 2). Sets schedule->cut where it is not 1, and scratch_blocks. */
     void (*generate)(hp_schedule_t *schedule, const hp_problem_t *problem, uint32_t me);

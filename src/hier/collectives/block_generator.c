@@ -122,6 +122,12 @@ const hp_generator_t *hp_block_generator(hp_collective_t collective, const hp_se
     return generator;
 }
 
+uint32_t hp_block_steps_in_flight(const hp_generator_t *generator, int64_t messages)
+{
+    return generator->in_flight && generator->in_flight < messages ? generator->in_flight
+                                                                   : (uint32_t)messages;
+}
+
 /* ---- nodes ---- */
 
 /* Linear: direct messages. Otherwise along that tree, or the algorithm of so few rounds that has its radix. */

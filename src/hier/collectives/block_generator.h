@@ -22,4 +22,8 @@ bool hp_block_serves(const hp_generator_t *generator, hp_collective_t collective
 const hp_generator_t *hp_block_generator(hp_collective_t collective, const hp_setting_t *setting,
                                          hp_problem_t *problem);
 
+/* The messages of so many steps are under way at a time: as many as the knob `messages` says, or fewer where the schedule
+ * keeps messages off each other's links. */
+uint32_t hp_block_steps_in_flight(const hp_generator_t *generator, int64_t messages);
+
 #endif

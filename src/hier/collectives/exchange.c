@@ -135,7 +135,7 @@ static hp_status_t make_program(exchange_t *x, hp_arena_t *arena, const hp_setti
         .in_place = hp_call_is_in_place(&x->call) &&
                     (pattern == HP_PATTERN_ALLGATHER ||
                      (hp_pattern_is(pattern, HP_PATTERN_ROOTED) && x->position == x->problem.root)),
-        .steps_in_flight = (uint32_t)x->comm->knobs.messages};
+        .steps_in_flight = hp_block_steps_in_flight(generator, x->comm->knobs.messages)};
     hp_schedule_init(&schedule);
     hp_status_t status = hp_schedule_make(&schedule, generator, &x->problem, x->position);
     if (status == HP_OK)

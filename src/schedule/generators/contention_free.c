@@ -18,6 +18,9 @@
 /* The phases of so many positions are 64 MiB. */
 enum { BARRIERS, BARRIERS_MAX = 1 << 20, POSITIONS_MAX = 4096 };
 
+/* What is under way of several phases shares links after all. */
+enum { IN_FLIGHT = 1 };
+
 typedef enum { PLAIN, PAIRWISE, GREEDY } kind_t;
 
 /* For all positions. */
@@ -102,6 +105,7 @@ const hp_generator_t hp_generator_contention_free = {
     .direct = HP_SERVES(ALLTOALL),
     .placed = HP_SERVES(ALLTOALL),
     .positions_max = POSITIONS_MAX,
+    .in_flight = IN_FLIGHT,
     .generate = generate,
     .prepare = prepare,
     .release = release};
@@ -123,6 +127,7 @@ const hp_generator_t hp_generator_contention_free_pairwise = {
     .direct = HP_SERVES(ALLTOALL),
     .placed = HP_SERVES(ALLTOALL),
     .positions_max = HP_PHASES_PLACED_MAX,
+    .in_flight = IN_FLIGHT,
     .generate = generate_pairwise,
     .prepare = prepare_pairwise,
     .release = release};
@@ -139,6 +144,7 @@ const hp_generator_t hp_generator_contention_free_barriers = {
     .direct = HP_SERVES(ALLTOALL),
     .placed = HP_SERVES(ALLTOALL),
     .positions_max = POSITIONS_MAX,
+    .in_flight = IN_FLIGHT,
     .parameters = {[BARRIERS] = {"barriers", 1, BARRIERS_MAX, BARRIERS_MAX,
                                  "barriers, at most one between two phases"}},
     .generate = generate_barriers,
@@ -162,6 +168,7 @@ const hp_generator_t hp_generator_greedy = {.name = "greedy",
                                             .direct = HP_SERVES(ALLTOALL),
                                             .placed = HP_SERVES(ALLTOALL),
                                             .positions_max = HP_PHASES_PLACED_MAX,
+                                            .in_flight = IN_FLIGHT,
                                             .generate = generate_greedy,
                                             .prepare = prepare_greedy,
                                             .release = release};

@@ -99,14 +99,15 @@ bool hp_model_blocks_schedule(const hp_layout_t *layout, const hp_algorithm_t *a
 
 /* ---- messages ---- */
 
-static uint32_t steps_in_flight(void)
+static uint32_t steps_in_flight(const hp_generator_t *generator)
 {
     hp_knobs_t knobs;
     hp_knobs_defaults(&knobs);
-    return (uint32_t)knobs.messages;
+    return hp_block_steps_in_flight(generator, knobs.messages);
 }
 
-static hp_walk_machine_t machine_of(const hp_probes_t *probes, uint32_t ranks)
+static hp_walk_machine_t machine_of(const hp_probes_t *probes, uint32_t ranks,
+                                    const hp_generator_t *generator)
 {
     const double between_us = probes->between_cpu_us, half_us = probes->inside_us / 2;
     const double inside_us = between_us > 0 ? least(between_us, half_us) : half_us;
@@ -118,7 +119,7 @@ static hp_walk_machine_t machine_of(const hp_probes_t *probes, uint32_t ranks)
         .copy_rate = probes->copy_rate,
         .reduce_rate = probes->reduce_rate,
         .cores = probes->cores,
-        .steps_in_flight = steps_in_flight()};
+        .steps_in_flight = steps_in_flight(generator)};
 }
 
 /* How long the messages take on the network if nothing else costs anything: all of them, run; of many positions what the
@@ -148,7 +149,6 @@ static double by_messages(const hp_probes_t *probes, const hp_layout_t *layout,
                           uint32_t steps_max)
 {
     const bool has_probes = layout->most_ranks < 2 || (probes->inside_us > 0 && probes->inside_rate > 0);
-    const hp_walk_machine_t machine = machine_of(probes, layout->most_ranks);
     described_t d;
 
     if (layout->nodes > HP_MODEL_BLOCKS_NODES_MAX || !has_probes)
@@ -156,6 +156,7 @@ static double by_messages(const hp_probes_t *probes, const hp_layout_t *layout,
     describe(&d, layout, algorithm, setting);
     if (!d.generator)
         return -1;
+    const hp_walk_machine_t machine = machine_of(probes, layout->most_ranks, d.generator);
     const double us =
         hp_walk_us(d.generator, &d.problem, layout->most_ranks, &machine, (double)bytes, steps_max);
     return us < 0 ? us : most(us, on_network_us(&d, (double)bytes));

@@ -373,6 +373,48 @@ static void mockups_by_force(void **state)
     hp_comm_destroy(comm);
 }
 
+/* What is made for the network takes much longer than on the network of the file, and something else is chosen. */
+static void networks_that_lie(void **state)
+{
+    static const uint32_t machines[] = {0, 0, 1, 1, 2, 2, 3, 3};
+    const hp_knobs_t knobs = default_knobs();
+    hp_network_t network;
+    hp_choice_t choice;
+    (void)state;
+
+    hp_network_init(&network);
+    assert_true(hp_generator_sample_network(&network, 4));
+    hp_comm_t *comm = comm_of(4, &knobs);
+    assert_int_equal(hp_comm_set_network(comm, &network, machines), HP_OK);
+    hp_select(comm, HP_ALLTOALL, 1 << 17, &choice);
+    hp_bin_t bin = *choice.bin;
+    hp_candidate_t *made = &bin.candidates.slot[HP_SLOT_MODEL];
+    made->algorithm = hp_algorithm_find(HP_ALLTOALL, "flat");
+    made->setting.inter_node = HP_INTER_NODE_contention_free;
+    made->expected_us = 1000;
+    bin.candidates.offered |= 1u << HP_SLOT_MODEL;
+    bin.guard.open = 0;
+    bin.guard.chosen = HP_SLOT_RULE;
+    bin.guard.took[HP_SLOT_MODEL].median = 2100;
+    assert_int_equal(hp_select_denies_network(comm, HP_ALLTOALL, &bin), HP_SLOT_MODEL);
+    bin.guard.took[HP_SLOT_MODEL].median = 1900; /* about as expected, only that something else is faster */
+    assert_int_equal(hp_select_denies_network(comm, HP_ALLTOALL, &bin), HP_SLOTS);
+    bin.guard.took[HP_SLOT_MODEL].median = -1; /* not tried */
+    assert_int_equal(hp_select_denies_network(comm, HP_ALLTOALL, &bin), HP_SLOTS);
+    bin.guard.took[HP_SLOT_MODEL].median = 2100;
+    bin.guard.chosen = HP_SLOT_MODEL; /* slow, but nothing is faster */
+    assert_int_equal(hp_select_denies_network(comm, HP_ALLTOALL, &bin), HP_SLOTS);
+    bin.guard.chosen = HP_SLOT_RULE;
+    bin.guard.open = 1; /* the trial goes on */
+    assert_int_equal(hp_select_denies_network(comm, HP_ALLTOALL, &bin), HP_SLOTS);
+    bin.guard.open = 0;
+    made->setting.inter_node = HP_INTER_NODE_pairwise; /* made for no network */
+    assert_int_equal(hp_select_denies_network(comm, HP_ALLTOALL, &bin), HP_SLOTS);
+    hp_select_forget(comm);
+    hp_comm_destroy(comm);
+    hp_network_fini(&network);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -387,6 +429,7 @@ int main(void)
         cmocka_unit_test(mockups_are_offered),
         cmocka_unit_test(the_model_answers_for_a_bin),
         cmocka_unit_test(mockups_by_force),
+        cmocka_unit_test(networks_that_lie),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -64,6 +64,10 @@ size_t hp_select_row(const hp_comm_t *comm, hp_collective_t collective, uint32_t
  * the trial has chosen. Asked when the ranks have agreed on times. */
 void hp_select_offer_model(hp_comm_t *comm, hp_collective_t collective, hp_bin_t *bin);
 
+/* Of a bin whose trial is over: the slot with what is made for the communicator's network, if that took more than twice as
+ * long as the model expects on it, and something else was chosen: the network is not as its file says. HP_SLOTS: none. */
+unsigned hp_select_denies_network(const hp_comm_t *comm, hp_collective_t collective, const hp_bin_t *bin);
+
 /* Each bin that the communicator has. */
 typedef void (*hp_bin_fn_t)(void *context, hp_collective_t collective, unsigned number, const hp_bin_t *bin);
 void hp_select_each(const hp_comm_t *comm, hp_bin_fn_t visit, void *context);

@@ -3,7 +3,9 @@
  * After the first message a call completes or reports an error; it never falls back. */
 #include "pmpi_wrappers/backend/calls/collectives.h"
 
+#include <stdatomic.h>
 #include "base/clock.h"
+#include "base/log.h"
 #include "hier/executions/execution.h"
 #include "hier/planning/explain.h"
 #include "pmpi_wrappers/backend/calls/agreement.h"
@@ -142,6 +144,23 @@ static int allreduce(hp_comm_state_t *state, double *values, size_t count, MPI_O
     return execute(state, hp_algorithm_with(HP_ALLREDUCE, HP_TRAIT_PIPELINED), &call, &setting, false, comm);
 }
 
+/* The guard has fallen back from what is made for a network that is not as its file says. Rank 0 of the job says so, once. */
+static void doubt_network(const hp_comm_state_t *state, hp_collective_t collective, const hp_bin_t *bin)
+{
+    static atomic_flag was_said = ATOMIC_FLAG_INIT;
+    const unsigned slot = hp_select_denies_network(state->comm, collective, bin);
+
+    if (slot == HP_SLOTS || hp_job.rank != 0 || atomic_flag_test_and_set(&was_said))
+        return;
+    hp_warn("HANPMPI_NETWORK: %s: %s of %llu bytes took %.0f us in the way that is made for this network, "
+            "where %.0f us "
+            "were expected; what is faster runs instead: expected the switches and rates that there are "
+            "(hanpmpi_probe_network measures them)",
+            hp_job.knobs.network, hp_collective_name(collective),
+            (unsigned long long)bin->candidates.bytes.from, bin->guard.took[slot].median,
+            bin->candidates.slot[slot].expected_us);
+}
+
 /* The maximum of the guard's times over the ranks, and of what they have seen of sizes that no rank knows of another. */
 static int agree_on_times(hp_comm_state_t *state, hp_collective_t collective, hp_bin_t *bin, unsigned count,
                           MPI_Comm comm)
@@ -162,8 +181,10 @@ static int agree_on_times(hp_comm_state_t *state, hp_collective_t collective, hp
             hp_select_agree(state->comm, collective,
                             (hp_seen_t){(uint64_t)guard->us[count], (uint64_t)guard->us[count + 1]});
         hp_guard_agreed(guard);
-        if (is_news && !guard->open)
+        if (is_news && !guard->open) {
             hp_wisdom_keep_one(state->comm, collective, bin);
+            doubt_network(state, collective, bin);
+        }
         code = spend(state, spent_us, comm);
         hp_select_offer_model(state->comm, collective, bin);
     }

@@ -348,6 +348,26 @@ def check_ended(tune, out, err):
         check((rule["collective"], rule["bytes"][1]) in chosen or (rule["collective"], rule["bytes"][1] + 1) in chosen, rule, chosen)
 
 
+def routines(tune):
+    """For a network: also what is made for it; rules that ask for it; the table of all algorithms."""
+    network = os.path.join(tune.folder.name, "cluster.net")
+    with open(network, "w") as file:
+        file.write("hosts n[0-1] on s0; hosts n[2-3] on s1; s0 - s1\n")
+    options = ["--routines", "-c", "alltoall,allgather", "--block-bytes", "64,4K", "--repeat", "1", "--steps", "1"]
+    out, _ = tune.run(options, HANPMPI_NETWORK=network, HANPMPI_TOPOLOGY="node:4 core:1")
+    for collective, way in (("alltoall", "contention_free"), ("alltoall", "contention_free_pairwise"), ("alltoall", "contention_free_barriers"),
+                            ("allgather", "depth_first_ring")):
+        check(re.search(rf"^{collective} +64 +4K$(\n.+)*\nflat-{way} +\d+ +\d+$", out, re.M), collective, way, out)
+    check(len(re.findall(r"^  tuned in \d+\.\d s with [1-9]\d* measurements$", out, re.M)) == 2, out)
+    rules = tune.documents()[0]["rules"]
+    check(rules and all(rule["network"].startswith("tree-4hosts-2switches-") for rule in rules), rules)
+    check(all(re.search(rf"^  \d+ to {rule['bytes'][1]}: ", out, re.M) for rule in rules), out)
+    checked = subprocess.run([tune.args.info, "--check-rules", tune.rules], text=True, capture_output=True)
+    check(checked.returncode == 0, checked.stdout)
+    _, err = tune.run(options, code=2, HANPMPI_TOPOLOGY="node:4 core:1")
+    check("--routines: no network is known: accepted with HANPMPI_NETWORK=FILE" in err, err)
+
+
 def budget(tune):
     out, err = tune.run(LONG + ["--seconds", "1"])
     check("the time is up" in err, err)
@@ -390,7 +410,7 @@ def man_page(tune):
         check(option in page, option, "is not in docs/hanpmpi_tune.1")
 
 
-CASES = {"complete": complete, "blocks": blocks, "compare": compare, "pattern": pattern, "installed": installed, "resume": resume, "dry_run": dry_run, "budget": budget,
+CASES = {"complete": complete, "blocks": blocks, "compare": compare, "pattern": pattern, "installed": installed, "resume": resume, "dry_run": dry_run, "routines": routines, "budget": budget,
          "signal": ended_by_signal, "bad_options": bad_options, "without_library": without_library, "man_page": man_page}
 
 

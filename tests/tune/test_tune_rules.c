@@ -148,7 +148,7 @@ static void test_file(void **state)
     const int file = mkstemp(name);
     assert_true(file >= 0);
     json_t *all = json_array();
-    assert_true(tune_rules_write(&rules, fixture.lists, &fixture.layout, all, name));
+    assert_true(tune_rules_write(&rules, fixture.lists, &fixture.layout, "", all, name));
     json_t *document = json_load_file(name, 0, NULL);
     assert_non_null(document);
     assert_int_equal(
@@ -174,7 +174,8 @@ static void test_file(void **state)
     assert_int_equal(remove(name), 0);
     /* Those of another layout come behind. */
     const tune_layout_t other = {.ranks = 2, .nodes = 2, .least_ranks = 1, .most_ranks = 1};
-    assert_false(tune_rules_write(&rules, fixture.lists, &other, all, "/nowhere/rules.json"));
+    assert_false(tune_rules_write(&rules, fixture.lists, &other, "tree-4hosts-2switches-1", all,
+                                  "/nowhere/rules.json"));
     assert_int_equal(json_array_size(all), 4);
     json_decref(all);
     fixture_fini(&fixture);
@@ -204,7 +205,7 @@ static void test_file_of_blocks(void **state)
     const int file = mkstemp(name);
     assert_true(file >= 0);
     json_t *all = json_array();
-    assert_true(tune_rules_write(&rules, fixture.lists, &fixture.layout, all, name));
+    assert_true(tune_rules_write(&rules, fixture.lists, &fixture.layout, "tree-4hosts-*", all, name));
     json_decref(all);
     json_t *document = json_load_file(name, 0, NULL), *array = json_object_get(document, "rules");
     assert_int_equal(json_unpack(json_array_get(array, 0), "{s:[I, I]}", "bytes", &from, &to), 0);
@@ -220,8 +221,50 @@ static void test_file_of_blocks(void **state)
     assert_string_equal(between, "bruck");
     assert_null(json_object_get(rule, "segment_bytes"));
     assert_null(json_object_get(rule, "modules"));
+    assert_string_equal(json_string_value(json_object_get(rule, "network")), "tree-4hosts-*");
     json_decref(document);
     assert_int_equal(remove(name), 0);
+    fixture_fini(&fixture);
+}
+
+/* The MPI's own up to 3000 bytes, pairwise from there on. */
+static double routine_clock(const tune_key_t *key, const tune_config_t *config)
+{
+    if (config->algorithm == TUNE_NATIVE)
+        return (double)key->bytes;
+    return strcmp(config->id, "flat-pairwise") == 0 ? 3000 : 1e6;
+}
+
+/* What --routines asks for: the crossing point is found by halving, with no measurement more than that takes. */
+static void test_routines(void **state)
+{
+    static double host_us[TUNE_COLLECTIVES][TUNE_SIZES_MAX];
+    static tune_search_t search;
+    static tune_rules_t rules;
+    tune_curves_t curves;
+    fixture_t fixture;
+    (void)state;
+
+    fixture_init(&fixture, 4, WORDS("--routines"), routine_clock);
+    for (unsigned c = 0; c < TUNE_COLLECTIVES; c++)
+        assert_int_equal(fixture.options.collectives[c],
+                         c == TUNE_ALLTOALL || c == TUNE_ALLGATHER || c == TUNE_ALLREDUCE);
+    assert_int_equal(fixture.options.crossing_steps, 8);
+    fixture_fini(&fixture);
+    fixture_init(&fixture, 4, WORDS("--routines", "--collectives=alltoall", "--steps=20"), routine_clock);
+    const int configs = fixture.lists[TUNE_ALLTOALL].count, sizes = fixture.options.blocks.count;
+    assert_int_equal(sizes, 11);
+    tune_curves_init(&curves, fixture.lists);
+    tune_search_run(&fixture.lab, fixture.options.rules_from, &search, &curves);
+    assert_int_equal(fixture.measured, configs * sizes);
+    tune_rules_make(&rules, &fixture.lab, &search, host_us);
+    assert_int_equal(rules.count, 2);
+    assert_int_equal(rules.rules[0].config, 0);
+    assert_int_equal(rules.rules[0].to, 3003);
+    assert_int_equal(rules.rules[1].from, 3004);
+    assert_int_equal(rules.rules[1].to, 256 * KIB);
+    assert_int_equal(fixture.measured, configs * sizes + 9); /* 2048 bytes in fours, halved */
+    tune_curves_fini(&curves);
     fixture_fini(&fixture);
 }
 
@@ -234,6 +277,7 @@ int main(void)
         cmocka_unit_test(test_smoothing),
         cmocka_unit_test(test_file),
         cmocka_unit_test(test_file_of_blocks),
+        cmocka_unit_test(test_routines),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -49,8 +49,10 @@ static void test_ids_are_unique_and_found(void **state)
  * twice in an allreduce, and what differs on 4 nodes and is no tree; and the MPI's own. */
 static void test_counts(void **state)
 {
-#define BCASTS(name, bcast, reduce, allreduce, tree, nodes)  +(nodes <= most && !(tree) && bcast)
-#define DIFFERS(name, bcast, reduce, allreduce, tree, nodes) +(nodes <= most && !(tree) && allreduce)
+#define BCASTS(name, bcast, reduce, allreduce, tree, nodes, network)                                         \
+    +(nodes <= most && !(tree) && bcast && !(network))
+#define DIFFERS(name, bcast, reduce, allreduce, tree, nodes, network)                                        \
+    +(nodes <= most && !(tree) && allreduce && !(network))
     int most = 4;
     const int bcasts = 0 BETWEEN_NODES_TABLE(BCASTS), exchanges = 0 BETWEEN_NODES_TABLE(DIFFERS);
     most = 2;
@@ -323,6 +325,26 @@ static void test_heuristics_of_blocks(void **state)
     fixture_fini(&fixture);
 }
 
+static void test_made_for_a_network(void **state)
+{
+    fixture_t fixture;
+    (void)state;
+
+    fixture_init(&fixture, 4, WORDS("--steps=0"), no_clock);
+    assert_false(has(&fixture, TUNE_ALLTOALL, "flat-contention_free"));
+    const int bcasts = fixture.lists[TUNE_BCAST].count;
+    tune_space_fini(fixture.lists);
+    fixture.options.choices.network = true;
+    tune_space_init(fixture.lists, &fixture.options.choices, &fixture.layout);
+    assert_true(has(&fixture, TUNE_ALLTOALL, "flat-contention_free"));
+    assert_true(has(&fixture, TUNE_ALLTOALL, "flat-contention_free_pairwise"));
+    assert_true(has(&fixture, TUNE_ALLTOALL, "flat-contention_free_barriers"));
+    assert_true(has(&fixture, TUNE_ALLGATHER, "han-depth_first_ring"));
+    assert_true(has(&fixture, TUNE_ALLREDUCE, "han-depth_first_ring-shm-4K"));
+    assert_int_equal(fixture.lists[TUNE_BCAST].count, bcasts + 2 * 5); /* the chain: insides, segments */
+    fixture_fini(&fixture);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -337,6 +359,7 @@ int main(void)
         cmocka_unit_test(test_settings_of_blocks),
         cmocka_unit_test(test_sizes),
         cmocka_unit_test(test_heuristics_of_blocks),
+        cmocka_unit_test(test_made_for_a_network),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

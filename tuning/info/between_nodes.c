@@ -5,8 +5,29 @@
 #include <stdio.h>
 #include "hier/call/inter_node.h"
 #include "hier/collectives/block_generator.h"
+#include "topo_tree/network/placement.h"
 
 enum { NODES_MAX = 16 };
+
+/* For the ways that are made for a network. */
+static hp_network_t network;
+static uint32_t machines[NODES_MAX];
+static const hp_placement_t placement = {&network, machines, NODES_MAX};
+
+static bool make_network(void)
+{
+    for (uint32_t i = 0; i < NODES_MAX; i++)
+        machines[i] = i;
+    hp_network_init(&network);
+    return hp_generator_sample_network(&network, NODES_MAX);
+}
+
+/* Is it made for a network, for the collective? */
+static bool is_placed(hp_inter_node_t way, hp_collective_t collective)
+{
+    const hp_generator_t *generator = hp_inter_node_generator(way);
+    return generator && generator->placed & 1u << hp_collective_pattern(collective);
+}
 
 static bool same_step(const hp_schedule_t *a, const hp_step_t *x, const hp_schedule_t *b, const hp_step_t *y)
 {
@@ -71,6 +92,8 @@ static uint32_t least_nodes(unsigned word)
 {
     const hp_inter_node_t self = hp_inter_node(word);
 
+    if (hp_inter_node_generator(self)->placed) /* two have one way, of others the network decides */
+        return 3;
     for (uint32_t nodes = hp_inter_node_is_tree(self) ? 3 : 2; nodes <= NODES_MAX; nodes++) {
         bool same = false;
         for (unsigned other = hp_inter_node_word(HP_INTER_NODE_tree) + 1; other < word && !same; other++)
@@ -81,7 +104,7 @@ static uint32_t least_nodes(unsigned word)
     return NODES_MAX;
 }
 
-/* 0: it does not do the collective, or only where a network is known, which is not tuned for; 1: it does; 2: and cuts a segment into parts, so that none of its messages is the
+/* 0: it does not do the collective; 1: it does; 2: and cuts a segment into parts, so that none of its messages is the
  * whole of it. */
 static int does(hp_inter_node_t inter_node, hp_collective_t collective)
 {
@@ -89,12 +112,9 @@ static int does(hp_inter_node_t inter_node, hp_collective_t collective)
     hp_schedule_t schedule;
     bool cut = false;
 
-    if (hp_inter_node_generator(inter_node) &&
-        hp_inter_node_generator(inter_node)->placed & 1u << hp_collective_pattern(collective))
-        return 0;
     hp_schedule_init(&schedule);
     if (!hp_inter_node_is_tree(inter_node) && /* which take turns among the segments */
-        hp_inter_node_problem(inter_node, collective, NODES_MAX, false, NULL, &problem))
+        hp_inter_node_problem(inter_node, collective, NODES_MAX, false, &placement, &problem))
         cut = hp_schedule_make(&schedule, hp_inter_node_generator(inter_node), &problem, 0) == HP_OK &&
               schedule.cut > 1;
     hp_schedule_fini(&schedule);
@@ -103,19 +123,20 @@ static int does(hp_inter_node_t inter_node, hp_collective_t collective)
 
 static void write_ways(void)
 {
-    printf("/* Made by tuning/info/between_nodes.c: the ways to join the nodes, beside trees of a shape:\n"
-           " * X(name, bcast, reduce, allreduce, tree, nodes): which collectives it does (0: not, 1: whole "
-           "segments, 2:\n"
-           " * it splits them), whether segments go along trees, and the least number of nodes on which it "
-           "is no "
-           "other\n"
-           " * of them. */\n"
-           "#define BETWEEN_NODES_TABLE(X)");
+    printf(
+        "/* Made by tuning/info/between_nodes.c: the ways to join the nodes, beside trees of a shape:\n"
+        " * X(name, bcast, reduce, allreduce, tree, nodes, network): which collectives it does (0: not, 1: "
+        "whole\n"
+        " * segments, 2: it splits them), whether segments go along trees, the least number of nodes on "
+        "which it is no\n"
+        " * other of them, and whether it is made for a network. */\n"
+        "#define BETWEEN_NODES_TABLE(X)");
     for (unsigned word = hp_inter_node_word(HP_INTER_NODE_tree) + 1;
          hp_inter_node(word) != HP_INTER_NODE_NONE; word++) {
         const hp_inter_node_t way = hp_inter_node(word);
-        printf(" \\\n    X(%s, %d, %d, %d, %d, %u)", hp_inter_node_name(way), does(way, HP_BCAST),
-               does(way, HP_REDUCE), does(way, HP_ALLREDUCE), hp_inter_node_is_tree(way), least_nodes(word));
+        printf(" \\\n    X(%s, %d, %d, %d, %d, %u, %d)", hp_inter_node_name(way), does(way, HP_BCAST),
+               does(way, HP_REDUCE), does(way, HP_ALLREDUCE), hp_inter_node_is_tree(way), least_nodes(word),
+               hp_inter_node_generator(way)->placed != 0);
     }
 }
 
@@ -125,7 +146,8 @@ static void write_ways(void)
 static bool serves_flat(hp_inter_node_t way, hp_collective_t collective, uint32_t count,
                         hp_problem_t *problem)
 {
-    *problem = (hp_problem_t){.pattern = hp_collective_pattern(collective), .count = count};
+    *problem =
+        (hp_problem_t){.pattern = hp_collective_pattern(collective), .count = count, .placement = &placement};
     return hp_block_serves(hp_inter_node_generator(way), collective, problem);
 }
 
@@ -137,7 +159,8 @@ static bool serves_nodes(hp_inter_node_t way, hp_collective_t collective, uint32
                             .count = 8,
                             .node_first = starts,
                             .node_count = 4,
-                            .leaders = leaders};
+                            .leaders = leaders,
+                            .placement = &placement};
     return hp_block_serves(hp_inter_node_generator(way), collective, &problem);
 }
 
@@ -162,6 +185,8 @@ static uint32_t least_positions(unsigned word, hp_collective_t collective)
     const hp_inter_node_t self = hp_inter_node(word);
     hp_problem_t mine, theirs;
 
+    if (is_placed(self, collective))
+        return 3;
     for (uint32_t count = 2; count <= NODES_MAX; count++) {
         bool same = !serves_flat(self, collective, count, &mine) || is_tree_of_shape(self, collective, &mine);
         for (unsigned other = hp_inter_node_word(HP_INTER_NODE_tree) + 1; other < word && !same; other++)
@@ -186,23 +211,26 @@ static void write_way_of(unsigned word, hp_collective_t collective)
     printf(" \\\n    X(");
     for (const char *c = hp_collective_name(collective); *c; c++)
         putchar(toupper((unsigned char)*c));
-    printf(", %s, %u, %d, %u, %d, %d)", hp_inter_node_name(way),
+    printf(", %s, %u, %d, %u, %d, %d, %d)", hp_inter_node_name(way),
            generator->power_of_two & bit ? 0u
            : generator->even & bit       ? 2u
                                          : 1u,
            (generator->direct & bit) != 0, least_positions(word, collective),
-           serves_nodes(way, collective, 1), serves_nodes(way, collective, HP_LEADERS_ALL));
+           serves_nodes(way, collective, 1), serves_nodes(way, collective, HP_LEADERS_ALL),
+           is_placed(way, collective));
 }
 
 static void write_ways_of_blocks(void)
 {
     printf("\n/* Of collectives of blocks: X(COLLECTIVE, way, counts, direct, "
            "positions, leader,\n"
-           " * leaders): the number of positions has to be a multiple of counts (0: a power of two), whether "
+           " * leaders, network): the number of positions has to be a multiple of counts (0: a power of "
+           "two), whether "
            "no block is\n"
            " * carried by another rank, the least number of positions on which it is no other way of the "
            "collective, and\n"
-           " * whether it joins nodes of one leader, and of leaders alone. */\n"
+           " * whether it joins nodes of one leader, and of leaders alone, and whether it is made for a "
+           "network. */\n"
            "#define BLOCK_WAYS_TABLE(X)");
     for (unsigned c = 0; c < HP_COLLECTIVE_COUNT; c++)
         if (hp_collective_is((hp_collective_t)c, HP_OF_BLOCKS))
@@ -214,8 +242,11 @@ static void write_ways_of_blocks(void)
 
 int main(void)
 {
+    if (!make_network())
+        return 1;
     write_ways();
     printf("\n");
     write_ways_of_blocks();
+    hp_network_fini(&network);
     return fflush(stdout) == 0 && !ferror(stdout) ? 0 : 1;
 }

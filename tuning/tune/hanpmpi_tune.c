@@ -20,8 +20,9 @@
 #include "progress.h"
 #include "report.h"
 #include "runner.h"
+#include "tasks/hanpmpi_tasks.h"
 
-enum { EXIT_WRONG = 1, EXIT_BAD_OPTION = 2 };
+enum { EXIT_WRONG = 1, EXIT_BAD_OPTION = 2, NETWORK_BYTES = 128 };
 
 static volatile sig_atomic_t interrupted;
 
@@ -34,7 +35,8 @@ typedef struct {
     tune_rates_t limits; /* as measured */
     tune_list_t lists[TUNE_COLLECTIVES];
     tune_knowledge_t knowledge;
-    json_t *rules; /* rank 0: of all layouts until now */
+    json_t *rules;               /* rank 0: of all layouts until now */
+    char network[NETWORK_BYTES]; /* fingerprint; "": none is known */
 } tune_t;
 
 /* What stands behind a lab that measures: rank 0. */
@@ -246,17 +248,19 @@ static void library_version(char text[MPI_MAX_LIBRARY_VERSION_STRING])
 
 static void first_line(const tune_t *tune, char *text, size_t room)
 {
-    char mpi[MPI_MAX_LIBRARY_VERSION_STRING], patterns[64] = "";
+    char mpi[MPI_MAX_LIBRARY_VERSION_STRING], patterns[64] = "", network[NETWORK_BYTES + 32] = "";
 
     library_version(mpi);
     if (tune->options.patterns)
         snprintf(patterns, sizeof patterns, ",\"patterns\":\"%llx\"",
                  tune_patterns_hash(tune->options.patterns));
+    if (tune->network[0])
+        snprintf(network, sizeof network, ",\"network\":\"%s\"", tune->network);
     snprintf(
         text, room,
-        "{\"program\":\"hanpmpi_tune %s\",\"mpi\":\"%s\",\"nodes\":%d,\"ranks\":[%d,%d],\"repeat\":%d%s}",
+        "{\"program\":\"hanpmpi_tune %s\",\"mpi\":\"%s\",\"nodes\":%d,\"ranks\":[%d,%d],\"repeat\":%d%s%s}",
         HANPMPI_VERSION, mpi, tune->layout.nodes, tune->layout.least_ranks, tune->layout.most_ranks,
-        tune->options.repeat, patterns);
+        tune->options.repeat, patterns, network);
 }
 
 static bool write_all(const tune_t *tune, const tune_lab_t *lab, const tune_results_t *results)
@@ -267,10 +271,12 @@ static bool write_all(const tune_t *tune, const tune_lab_t *lab, const tune_resu
     library_version(mpi);
     snprintf(machine, sizeof machine, "%s, %d cores", tune->machine.processor, tune->machine.cores);
     /* The files first: a launcher that was interrupted gives little time. */
-    bool written =
-        tune_rules_write(&results->rules, tune->lists, &tune->layout, tune->rules, tune->options.rules);
+    bool written = tune_rules_write(&results->rules, tune->lists, &tune->layout, tune->network, tune->rules,
+                                    tune->options.rules);
     written = tune_report_write(&report, tune->options.results) && written;
     tune_report_table(&report);
+    if (tune->options.routines)
+        tune_report_routines(&report);
     printf("\n%zu rules: %s; every figure: %s\n", json_array_size(tune->rules), tune->options.rules,
            tune->options.results);
     return written;
@@ -443,9 +449,25 @@ static int run_on_classes(tune_t *tune, const int *node_of)
     return code;
 }
 
+/* The same on all ranks. false: --routines has none to tune for, and that was said. */
+static bool find_network(tune_t *tune)
+{
+    const hanpmpi_network_fingerprint_fn_t fingerprint = hanpmpi_find_network_fingerprint();
+
+    tune->options.choices.network = fingerprint && fingerprint(tune->network, sizeof tune->network) == 0;
+    if (!tune->options.choices.network && tune->options.routines && tune->job.rank == 0)
+        fputs("hanpmpi_tune: --routines: no network is known: accepted with HANPMPI_NETWORK=FILE, a "
+              "network (man 5 "
+              "hanpmpi-network) with all hosts of the job\n",
+              stderr);
+    return tune->options.choices.network || !tune->options.routines;
+}
+
 /* Rank 0's answer. */
 static int run_all(tune_t *tune)
 {
+    if (!find_network(tune))
+        return EXIT_BAD_OPTION;
     int *node_of = find_nodes(tune);
 
     tune->rules = json_array();

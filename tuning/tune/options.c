@@ -29,7 +29,8 @@ enum {
     KEY_FINALISTS,
     KEY_STEPS,
     KEY_DRY_RUN,
-    KEY_RESTART
+    KEY_RESTART,
+    KEY_ROUTINES
 };
 
 /* All of them. */
@@ -63,6 +64,13 @@ static const struct argp_option descriptions[] = {
      "with --pattern: leave out what takes a smaller share of the recorded time in collectives (default "
      "0.001)",
      1},
+    {"routines", KEY_ROUTINES, 0, 0,
+     "tune for the network that HANPMPI_NETWORK describes: alltoall, allgather and allreduce from 64 bytes "
+     "to 256K, every "
+     "algorithm, also those that are made for the network, crossing points to within a hundredth; the rules "
+     "ask for "
+     "the network. The other options change what they say",
+     1},
     {0, 0, 0, 0, "What is tried:", 2},
     {"segments", KEY_SEGMENTS, "LIST", 0, "segment sizes (default 4K,16K,64K,256K,1M)", 2},
     {"between", KEY_BETWEEN, "LIST", 0, "ways between nodes, of " WAYS "(default: all but the knomial ones)",
@@ -77,7 +85,9 @@ static const struct argp_option descriptions[] = {
      "do (default: both)",
      2},
     {0, 0, 0, 0, "How:", 3},
-    {"search", KEY_SEARCH, "NAME", 0, "exhaustive, heuristic, task, task+heuristic (default task+heuristic)",
+    {"search", KEY_SEARCH, "NAME", 0,
+     "exhaustive, heuristic, task, task+heuristic (default task+heuristic; with "
+     "--routines exhaustive)",
      3},
     {"compare", KEY_COMPARE, 0, 0,
      "all four, then what each chose beside the best of the exhaustive one, in turns; the rules are the "
@@ -91,8 +101,10 @@ static const struct argp_option descriptions[] = {
      3},
     {"finalists", KEY_FINALISTS, "N", 0,
      "configurations of a size that the task searches measure at most (default 3)", 3},
-    {"steps", KEY_STEPS, "N", 0, "of the binary search between two sizes with other choices (default 2)", 3},
+    {"steps", KEY_STEPS, "N", 0,
+     "of the binary search between two sizes with other choices (default 2; with --routines 8)", 3},
     {"seconds", 's', "S", 0, "to use at most; the rules cover what was done by then", 3},
+    {"budget", 's', 0, OPTION_ALIAS, 0, 3},
     {"dry-run", KEY_DRY_RUN, 0, 0, "print what would be done and how long it would take", 3},
     {"restart", KEY_RESTART, 0, 0, "do not go on where an earlier run was ended", 3},
     {0, 0, 0, 0, "Output:", 4},
@@ -255,6 +267,8 @@ static void fill_in(tune_options_t *options, struct argp_state *state)
 {
     tune_choices_t *choices = &options->choices;
 
+    if (options->routines && !options->pattern && !any(options->collectives, TUNE_COLLECTIVES))
+        read_list(state, "", "alltoall,allgather,allreduce", take_collective, "");
     if (!any(options->collectives, TUNE_COLLECTIVES))
         for (unsigned c = 0; c < TUNE_COLLECTIVES; c++)
             options->collectives[c] = options->pattern || has_sizes(c);
@@ -267,7 +281,9 @@ static void fill_in(tune_options_t *options, struct argp_state *state)
     if (!any(choices->ways, TUNE_WAYS))
         default_ways(options);
     if (!any(options->searches, TUNE_SEARCHES))
-        options->searches[TUNE_SEARCH_TASK_HEURISTIC] = true;
+        options->searches[options->routines ? TUNE_SEARCH_EXHAUSTIVE : TUNE_SEARCH_TASK_HEURISTIC] = true;
+    if (options->crossing_steps < 0)
+        options->crossing_steps = options->routines ? 8 : 2;
     for (int i = 0; i < TUNE_SEARCHES; i++)
         options->searches[i] |= options->compare;
     options->rules_from = TUNE_SEARCH_EXHAUSTIVE;
@@ -326,8 +342,11 @@ static error_t finish(reader_t *reader, struct argp_state *state)
 
     if (error)
         return error;
-    error = read_sizes(state, "--bytes", reader->bytes ? reader->bytes : "4:16M", reader->factor,
-                       &options->messages, take_message);
+    error = read_sizes(state, "--bytes",
+                       reader->bytes       ? reader->bytes
+                       : options->routines ? "64,512,1K,2K,4K,8K,16K,32K,64K,128K,256K"
+                                           : "4:16M",
+                       reader->factor, &options->messages, take_message);
 
     if (!error && reader->blocks)
         error =
@@ -431,6 +450,9 @@ static error_t read_option(int key, char *argument, struct argp_state *state)
     case KEY_DRY_RUN:
         options->dry_run = true;
         return 0;
+    case KEY_ROUTINES:
+        options->routines = true;
+        return 0;
     case KEY_RESTART:
         options->restart = true;
         return 0;
@@ -453,7 +475,7 @@ tune_options_result_t tune_options_read(tune_options_t *options, int argc, char 
     reader_t reader = {.options = options, .factor = 2, .rules = "rules.json"};
 
     *options =
-        (tune_options_t){.repeat = 3, .finalists = 3, .crossing_steps = 2, .near = 0.1, .least = 0.001};
+        (tune_options_t){.repeat = 3, .finalists = 3, .crossing_steps = -1, .near = 0.1, .least = 0.001};
     const error_t error = bench_parse(&argp, argc, argv, speak, &reader);
     return reader.done ? TUNE_OPTIONS_DONE : error ? TUNE_OPTIONS_BAD : TUNE_OPTIONS_RUN;
 }

@@ -46,6 +46,7 @@ typedef struct {
     int repeat, finalists, crossing_steps;
     double seconds; /* 0: no limit */
     bool dry_run, restart;
+    bool routines;                   /* on a network, with a table of all algorithms */
     char *rules, *results, *journal; /* file names */
 } tune_options_t;
 

@@ -14,6 +14,8 @@ typedef struct {
 } tune_report_t;
 
 void tune_report_table(const tune_report_t *report);
+/* --routines: operation by size: tuned, each algorithm; chosen ranges; how long it took to find out. */
+void tune_report_routines(const tune_report_t *report);
 /* false: it cannot be written, and why was said. */
 bool tune_report_write(const tune_report_t *report, const char *file);
 

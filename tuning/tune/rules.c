@@ -108,7 +108,8 @@ void tune_rules_add_settings(json_t *object, const tune_config_t *config)
                                                   : json_string(settings[i].text));
 }
 
-static json_t *rule_json(const tune_rule_t *rule, const tune_config_t *config, const tune_layout_t *layout)
+static json_t *rule_json(const tune_rule_t *rule, const tune_config_t *config, const tune_layout_t *layout,
+                         const char *network)
 {
     char comment[80];
     json_t *object =
@@ -120,6 +121,8 @@ static json_t *rule_json(const tune_rule_t *rule, const tune_config_t *config, c
     if (tune_collective_family(rule->collective) != TUNE_OF_OWN_SIZES)
         json_object_set_new(object, "bytes",
                             json_pack("[I, I]", (json_int_t)rule->from, (json_int_t)rule->to));
+    if (network[0])
+        json_object_set_new(object, "network", json_string(network));
     tune_rules_add_settings(object, config);
     const int used = snprintf(comment, sizeof comment, "%.0f us", rule->us);
     if (rule->host_us > 0)
@@ -129,11 +132,12 @@ static json_t *rule_json(const tune_rule_t *rule, const tune_config_t *config, c
 }
 
 bool tune_rules_write(const tune_rules_t *rules, const tune_list_t *lists, const tune_layout_t *layout,
-                      json_t *array, const char *file)
+                      const char *network, json_t *array, const char *file)
 {
     for (int i = 0; i < rules->count; i++) {
         const tune_rule_t *rule = &rules->rules[i];
-        json_array_append_new(array, rule_json(rule, &lists[rule->collective].configs[rule->config], layout));
+        json_array_append_new(
+            array, rule_json(rule, &lists[rule->collective].configs[rule->config], layout, network));
     }
     json_t *document = json_pack("{s:i, s:O}", "version", 1, "rules", array);
     const bool written = document && json_dump_file(document, file, JSON_INDENT(1)) == 0;

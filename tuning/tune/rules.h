@@ -38,8 +38,9 @@ void tune_rules_make(tune_rules_t *rules, tune_lab_t *lab, const tune_search_t *
 /* The settings of the configuration, as members of a rule. */
 void tune_rules_add_settings(json_t *object, const tune_config_t *config);
 
-/* Appends the rules to those of other layouts, and writes them all. false: it cannot be written, and why was said. */
+/* Appends the rules to those of other layouts, and writes them all. network: the fingerprint of the network for which
+ * they hold; "": no network is known. false: it cannot be written, and why was said. */
 bool tune_rules_write(const tune_rules_t *rules, const tune_list_t *lists, const tune_layout_t *layout,
-                      json_t *all, const char *file);
+                      const char *network, json_t *all, const char *file);
 
 #endif

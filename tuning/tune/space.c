@@ -13,12 +13,13 @@ static const struct {
     int does[TUNE_ALLREDUCE + 1];       /* 0: not, 1: whole segments, 2: in parts */
     bool is_tree;
     int least_nodes;
+    bool is_placed; /* made for a network */
 } ways[] = {
-#define X(name, nodes) {#name, "tree", #name, {1, 1, 1}, true, nodes},
+#define X(name, nodes) {#name, "tree", #name, {1, 1, 1}, true, nodes, false},
     TUNE_SHAPE_TABLE(X)
 #undef X
-#define X(name, bcast, reduce, allreduce, tree, nodes)                                                       \
-    {#name, #name, tree ? "binary" : "binomial", {bcast, reduce, allreduce}, tree, nodes},
+#define X(name, bcast, reduce, allreduce, tree, nodes, network)                                              \
+    {#name, #name, tree ? "binary" : "binomial", {bcast, reduce, allreduce}, tree, nodes, network},
         BETWEEN_NODES_TABLE(X)
 #undef X
 };
@@ -30,10 +31,10 @@ static const struct {
     int multiple; /* of which the number of positions has to be one; 0: a power of two */
     bool is_direct;
     int least; /* positions */
-    bool one_leads, all_lead;
+    bool one_leads, all_lead, is_placed;
 } block_ways[] = {
-#define X(collective, way, multiple, direct, positions, leader, leaders)                                     \
-    {TUNE_##collective, TUNE_WAY_##way, multiple, direct, positions, leader, leaders},
+#define X(collective, way, multiple, direct, positions, leader, leaders, network)                            \
+    {TUNE_##collective, TUNE_WAY_##way, multiple, direct, positions, leader, leaders, network},
     BLOCK_WAYS_TABLE(X)
 #undef X
 };
@@ -271,7 +272,8 @@ static void add_han(tune_list_t *list, tune_collective_t collective, const tune_
     for (int way = 0; way < TUNE_WAYS; way++) {
         /* On one node the first way stands for all. */
         const bool fits = layout->nodes == 1 ? way == 0 : choices->ways[way];
-        if (!fits || layout->nodes < ways[way].least_nodes || !ways[way].does[collective])
+        if (!fits || layout->nodes < ways[way].least_nodes || !ways[way].does[collective] ||
+            (ways[way].is_placed && !choices->network))
             continue;
         for (int inside = 0; inside < TUNE_INSIDES; inside++)
             /* Nor is there an inside where each rank is alone. */
@@ -382,6 +384,8 @@ static void add_block_way(tune_list_t *list, int row, const tune_choices_t *choi
     const tune_collective_t collective = block_ways[row].collective;
     const int multiple = block_ways[row].multiple, least = block_ways[row].least;
 
+    if (block_ways[row].is_placed && !choices->network)
+        return;
     if (fits(multiple, least, layout->ranks))
         add_among_ranks(list, block_ways[row].way);
     if (fits(multiple, least, layout->nodes))

@@ -135,6 +135,7 @@ typedef struct {
     int trees[TUNE_CHOICES_MAX], tree_count; /* of an allreduce over chains and binary trees */
     int leaders[TUNE_CHOICES_MAX], leader_count;
     bool one_leads, all_lead; /* of a barrier and of blocks */
+    bool network;             /* one is known: also the ways that are made for it */
 } tune_choices_t;
 
 typedef struct {

@@ -8,10 +8,10 @@
 extern const char hanpmpi_backend_kind[];
 __attribute__((visibility("default"))) const char hanpmpi_backend_kind[] = "tasks";
 
-hanpmpi_run_tasks_fn_t hanpmpi_find_run_tasks(void)
+/* A function of the backend; NULL: the library is not active. */
+static void *find(const char *name)
 {
     void *symbol = dlsym(RTLD_DEFAULT, "hanpmpi_backend");
-    hanpmpi_run_tasks_fn_t run_tasks;
     const char *(*backend)(void);
     char file[64];
 
@@ -23,8 +23,25 @@ hanpmpi_run_tasks_fn_t hanpmpi_find_run_tasks(void)
     void *module = dlopen(file, RTLD_NOW | RTLD_NOLOAD);
     if (!module)
         return NULL;
-    symbol = dlsym(module, "hanpmpi_run_tasks");
-    memcpy(&run_tasks, &symbol, sizeof symbol);
+    symbol = dlsym(module, name);
     dlclose(module); /* the front keeps it loaded */
+    return symbol;
+}
+
+hanpmpi_run_tasks_fn_t hanpmpi_find_run_tasks(void)
+{
+    void *symbol = find("hanpmpi_run_tasks");
+    hanpmpi_run_tasks_fn_t run_tasks;
+
+    memcpy(&run_tasks, &symbol, sizeof symbol);
     return run_tasks;
+}
+
+hanpmpi_network_fingerprint_fn_t hanpmpi_find_network_fingerprint(void)
+{
+    void *symbol = find("hanpmpi_network_fingerprint");
+    hanpmpi_network_fingerprint_fn_t fingerprint;
+
+    memcpy(&fingerprint, &symbol, sizeof symbol);
+    return fingerprint;
 }

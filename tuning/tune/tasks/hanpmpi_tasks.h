@@ -1,14 +1,15 @@
-/* hanpmpi_tasks: the tasks of a collective in lock-step, for hanpmpi_tune.
+/* hanpmpi_tasks: the tasks of a collective in lock-step, and the network that is known, for hanpmpi_tune.
  *
  * The library that programs run with has none of this. A program that wants it exports hanpmpi_backend_kind
  * (find_tasks.c does, linked with -rdynamic); in MPI_Init the front then loads hanpmpi/tasks-<abi>.so instead of
- * libhanpmpi-<abi>.so: the same backend, with this function in it.
+ * libhanpmpi-<abi>.so: the same backend, with these functions in it.
  *
  * Threads: one a communicator, as a collective. Ownership: the caller's buffers are borrowed until it
  * returns. */
 #ifndef HANPMPI_TUNE_TASKS_HANPMPI_TASKS_H
 #define HANPMPI_TUNE_TASKS_HANPMPI_TASKS_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 /* Runs one collective of the algorithm "han" in lock-step and times each iteration: "bcast", "reduce" or
@@ -43,5 +44,14 @@ typedef int (*hanpmpi_run_tasks_fn_t)(const void *comm, const char *collective, 
 /* In the program (find_tasks.c): hanpmpi_run_tasks of the backend that is loaded. NULL outside of MPI_Init and
  * MPI_Finalize, and where the library is not active. */
 hanpmpi_run_tasks_fn_t hanpmpi_find_run_tasks(void);
+
+/* The fingerprint of the network that HANPMPI_NETWORK has made known to the job, as rules ask for it. Returns 0, or -1:
+ * none is known; the same on all ranks. */
+int hanpmpi_network_fingerprint(char *text, size_t text_bytes);
+
+typedef int (*hanpmpi_network_fingerprint_fn_t)(char *text, size_t text_bytes);
+
+/* The same of the backend that is loaded; as above. */
+hanpmpi_network_fingerprint_fn_t hanpmpi_find_network_fingerprint(void);
 
 #endif

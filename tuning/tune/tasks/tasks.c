@@ -1,4 +1,4 @@
-/* tasks: hanpmpi_run_tasks (hanpmpi_tasks.h), on the inside of a backend.
+/* tasks: hanpmpi_run_tasks and hanpmpi_network_fingerprint (hanpmpi_tasks.h), on the inside of a backend.
  *
  * Threads, ownership: see there. */
 #include "tune/tasks/hanpmpi_tasks.h"
@@ -11,8 +11,10 @@
 #include "pmpi_wrappers/backend/comms/comm_registry.h"
 #include "pmpi_wrappers/backend/glue/datatypes.h"
 #include "pmpi_wrappers/backend/start/job.h"
+#include "pmpi_wrappers/backend/start/job_network.h"
 #include "pmpi_wrappers/backend/progress/deferred.h"
 #include "pmpi_wrappers/backend/progress/progress.h"
+#include "topo_tree/network/placement.h"
 #include "tune/tasks/lockstep.h"
 
 /* The communicator's state, set up. NULL: it cannot be. The same on all ranks. */
@@ -146,4 +148,14 @@ __attribute__((visibility("default"))) int hanpmpi_run_tasks(const void *handle,
         hp_comm_state_report(state, comm,
                              status); /* an error of the program's communicator, as in a collective */
     return status == HP_OK ? 0 : -1;
+}
+
+__attribute__((visibility("default"))) int hanpmpi_network_fingerprint(char *text, size_t text_bytes)
+{
+    const hp_network_t *network = hp_job_network();
+
+    if (!network)
+        return -1;
+    hp_network_fingerprint(network, text, text_bytes);
+    return 0;
 }

@@ -227,9 +227,9 @@ FINE = {"good.json", "many.json", "gap.json", "version_missing.json", "file_mach
 
 @case
 def files_of_rules(host):
-    """A file of rules that is broken, or none at all: it is named, and the program runs on."""
+    """A file of rules that is broken, or none at all: it is named, and the program runs on. A few: unit.test_rules_json has all."""
     broken = [name for name in sorted(os.listdir(RULES)) if name not in FINE]
-    for name in [*broken[::3], "", "no_such_file.json"]:
+    for name in [*broken[::9], "", "no_such_file.json"]:
         path = os.path.abspath(os.path.join(RULES, name))
         result = host.run({"HANPMPI_RULES": path, "HANPMPI_GUARD": "0"})
         result.check_ran(2)

@@ -13,7 +13,7 @@ static MPI_Comm comm = MPI_COMM_WORLD; /* that the group runs on */
 
 typedef struct {
     hp_fuzz_way_t way;
-    bool count_form, in_place, unlike;
+    bool count_form, in_place, unlike, one_root;
 } form_t;
 
 static void wait_for(MPI_Request *request, hp_fuzz_way_t way)
@@ -56,14 +56,21 @@ static bool possible(hp_fuzz_collective_t collective, const form_t *form)
            hp_lib_forced(hp_fuzz_collective_info(collective)->word);
 }
 
-/* One collective with every root where it has one, and every spread of sizes where these may differ. */
+static int draw_root(uint64_t salt, int comm_size)
+{
+    return (int)(hp_hash(salt, 0, 0) % (uint64_t)comm_size);
+}
+
+/* One collective with every spread of sizes where these may differ, and with every root where it has one. With
+ * form->one_root each case draws one root instead. */
 static void run_spreads(hp_fuzz_collective_t collective, const hp_typemap_t *map, int64_t count,
                         hp_operation_t operation, const form_t *form)
 {
     static uint64_t salt;
     hp_pair_t pair = {
         .library = comm, .native = MPI_COMM_NULL, .rank = hp_comm_rank(comm), .size = hp_comm_size(comm)};
-    int roots = hp_fuzz_blocks_rooted(collective) ? pair.size : 1;
+    bool rooted = hp_fuzz_blocks_rooted(collective);
+    int roots = rooted && !form->one_root ? pair.size : 1;
     int spreads = hp_fuzz_blocks_differ(collective) ? HP_FUZZ_SPREADS : 1;
 
     for (int root = 0; root < roots; root++)
@@ -74,7 +81,7 @@ static void run_spreads(hp_fuzz_collective_t collective, const hp_typemap_t *map
                 .collective = collective,
                 .map = map,
                 .count = count,
-                .root = root,
+                .root = rooted && form->one_root ? draw_root(salt, pair.size) : root,
                 .operation = hp_fuzz_blocks_reduce(collective) ? operation : HP_OPERATION_USER_LEFTMOST,
                 .in_place = form->in_place,
                 .count_form = form->count_form,
@@ -149,7 +156,8 @@ static void group_counts_c(void)
         hp_group_skip("this MPI has no large counts");
 }
 
-/* Derived datatypes, the same on all ranks and another on each side of each. */
+/* Derived datatypes, the same on all ranks and another on each side of each. Each case draws its root;
+ * group_counts has every root in every case. */
 static void group_types(void)
 {
     const int64_t counts[] = {1, 3, 12};
@@ -157,7 +165,7 @@ static void group_types(void)
     for (int i = HP_BASIC_COUNT; i < HP_FUZZ_MAPS; i++)
         for (size_t k = 0; k < sizeof counts / sizeof *counts; k++)
             run_all(maps.map[i], counts[k], HP_OPERATION_USER_XOR,
-                    &(form_t){.unlike = k % 2, .in_place = k == 2});
+                    &(form_t){.unlike = k % 2, .in_place = k == 2, .one_root = true});
 }
 
 /* Every operation on every basic that it is defined for, by the collectives that reduce. */
@@ -172,11 +180,12 @@ static void group_operations(void)
                                 &(form_t){.in_place = basic % 2});
 }
 
-/* Blocks of many segments. */
+/* Blocks of many segments. Each case draws its root. */
 static void group_large(void)
 {
-    run_all(maps.map[HP_BASIC_DOUBLE], 20000, HP_OPERATION_SUM, &(form_t){.way = HP_FUZZ_BLOCKING});
-    run_all(maps.map[HP_BASIC_BYTE], 100003, HP_OPERATION_USER_XOR, &(form_t){.in_place = true});
+    run_all(maps.map[HP_BASIC_DOUBLE], 20000, HP_OPERATION_SUM, &(form_t){.one_root = true});
+    run_all(maps.map[HP_BASIC_BYTE], 100003, HP_OPERATION_USER_XOR,
+            &(form_t){.in_place = true, .one_root = true});
 }
 
 /* What the environment forces the library to take it has taken. */

@@ -197,7 +197,13 @@ void hp_check_all(const hp_case_t *test)
 {
     int comm_size = hp_comm_size(test->comm);
     hp_case_t one = *test;
-    int first = test->root < 0 ? 0 : test->root, last = test->root < 0 ? comm_size - 1 : test->root;
+    int first = test->root, last = test->root;
+    if (test->root < 0 && test->count > HP_COUNT_OF_ALL_ROOTS) {
+        first = last = (int)(hp_mix(test->salt) % (uint64_t)comm_size);
+    } else if (test->root < 0) {
+        first = 0;
+        last = comm_size - 1;
+    }
 
     hp_way_t way = way_of(test);
     /* Reductions in flight with an operation or a datatype of the program's are the host's, whatever is forced:

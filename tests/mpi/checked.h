@@ -17,6 +17,10 @@ typedef enum { HP_CALL_PLAIN, HP_CALL_COUNT, HP_CALL_MIXED } hp_call_t;
  * MPI_Request_free. HP_WAY_DEFAULT is what the program was told. */
 typedef enum { HP_WAY_DEFAULT, HP_WAY_BLOCKING, HP_WAY_WAIT, HP_WAY_TEST, HP_WAY_PERSISTENT } hp_way_t;
 
+/* The most elements with which hp_check_all takes every root: with more, what follows from the root is the same for
+ * each segment, and the segments are what takes the time. */
+enum { HP_COUNT_OF_ALL_ROOTS = 600 };
+
 typedef struct {
     MPI_Comm comm;
     const hp_typemap_t *map;
@@ -40,9 +44,9 @@ void hp_check_bcast(const hp_case_t *test);
 void hp_check_reduce(const hp_case_t *test);
 void hp_check_allreduce(const hp_case_t *test);
 
-/* All three, with every root when root is negative; without what the host is known to get wrong
- * (host_bugs.h). Before calls that do not block comes a barrier that does: in it the library may set the
- * communicator up. */
+/* All three, without what the host is known to get wrong (host_bugs.h). When root is negative: with every root; with
+ * more than HP_COUNT_OF_ALL_ROOTS elements, with one that the salt draws.
+ * Before calls that do not block comes a barrier that does: in it the library may set the communicator up. */
 void hp_check_all(const hp_case_t *test);
 
 /* Compares every basic of buffer with the value hp_hash(salt, comm_rank, i); what is for the message. */

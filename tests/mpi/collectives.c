@@ -15,7 +15,7 @@ static int world_size(void)
     return hp_comm_size(MPI_COMM_WORLD);
 }
 
-/* Every root; counts at the edges: 0, 1, p-1, p, p+1, and around segments of 64 bytes to 4 KiB. */
+/* Every root (hp_check_all); counts at the edges: 0, 1, p-1, p, p+1, and around segments of 64 bytes to 4 KiB. */
 static void group_counts(void)
 {
     const int sizes[] = {0,

@@ -12,7 +12,7 @@ static uint64_t next_salt(void)
     return hp_mix(salt++);
 }
 
-/* All roots, a commutative and a non-commutative operation, one and many segments. Collective over comm. */
+/* A commutative and a non-commutative operation, one segment with all roots and many with one. Collective over comm. */
 static void exercise(MPI_Comm comm, uint64_t salt)
 {
     const int counts[] = {1, 17, 1000};
@@ -271,22 +271,25 @@ static void group_ibcast(void)
         hp_group_skip("needs 2 ranks");
         return;
     }
-    enum { BYTES = 1 << 20 };
-    unsigned char *data = malloc(BYTES), *message = malloc(BYTES);
+    enum {
+        BYTES = 1 << 20,
+        DATA_BYTES = 1 << 17
+    }; /* neither is sent eagerly; data: 2048 segments of 64 bytes */
+    unsigned char *data = malloc(DATA_BYTES), *message = malloc(BYTES);
     MPI_Comm comm;
     MPI_Request request;
     CHECK(data && message, "out of memory");
     CHECK_MPI(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
     for (int round = 0; round < 6; round++) {
-        memset(data, world_rank() == 0 ? round + 1 : 0, BYTES);
+        memset(data, world_rank() == 0 ? round + 1 : 0, DATA_BYTES);
         memset(message, world_rank() == 0 ? round + 2 : 0, BYTES);
         if (world_rank() == 1)
             CHECK_MPI(MPI_Recv(message, BYTES, MPI_BYTE, 0, 3, comm, MPI_STATUS_IGNORE));
-        CHECK_MPI(MPI_Ibcast(data, BYTES, MPI_BYTE, 0, comm, &request));
+        CHECK_MPI(MPI_Ibcast(data, DATA_BYTES, MPI_BYTE, 0, comm, &request));
         if (world_rank() == 0)
             CHECK_MPI(MPI_Send(message, BYTES, MPI_BYTE, 1, 3, comm));
         CHECK_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
-        CHECK_EQUAL(data[BYTES - 1], round + 1, "broadcast byte");
+        CHECK_EQUAL(data[DATA_BYTES - 1], round + 1, "broadcast byte");
         if (world_rank() <= 1)
             CHECK_EQUAL(message[BYTES - 1], round + 2, "message byte");
         exercise(comm, next_salt());

@@ -2,12 +2,14 @@
  * of memory in all; skipped where there is less.
  *
  * usage: huge GROUP... ; the groups are in the table below. */
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "groups.h"
 
 enum { MIB = 1 << 20 };
-static const size_t buffer_bytes = (size_t)300000000u * sizeof(double); /* of the largest group */
+static const size_t doubles = (1u << 28) + 4099;                           /* more than 2^31 bytes */
+static const size_t buffer_bytes = ((size_t)1 << 31) + ((size_t)64 << 20); /* of the largest group */
 
 static size_t held; /* bytes of the buffer that have been in use */
 
@@ -18,9 +20,11 @@ static unsigned char *buffer(size_t bytes, int value)
     static unsigned char *data;
 
     CHECK(bytes <= buffer_bytes, "%zu bytes are more than the buffer has", bytes);
-    if (!data)
-        data = malloc(buffer_bytes);
-    CHECK(data, "out of memory");
+    if (!data) {
+        data = aligned_alloc((size_t)2 * MIB, buffer_bytes);
+        CHECK(data, "out of memory");
+        madvise(data, buffer_bytes, MADV_HUGEPAGE); /* a hint: a fault for 2 MiB instead of 512 */
+    }
     memset(data, value, bytes);
     held = bytes > held ? bytes : held;
     return data;
@@ -98,10 +102,10 @@ static void group_allgather(void)
     CHECK_MPI(MPI_Type_free(&block));
 }
 
-/* 300 million doubles, 2.4 GB, in place. */
+/* More than 2^31 bytes of doubles, in place. */
 static void group_reduce(void)
 {
-    const size_t count = 300000000u;
+    const size_t count = doubles;
     if (!enough_memory(2 * count * sizeof(double))) {
         hp_group_skip("too little memory");
         return;

@@ -217,12 +217,57 @@ def check_record(options, folder):
     assert said and all("HANPMPI_RECORD=/nowhere" in line for line in said), said
 
 
-CASES = [check_off, check_everything, check_threads, check_many, check_unwritable, check_fragments, check_fortran, check_record]
+TRIES = 3 # what else the machine does comes in between
+INTENDED_S = 3e-3 # of slack.c: COMPUTE_S
+
+
+def check_slack(options, folder):
+    """Slack after and before within 10% of what the program knows, waiting within 5%."""
+    problems = []
+    for _ in range(TRIES):
+        run(options, folder, "known", program=options.slack, ranks=2, HANPMPI_PROFILE="slack.json", HANPMPI_PROFILE_WATCH="all")
+        problems = list(slack_problems(read(os.path.join(folder, "slack.json")), folder))
+        if not problems:
+            return
+    raise AssertionError("\n".join(problems))
+
+
+def slack_problems(document, folder):
+    known = collections.defaultdict(lambda: [0, 0.0, 0.0])
+    for rank in range(2):
+        with open(os.path.join(folder, f"known.{rank}"), encoding="ascii") as file:
+            for line, calls, after, before in map(str.split, file):
+                known[line] = [a + b for a, b in zip(known[line], (int(calls), float(after) / 2, float(before) / 2))]
+    found, names, lines = collections.defaultdict(lambda: [0, 0.0, 0, 0.0]), [call["name"] for call in document["calls"]], lines_of_sites(document)
+    hows = collections.defaultdict(set)
+    for row in document["slack"]:
+        if names[row["call"]] == "MPI_Allreduce":
+            line = lines[row["site"]][1]
+            hows[line].add(row["how"])
+            found[line] = [a + b for a, b in zip(found[line], (row["samples"], row["after_s"], row["before_samples"], row["before_s"]))]
+    watched = any(hows[line] & {"touch", "untouched"} for line in known)
+    late = known.pop("late")
+    if watched: # else neither pages nor watchpoints can be had here, and there are upper bounds alone
+        for line, (calls, after, before) in known.items():
+            samples, after_s, before_samples, before_s = found[line]
+            assert samples + before_samples > calls / 4, (line, found[line])
+            for what, wanted, number, seconds in (("after", after, samples, after_s), ("before", before, before_samples, before_s)):
+                if not number or abs(seconds / number - wanted) > 0.1 * INTENDED_S:
+                    yield f"line {line}: slack {what} {seconds / max(number, 1):.6f}, not {wanted:.6f} s ({number} samples, {hows[line]})"
+    else:
+        assert all(hows[line] == {"next call"} for line in known), hows
+    (row,) = (row for row in document["arrival"] if names[row["call"]] == "MPI_Allreduce" and lines[row["site"]][1] not in known)
+    waited, whole = row["waited_s"] / row["samples"], (row["waited_s"] + row["transfer_s"]) / row["samples"]
+    if abs(waited - late[2] * 2) > 0.05 * late[2] * 2 or abs(whole - late[1] * 2) > 0.05 * whole:
+        yield f"waited {waited:.6f} of {whole:.6f} s, not {late[2] * 2:.6f} of {late[1] * 2:.6f} s"
+
+
+CASES = [check_off, check_everything, check_threads, check_many, check_unwritable, check_fragments, check_fortran, check_record, check_slack]
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    for name in ("library", "run", "helper", "program", "fortran"):
+    for name in ("library", "run", "helper", "program", "fortran", "slack"):
         parser.add_argument("--" + name)
     parser.add_argument("cases", nargs="*", help="of " + " ".join(case.__name__ for case in CASES))
     options = parser.parse_args()

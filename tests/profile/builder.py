@@ -57,6 +57,12 @@ class Builder:
                                        "wait_site": self.site(wait_site), "count": count, "bytes": bytes_, "between_s": between_s, "wait_s": wait_s})
         return self
 
+    def slack(self, call, site, how, samples, after_s, before_samples=0, before_s=0.0, size_bin=3):
+        self.document.setdefault("slack", []).append({"call": self.call(call), "site": self.site(site), "bin": size_bin, "how": how,
+                                                      "samples": samples, "after_s": after_s, "before_samples": before_samples,
+                                                      "before_s": before_s})
+        return self
+
     def sequence(self, kinds, ranks, communicators=None, skipped=0):
         """kinds: [(call, site, bytes, root)]; ranks: the events of each."""
         self.document["sequence"] = {
@@ -84,6 +90,7 @@ def rich():
                        memory=["host", "device"][j == 3], rank_max_s=6.0 / (i + 1) / (j + 1) / 16, histogram=[[10 + i, 16 * 9], [14 + i + j, 16]],
                        accelerated=16 * 5 if collective else None, after_s=0.5, before_s=0.1)
         if i < 3:
+            its.slack(call, f"site {i} 0", ["touch", "untouched", "next call"][i], 40, 0.04 * (i + 1), 30, 0.02)
             its.arrival(call, f"site {i} 0", 3.0 / (i + 1), 1.0, samples=40, late=[[3, 20, 0.2], [2, 12, 0.05], [7, 8, 0.01]], skew_s=0.4)
     its.wait("MPI_Isend", "site 5 0", "MPI_Waitall", "site 6 0", 16000, 4.0, 2.0, 16000 * 4096)
     its.wait("MPI_Isend", "site 5 1", "MPI_Waitall", "site 6 0", 1600, 0.1, 3.0, 1600 * 65536)

@@ -9,7 +9,7 @@ from harness import ROOT, ProfileCase
 from hanpmpi_profile.efficiency import ASSUMED, CALLS, THREAD, Efficiency
 from hanpmpi_profile.overlap import hidden_s
 from hanpmpi_profile.recording import read
-from hanpmpi_profile.sequence import Sequence
+from hanpmpi_profile.sequence import Conversion, Sequence
 
 RESULTS = ROOT / "docs" / "results"
 
@@ -98,12 +98,33 @@ class Overlap(ProfileCase):
         self.assertEqual((one["verdict"], one["how"]), ("not known", "unknown"))
 
     def test_touch_wins_and_what_lies_before_counts(self):
-        its = one_site(after_each=5.0).having(slack=[{"call": 0, "site": 0, "samples": 10, "before_s": 0.02, "after_s": 0.03, "how": "touch"}])
+        its = one_site(after_each=5.0).having(slack=[{"call": 0, "site": 0, "samples": 10, "after_s": 0.03, "before_samples": 5, "before_s": 0.01, "how": "touch"}])
         path = self.file(its)
         one, = self.json("overlap", path, *self.measured(90))["sites"]
         self.assertEqual((one["how"], one["slack_s"], one["before_s"]), ("touch", 0.003, 0.002))
         self.assertAlmostEqual(one["gains"]["bound"], 5e-3 * 400 / 40)
-        self.assertIn("first touch 3.00 ms after return: MPI_Iallreduce here, MPI_Wait before the first use of the result", self.text("overlap", path))
+        self.assertIn("first touch 3.00 ms after return (measured): MPI_Iallreduce here, MPI_Wait before the first use of the result", self.text("overlap", path))
+
+    def test_how_slack_is_known(self):
+        """What was watched to its end counts, if it is half of the samples; else all of them are a bound."""
+        its = one_site().slack("MPI_Allreduce", "a", "untouched", 6, 0.06, 4, 0.02).slack("MPI_Allreduce", "a", "touch", 2, 0.04)
+        path = self.file(its.slack("MPI_Allreduce", "a", "next call", 8, 8.0, 5, 5.0))
+        one, = self.json("overlap", path)["sites"]
+        self.assertEqual((one["how"], one["slack_s"], one["before_s"]), ("untouched", 0.0125, None))
+        self.assertIn("not touched before the next MPI call 12.5 ms after return (measured): MPI_Iallreduce here, MPI_Wait before the next MPI call",
+                      self.text("overlap", path))
+        one, = self.advice(its.slack("MPI_Allreduce", "a", "next call", 1, 0.4))
+        self.assertEqual((one["how"], one["before_s"]), ("next call", None))
+        self.assertAlmostEqual(one["slack_s"], 8.5 / 17)
+        self.assertIn("(an upper bound of the slack)", self.text("overlap", self.folder / "run.json"))
+        found = self.json("show", self.folder / "run.json")["slack"]
+        self.assertEqual([(row["samples"], row["how"]) for row in found], [(26, "next call")])
+
+    def test_bad_slack(self):
+        its = one_site().slack("MPI_Allreduce", "a", "guessed", 1, 0.1)
+        code, _, err = self.run_profile("overlap", self.file(its))
+        self.assertEqual(code, 1)
+        self.assertIn("slack[0]: how must be one of touch, untouched, next call, not \"guessed\"", err)
 
     def test_waiting_not_told(self):
         path = self.file(one_site(after_each=0.010, told=False))
@@ -177,8 +198,8 @@ class OfASequence(ProfileCase):
         its = Builder(ranks=len(ranks), nodes=1).record("MPI_Allreduce", "a", 4.0).sequence(kinds or self.KINDS, ranks, skipped=skipped)
         return Sequence(read(str(self.file(its))))
 
-    def converted(self, its, share=1.0, cost=0.0, most=None, call="MPI_Allreduce"):
-        return its.run(lambda kind: (share, most, cost) if kind.call == call else None)
+    def converted(self, its, share=1.0, call="MPI_Allreduce", **more):
+        return its.run(lambda kind, rank: Conversion(share, **more) if kind.call == call else None)
 
     def test_as_recorded(self):
         """Rank 1 comes at 3, rank 0 at 1; the transfer takes 1; then both compute 2 and do it again."""
@@ -192,8 +213,30 @@ class OfASequence(ProfileCase):
         its = self.sequence([[0, 1.0, 3.0], [0, 2.0, 1.0]], [[0, 3.0, 1.0], [0, 2.0, 1.0]])
         self.assertAlmostEqual(self.converted(its), 6.0)
         self.assertAlmostEqual(self.converted(its, share=0.25), 6.75)
-        self.assertAlmostEqual(self.converted(its, most=0.5), 6.5, msg="half a second of slack")
-        self.assertAlmostEqual(self.converted(its, cost=0.125), 6.25, msg="each call costs the last rank")
+        self.assertAlmostEqual(self.converted(its, after_s=0.5), 6.5, msg="half a second of slack")
+        self.assertAlmostEqual(self.converted(its, cost_s=0.125), 6.25, msg="each call costs the last rank")
+
+    def test_posted_earlier(self):
+        """The transfer is done in the last second before the call; a rank cannot post before its gap begins."""
+        its = self.sequence([[0, 3.0, 1.0]], [[0, 3.0, 1.0]])
+        self.assertAlmostEqual(self.converted(its, after_s=0.0, before_s=0.75), 3.25)
+        self.assertAlmostEqual(self.converted(its, after_s=0.0, before_s=9.0), 3.0)
+
+    def test_each_rank_has_its_slack(self):
+        """Rank 1 comes last and has no slack: its second of transfer is not hidden, whatever rank 0 could do."""
+        ranks = [[0, 1.0, 3.0], [0, 2.0, 1.0]], [[0, 3.0, 1.0], [0, 2.0, 1.0]]
+        its = Builder(ranks=2, nodes=1, run_s=7.0).record("MPI_Allreduce", "a", 6.0, count=4).arrival("MPI_Allreduce", "a", 2.0, 4.0)
+        its.sequence([("MPI_Allreduce", "a", 8, -1)], ranks).slack("MPI_Allreduce", "a", "touch", 4, 4.0)
+        one, = self.json("overlap", self.file(its))["sites"]
+        self.assertAlmostEqual(one["program"]["bound"], 1 / 7, msg="a second of the mean rank")
+        for rank, after in enumerate((2.0, 0.0)):
+            its.document["sequence"]["ranks"][rank]["slack"] = [[0, 0, "touch", 2, 2 * after, 0, 0.0]]
+        one, = self.json("overlap", self.file(its))["sites"]
+        self.assertAlmostEqual(one["program"]["bound"], 0.0)
+        its.document["sequence"]["ranks"][0]["slack"] = [[0, 9, "touch", 2, 4.0, 0, 0.0]]
+        code, _, err = self.run_profile("overlap", self.file(its))
+        self.assertEqual(code, 1)
+        self.assertIn("sequence: ranks[0]: slack[0]: must be [call, site, how, samples, seconds, samples, seconds]", err)
 
     def test_slack_of_an_early_rank_gains_nothing(self):
         """Without progress only waiting is covered: rank 0 gains a second by itself, the program nothing, since all

@@ -20,7 +20,7 @@ from hanpmpi_profile import views
 from hanpmpi_profile.recording import read
 from hanpmpi_report import style
 
-PICTURES = {"share", "sites", "calls", "size_time", "size_frequency", "latency", "types", "memory", "communicators", "ranks", "arrival", "waits", "peers",
+PICTURES = {"share", "sites", "calls", "size_time", "size_frequency", "latency", "types", "memory", "communicators", "ranks", "arrival", "waits", "slack", "peers",
             "simultaneous"}
 
 
@@ -78,7 +78,7 @@ class Page(ProfileCase):
         for module, _ in views.all_views():
             self.assertIn(f">{module.TITLE}</h2>", text)
         self.assertNotIn("Not shown:", text)
-        self.assertIn("page.html: 14 pictures", err)
+        self.assertIn("page.html: 15 pictures", err)
         self.assertIn("lost: 3 records did not fit", text)
         for svg in re.findall(r"<svg.*?</svg>", text, re.S):
             ElementTree.fromstring(svg)
@@ -121,7 +121,7 @@ class Page(ProfileCase):
         its = Builder().record("MPI_Barrier", "a", 1.0, size_bin=-1, bytes_each=0, type=None, memory=None, histogram=None, comm=-1).having(communicators=[])
         text, _ = self.page(its)
         for words in ("no &quot;type&quot;", "no &quot;memory&quot;", "no &quot;histogram&quot;", "no &quot;communicators&quot;", "no &quot;arrival&quot;",
-                      "no &quot;waits&quot;", "no &quot;peers&quot;", "no &quot;simultaneous&quot;", "no &quot;unexpected&quot;"):
+                      "no &quot;waits&quot;", "no &quot;slack&quot;", "no &quot;peers&quot;", "no &quot;simultaneous&quot;", "no &quot;unexpected&quot;"):
             self.assertIn(f"Not shown: {words}", text)
         text, _ = self.page({"format": "hanpmpi-profile", "version": 1, "ranks": 2})
         self.assertIn("Not shown: no records", text)

@@ -61,6 +61,14 @@ const char *hp_knob_word_wisdom(unsigned i)
     return i < sizeof words / sizeof *words ? words[i] : NULL;
 }
 
+/* HANPMPI_PROFILE_WATCH: hp_watch_mode_t. */
+const char *hp_knob_word_profile_watch(unsigned i);
+const char *hp_knob_word_profile_watch(unsigned i)
+{
+    static const char *const words[] = {"off", "words", "pages", "all"};
+    return i < sizeof words / sizeof *words ? words[i] : NULL;
+}
+
 /* HANPMPI_NONBLOCKING. */
 const char *hp_knob_word_nonblocking(unsigned i);
 const char *hp_knob_word_nonblocking(unsigned i)

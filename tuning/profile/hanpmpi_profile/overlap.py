@@ -12,8 +12,10 @@ from typing import Optional
 
 from . import scaling
 from .efficiency import CALLS, THREAD, collective_of
-from .sequence import Sequence
-from .totals import by_site, site_key
+from .recording import NEXT_CALL, TOUCH, UNTOUCHED
+from .slack import MEASURED, of_ranks, touched_slack
+from .sequence import Conversion, Sequence
+from .totals import by_site
 from .views import waits
 from .words import percent_text, seconds_text, size_text
 
@@ -21,11 +23,13 @@ WORTH = 0.01 # of the run time; less is not worth anybody's time
 MOST_SITES = 10
 LITTLE = 0.1 # of the call's time: slack below that is none
 THREAD_WINS = 1.25 # the thread is advised when it gains so much more than progress in MPI calls
-TOUCH, NEXT_CALL, SEQUENCE, UNKNOWN = "touch", "next call", "sequence", "unknown"
+SEQUENCE, UNKNOWN = "sequence", "unknown" # how a slack is known, beside what a recording says of it
 CONVERT, WITH_THREAD, BALANCE, ALGORITHM, NO_SLACK = ("convert", "convert with progress thread", "balance the load", "another algorithm", "no slack")
 NOT_KNOWN = "not known"
-SLACK_TEXTS = {TOUCH: "first touch {} after return", NEXT_CALL: "next MPI call {} after return (an upper bound of the slack)",
+SLACK_TEXTS = {TOUCH: "first touch {} after return (measured)", UNTOUCHED: "not touched before the next MPI call {} after return (measured)",
+               NEXT_CALL: "next MPI call {} after return (an upper bound of the slack)",
                SEQUENCE: "next collective {} after return (an upper bound of the slack)", UNKNOWN: "slack unknown"}
+WAIT_TEXTS = {TOUCH: "before the first use of the result", UNTOUCHED: "before the next MPI call or later"}
 BLOCKING_KINDS = ("collective", "send", "receive")
 
 
@@ -70,23 +74,14 @@ def hidden_s(waited_s, transfer_s, slack_s, share, cost_s):
 def slack_after(its, key, totals, touched, gaps):
     """(seconds behind a mean call, seconds before it or None, how that is known)"""
     if key in touched:
-        samples, before, after, how = touched[key]
-        return after / samples, before / samples, how
+        slack = touched[key].value()
+        if slack:
+            return slack
     if totals.after_s is not None and totals.count:
         return totals.after_s / totals.count, None if totals.before_s is None else totals.before_s / totals.count, NEXT_CALL
     if key in gaps:
         return gaps[key], None, SEQUENCE
     return None, None, UNKNOWN
-
-
-def touched_slack(its):
-    found = {}
-    for row in its.slack:
-        key = site_key(its, row["call"], row["site"])
-        samples, before, after, _ = found.get(key, (0, 0.0, 0.0, ""))
-        how = row.get("how", TOUCH)
-        found[key] = samples + row["samples"], before + row["before_s"], after + row["after_s"], TOUCH if how == TOUCH else NEXT_CALL
-    return found
 
 
 def gaps_of(its, sequence):
@@ -123,8 +118,8 @@ def study(its, efficiency):
 
 
 def usable_slack(advice):
-    """A touch says what lies before, too; to another MPI call only what lies behind is free."""
-    return advice.slack_s + ((advice.before_s or 0.0) if advice.how == TOUCH else 0.0)
+    """What was measured says what lies before, too; to another MPI call only what lies behind is free."""
+    return advice.slack_s + ((advice.before_s or 0.0) if advice.how in MEASURED else 0.0)
 
 
 def fill_gains(its, advice, efficiency):
@@ -137,12 +132,15 @@ def fill_gains(its, advice, efficiency):
 
 def fill_program(its, advice, efficiency, sequence):
     before = sequence.run()
+    mean = (advice.slack_s, advice.before_s or 0.0) if advice.how in MEASURED else (None, 0.0)
+    ranks = of_ranks(its, sequence.slack, advice.key) if advice.how in MEASURED else {}
     for progress in ("bound", CALLS, THREAD):
-        def convert(kind, progress=progress):
+        def convert(kind, rank, progress=progress):
             if (kind.call, its.places[kind.site].key) != advice.key:
                 return None
             share, cost, _ = (1.0, 0.0, True) if progress == "bound" else efficiency.of(progress, kind.call, kind.bytes, advice.transfer_s)
-            return share, None if advice.how != TOUCH else advice.slack_s, cost
+            after_s, before_s = ranks.get(rank, mean)
+            return Conversion(share, cost, after_s, before_s)
         advice.program[progress] = 1 - sequence.run(convert) / before if before else 0.0
 
 
@@ -155,7 +153,7 @@ def judge(advice):
     if max(gain.values()) >= WORTH:
         with_thread = gain[CALLS] < WORTH or gain[THREAD] > THREAD_WINS * gain[CALLS]
         advice.verdict = WITH_THREAD if with_thread else CONVERT
-        advice.reason = f"{collective} here, MPI_Wait " + ("before the first use of the result" if advice.how == TOUCH else "as late as the program can")
+        advice.reason = f"{collective} here, MPI_Wait " + WAIT_TEXTS.get(advice.how, "as late as the program can")
     elif waits_mostly:
         advice.verdict, advice.reason = BALANCE, (f"{percent_text(advice.waited_s / whole)} of it is waiting for ranks that come late, and "
                                                    + ("the slack is unknown" if advice.slack_s is None else "no slack covers that"))

@@ -17,6 +17,9 @@ PAIRS = ((lambda value: isinstance(value, list) and all(isinstance(pair, list) a
          "a list of [k, count]")
 LATE = ((lambda value: isinstance(value, list) and all(isinstance(row, list) and len(row) == 3 and all(map(is_number, row)) for row in value)),
         "a list of [rank, times, seconds]")
+TOUCH, UNTOUCHED, NEXT_CALL = "touch", "untouched", "next call" # how a slack is known
+HOWS = TOUCH, UNTOUCHED, NEXT_CALL
+HOW = (lambda value: value in HOWS), f"one of {', '.join(HOWS)}"
 WHOLE = (lambda value: isinstance(value, int) and not isinstance(value, bool)), "a whole number"
 # What a row of a list must have, and what it may have; what is not looked at here is not checked.
 LISTS = {
@@ -32,8 +35,8 @@ LISTS = {
                "wait_s": NOT_NEGATIVE}, {"bytes": NOT_NEGATIVE}),
     "arrival": ({"call": INDEX, "site": INDEX, "samples": COUNT, "waited_s": NOT_NEGATIVE, "transfer_s": NOT_NEGATIVE},
                 {"comm": WHOLE, "bin": BIN, "skew_s": NOT_NEGATIVE, "late": LATE}),
-    "slack": ({"call": INDEX, "site": INDEX, "samples": POSITIVE, "before_s": NOT_NEGATIVE, "after_s": NOT_NEGATIVE},
-              {"bin": BIN, "how": PLAIN_TEXT}),
+    "slack": ({"call": INDEX, "site": INDEX, "samples": COUNT, "after_s": NOT_NEGATIVE, "before_samples": COUNT, "before_s": NOT_NEGATIVE,
+               "how": HOW}, {"bin": BIN}),
 }
 # Members of rows that are indices, and of which list.
 INDICES = {"call": "calls", "post_call": "calls", "wait_call": "calls", "site": "sites", "post_site": "sites", "wait_site": "sites"}

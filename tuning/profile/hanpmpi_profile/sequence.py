@@ -5,9 +5,13 @@ next collective of its communicator, and leaves when those whose data it needs h
 What of a call was transfer follows from when the others came: the ranks' times count from the same moment, the end
 of MPI_Init, or the end of the run where the first calls were overwritten. Messages between two ranks are part of
 the gaps, so that a rank waits for as long as it did."""
+import dataclasses
+from typing import Optional
+
 from hanpmpi_report.inputs import COUNT, NOT_NEGATIVE, BadInput, check_members, checked_list, is_count, is_number
 
 from .efficiency import collective_of
+from .recording import HOWS
 
 # Whom a rank waits for; all wait for all in the others.
 FROM_ROOT = {"bcast", "scatter", "scatterv"}
@@ -84,7 +88,7 @@ class Sequence:
                     raise BadInput(f"{where}: kinds[{i}]: {member} must be below {len(of)}, not {row.get(member, 0)}")
         self.kinds = [Kind(its.call_name(row["call"]), row) for row in rows]
         self.members = [row["world_ranks"] for row in comms]
-        self.ranks = {}
+        self.ranks, self.slack = {}, {} # by rank: events; rows [call, site, how, samples, seconds after, samples, seconds before]
         ranks = checked_list(where, document, "ranks", {"rank": COUNT}, {"skipped": COUNT})
         for i, row in enumerate(ranks):
             events = row.get("events", [])
@@ -94,8 +98,17 @@ class Sequence:
                     raise BadInput(f"{where}: ranks[{i}]: events[{j}]: must be [kind, gap, took] or [kind, gap, took, started], kind below "
                                    f"{len(self.kinds)}, not {event!r}")
             self.ranks[row["rank"]] = events
+            self.slack[row["rank"]] = row.get("slack", [])
+            self.check_slack(its, f"{where}: ranks[{i}]", self.slack[row["rank"]])
         self.skipped = sum(row.get("skipped", 0) for row in ranks)
         self.meetings, self.of_event = self.match()
+
+    def check_slack(self, its, where, rows):
+        for j, row in enumerate(rows if isinstance(rows, list) else [rows]):
+            if not (isinstance(row, list) and len(row) == 7 and is_count(row[0]) and row[0] < len(its.calls) and is_count(row[1])
+                    and row[1] < len(its.sites) and row[2] in HOWS and all(is_number(value) and value >= 0 for value in row[3:])):
+                raise BadInput(f"{where}: slack[{j}]: must be [call, site, how, samples, seconds, samples, seconds], how one of "
+                               f"{', '.join(HOWS)}, not {row!r}")
 
     def times(self, events):
         """When each event began."""
@@ -135,10 +148,8 @@ class Sequence:
             meeting.settle()
         return list(found.values()), of_event
 
-    def run(self, convert=lambda kind: None):
-        """Seconds until the last rank has ended. convert(kind): None, or (share of the transfer that can be hidden,
-        the most seconds of computing after the call that do not need its result or None, seconds that post and
-        wait cost)."""
+    def run(self, convert=lambda kind, rank: None):
+        """Seconds until the last rank has ended. convert(kind, rank): None, or a Conversion."""
         for meeting in self.meetings:
             meeting.reset()
         states = {rank: State(rank, events) for rank, events in self.ranks.items()}
@@ -178,14 +189,15 @@ class Sequence:
             meeting.entered[state.rank] = state.now
             state.place += 1
             return True
-        plan = convert(kind)
+        plan = convert(kind, state.rank)
         if state.rank not in meeting.entered:
             meeting.entered[state.rank] = state.now
-            if plan:
+            if plan: # posted before the computing that does not touch what is sent, done by now
+                meeting.entered[state.rank] -= min(plan.before_s, event[1])
                 following = state.events[state.place + 1][1] if state.place + 1 < len(state.events) else 0.0
-                state.computed = following if plan[1] is None else min(following, plan[1])
+                state.computed = following if plan.after_s is None else min(following, plan.after_s)
                 state.now += state.computed
-        return self.leave(state, meeting, event[2], *((plan[0], plan[2]) if plan else ()))
+        return self.leave(state, meeting, event[2], *((plan.share, plan.cost_s) if plan else ()))
 
     def leave(self, state, meeting, took, hidden_share=0.0, cost=0.0):
         """The end of a collective, or of the wait for it, if those have come whom it waits for."""
@@ -201,6 +213,17 @@ class Sequence:
         state.blocked = None
         state.place += 1
         return True
+
+
+@dataclasses.dataclass(frozen=True)
+class Conversion:
+    """What becomes of a call that is made non-blocking. share: of the transfer, can be hidden; cost_s: of post and wait;
+    after_s: of computing after it, at most, that do not need its result, None: all; before_s: before it, that do not
+    touch what it sends."""
+    share: float
+    cost_s: float = 0.0
+    after_s: Optional[float] = None
+    before_s: float = 0.0
 
 
 class State:

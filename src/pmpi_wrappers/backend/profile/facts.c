@@ -1,6 +1,7 @@
 #include "pmpi_wrappers/backend/profile/facts.h"
 
 #include <stdlib.h>
+#include "pmpi_wrappers/backend/glue/datatypes.h"
 #include "pmpi_wrappers/backend/glue/device.h"
 
 /* One side of a call. */
@@ -165,6 +166,91 @@ hp_facts_t hp_facts(const hp_call_shape_t *shape, const uintptr_t *x, const hp_s
     if (__builtin_expect(hp_device_is_possible(), 0))
         facts.on_device = is_on_device(shape, x);
     return facts;
+}
+
+/* ---- for a watch ---- */
+
+/* Blocks at displacements are one piece of memory if they fill what they span. */
+static hp_memory_range_t span_of(const hp_call_shape_t *shape, const uintptr_t *x, const side_t *side,
+                                 int blocks, uint64_t extent)
+{
+    int64_t first = INT64_MAX, end = INT64_MIN, sum = 0;
+
+    for (int i = 0; i < blocks; i++) {
+        const int64_t count = count_at(shape, x, side->count, i);
+        const int64_t at = shape->is_large ? ((const MPI_Aint *)x[side->count + 1])[i]
+                                           : ((const int *)x[side->count + 1])[i];
+        if (count == 0)
+            continue;
+        first = at < first ? at : first;
+        end = at + count > end ? at + count : end;
+        sum += count;
+    }
+    if (sum == 0 || end - first != sum)
+        return (hp_memory_range_t){NULL, 0};
+    return (hp_memory_range_t){(char *)side->buffer + first * (int64_t)extent, (size_t)sum * extent};
+}
+
+/* is_own: of a reduction whose result is scattered, this rank's block. */
+static uint64_t elements_of(const hp_call_shape_t *shape, const uintptr_t *x, const side_t *side,
+                            const hp_seen_comm_t *comm, bool is_own)
+{
+    const int blocks = blocks_of(side->letter, comm);
+    uint64_t count = 0;
+
+    if (side->letter != 'l')
+        return (uint64_t)count_of(shape, x[side->count]) * (uint64_t)(is_own ? 1 : blocks);
+    if (is_own)
+        return comm ? (uint64_t)count_at(shape, x, side->count, comm->rank) : 0;
+    for (int i = 0; i < blocks; i++)
+        count += (uint64_t)count_at(shape, x, side->count, i);
+    return count;
+}
+
+static hp_memory_range_t range_of(const hp_call_shape_t *shape, const uintptr_t *x, const side_t *side,
+                                  const hp_seen_comm_t *comm, bool is_root, bool is_own)
+{
+    const hp_memory_range_t nothing = {NULL, 0};
+    hp_type_t type;
+
+    if (side->type < 0 || !side->buffer || (comm && comm->is_inter) || hp_device_is_possible() ||
+        !is_significant(shape, x, side, is_root) ||
+        !hp_datatype_describe((MPI_Datatype)x[side->type], &type) || type.extent != type.bytes ||
+        type.true_lb != 0)
+        return nothing;
+    if (is_list(side->letter) && side->letter != 'l')
+        return span_of(shape, x, side, blocks_of(side->letter, comm), type.extent);
+    const uint64_t count = elements_of(shape, x, side, comm, is_own);
+    return count ? (hp_memory_range_t){(char *)side->buffer, count * type.extent} : nothing;
+}
+
+/* MPI_Bcast where it receives, MPI_Sendrecv_replace: the only buffer gets something. */
+static bool only_receives(const hp_call_shape_t *shape, bool is_root)
+{
+    return shape->recv < 0 && (shape->root >= 0 ? !is_root : shape->source >= 0 && shape->destination >= 0);
+}
+
+void hp_facts_buffers(const hp_call_shape_t *shape, const uintptr_t *x, const hp_seen_comm_t *comm,
+                      hp_memory_range_t *sent, hp_memory_range_t *received)
+{
+    const bool root = shape->root >= 0 && is_root(shape, x, comm);
+    const bool is_reduction = shape->send_count < 0 && shape->recv_count >= 0 && shape->send == 0;
+    side_t send = send_side(shape, x);
+    const side_t recv = recv_side(shape, x);
+
+    if (is_reduction) { /* one number for both */
+        send.count = recv.count;
+        send.type = recv.type;
+        send.letter = recv.letter;
+    }
+    *sent = range_of(shape, x, &send, comm, root, false);
+    *received = range_of(shape, x, &recv, comm, root, is_reduction);
+    if (only_receives(shape, root)) {
+        *received = *sent;
+        *sent = (hp_memory_range_t){NULL, 0};
+    } else if (is_reduction && shape->root >= 0 && !root) {
+        *received = (hp_memory_range_t){NULL, 0};
+    }
 }
 
 /* ---- for a sequence ---- */

@@ -7,6 +7,7 @@
 #include "pmpi_wrappers/backend/profile/handles.h"
 #include "pmpi_wrappers/backend/profile/sequence.h"
 #include "pmpi_wrappers/backend/profile/book/shapes.h"
+#include "pmpi_wrappers/backend/profile/watch/memory.h"
 
 typedef struct {
     uint64_t bytes; /* what this rank contributes or what it receives, whichever is more */
@@ -17,6 +18,11 @@ typedef struct {
 
 /* comm: NULL: the call has none, or it is not known. */
 hp_facts_t hp_facts(const hp_call_shape_t *shape, const uintptr_t *x, const hp_seen_comm_t *comm);
+
+/* Where the data is that the call has read, and where it has put some. *sent: not what it has put there; nothing: there
+ * is none, or it lies in memory with gaps. */
+void hp_facts_buffers(const hp_call_shape_t *shape, const uintptr_t *x, const hp_seen_comm_t *comm,
+                      hp_memory_range_t *sent, hp_memory_range_t *received);
 
 /* What a sequence has to know of the call. False: the sequence leaves it out. *is_whole: nothing is missing but for
  * a list of counts. */

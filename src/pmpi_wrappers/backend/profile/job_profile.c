@@ -17,6 +17,7 @@
 #include "pmpi_wrappers/backend/profile/sequence.h"
 #include "pmpi_wrappers/backend/profile/sequence_json.h"
 #include "pmpi_wrappers/backend/profile/sites.h"
+#include "pmpi_wrappers/backend/profile/watch/watch.h"
 #include "pmpi_wrappers/backend/profile/wrappers.h"
 #include "pmpi_wrappers/backend/start/job.h"
 
@@ -187,8 +188,10 @@ void hp_job_profile_start(void)
     hp_recorder.exists = begin_book();
     if (!hp_recorder.exists)
         hp_warn("HANPMPI_PROFILE: no memory: this rank records nothing");
-    else
+    else {
         watch_the_end();
+        hp_watch_open(&hp_recorder.book, (hp_watch_mode_t)hp_job.knobs.profile_watch);
+    }
     hp_recorder.start_ns = hp_machine_clock_ns();
 }
 
@@ -238,6 +241,7 @@ void hp_job_profile_finish(void)
     if (!hp_job.knobs.profile[0])
         return;
     hp_recording_lock();
+    hp_watch_fini();
     hp_recorder.exists = false;
     hp_recording_unlock();
     unwatch_the_end();
@@ -245,6 +249,7 @@ void hp_job_profile_finish(void)
     if (hp_gather_clocks_end(&clock) && hp_arrivals_gather(book, &clock)) {
         if (records)
             close_rank(book, &clock);
+        hp_sequence_keep_slacks(book);
         hp_gather_books(book);
         if (hp_job.rank == 0)
             write_file(book);
@@ -258,4 +263,5 @@ void hp_job_profile_finish(void)
     hp_requests_fini();
     hp_arrivals_fini();
     hp_sequence_fini();
+    hp_sequence_forget_slacks();
 }

@@ -246,6 +246,21 @@ static json_t *arrivals_json(const hp_book_t *book)
     return rows;
 }
 
+static json_t *slacks_json(const hp_book_t *book)
+{
+    json_t *rows = json_array();
+    for (uint32_t i = 0; i < book->slacks.count; i++) {
+        const hp_book_slack_t *row = hp_table_row(&book->slacks, i);
+        json_array_append_new(rows, json_pack("{s:i,s:I,s:i,s:s,s:I,s:f,s:I,s:f}", "call", row->call, "site",
+                                              (json_int_t)row->site, "bin", row->bin, "how",
+                                              hp_book_how_word((hp_book_how_t)row->how), "samples",
+                                              (json_int_t)row->after, "after_s", seconds(row->after_ns),
+                                              "before_samples", (json_int_t)row->before, "before_s",
+                                              seconds(row->before_ns)));
+    }
+    return rows;
+}
+
 static json_t *lost_json(const hp_book_t *book)
 {
     json_t *lost = json_object();
@@ -291,7 +306,8 @@ bool hp_profile_write(FILE *out, hp_book_t *book, const hp_profile_text_t *text)
         write_key(out, "modules", modules_json(book)) && write_key(out, "sites", sites_json(book)) &&
         write_key(out, "communicators", comms_json(book)) && write_key(out, "records", records_json(book)) &&
         write_key(out, "peers", peers_json(book)) && write_key(out, "waits", waits_json(book)) &&
-        write_key(out, "arrival", arrivals_json(book));
+        write_key(out, "arrival", arrivals_json(book)) &&
+        (!book->slacks.count || write_key(out, "slack", slacks_json(book)));
 
     if (written)
         written = fputs(",\n\"sequence\":", out) >= 0;

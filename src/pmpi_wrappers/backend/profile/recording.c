@@ -8,6 +8,7 @@
 #include "pmpi_wrappers/backend/profile/book/requests.h"
 #include "pmpi_wrappers/backend/profile/sequence.h"
 #include "pmpi_wrappers/backend/profile/sites.h"
+#include "pmpi_wrappers/backend/profile/watch/watch.h"
 #include "pmpi_wrappers/backend/start/job.h"
 
 hp_recorder_t hp_recorder;
@@ -53,6 +54,14 @@ static hp_handle_t comm_handle(uintptr_t argument)
 }
 
 /* ---- before ---- */
+
+/* Before anything else: nothing of the MPI may meet a page that is watched. */
+static void stop_watch(void)
+{
+    hp_recording_lock();
+    hp_watch_stop();
+    hp_recording_unlock();
+}
 
 /* What is told whether or not the call is recorded. */
 static void hear(const hp_call_shape_t *shape, const uintptr_t *x)
@@ -127,8 +136,12 @@ bool hp_recording_begin(hp_recording_t *recording, uintptr_t *x, const void *ret
 
     if (__builtin_expect(!hp_recorder.exists, 0))
         return false;
+    if (__builtin_expect(hp_watch_is_running, 0))
+        stop_watch();
     if (__builtin_expect(shape->action >= HP_DO_FREE_REQUEST, 0))
         hear(shape, x);
+    if (__builtin_expect(hp_recorder.is_paused && shape->makes_window, 0))
+        hp_watch_forbid_pages();
     if (__builtin_expect(thread->inside || hp_recorder.is_paused, 0) ||
         (shape->kind == HP_KIND_NONE && shape->action != HP_DO_NAME_COMM))
         return false;
@@ -412,6 +425,25 @@ static void follow_up(const seen_t *seen)
         count_peer(world_peer(seen), seen->facts.sent);
 }
 
+/* Chooses what is watched until the next call. */
+static void choose_watch(const seen_t *seen)
+{
+    const hp_call_shape_t *shape = seen->shape;
+    hp_watch_call_t call = {.site = seen->site,
+                            .row = (uint16_t)(shape - hp_call_shapes),
+                            .bin = seen->bin,
+                            .is_blocking = shape->action == HP_DO_CALL &&
+                                           (shape->kind == HP_KIND_COLLECTIVE ||
+                                            shape->kind == HP_KIND_SEND || shape->kind == HP_KIND_RECEIVE)};
+
+    if (shape->makes_window)
+        hp_watch_forbid_pages();
+    call.has_buffers = call.is_blocking && hp_watch_wants(&call);
+    if (call.has_buffers)
+        hp_facts_buffers(shape, seen->x, seen->comm, &call.send, &call.recv);
+    hp_watch_end_call(&call);
+}
+
 static void end_locked(const hp_recording_t *recording, const hp_call_shape_t *shape, const uintptr_t *x,
                        int code, bool accelerated)
 {
@@ -449,6 +481,8 @@ static void end_locked(const hp_recording_t *recording, const hp_call_shape_t *s
     follow_up(&seen);
     if (recording->sampled)
         sample_arrival(&seen);
+    if (__builtin_expect(hp_watch_is_open, 0))
+        choose_watch(&seen);
 }
 
 void hp_recording_end(hp_recording_t *recording, const uintptr_t *x, int code)
@@ -458,8 +492,10 @@ void hp_recording_end(hp_recording_t *recording, const uintptr_t *x, int code)
     hp_recording_lock();
     if (hp_recorder.exists)
         end_locked(recording, &hp_call_shapes[recording->row], x, code, thread->accelerated);
-    hp_recording_unlock();
     if (recording->handles && recording->handles != recording->few)
         free(recording->handles);
     thread->inside = false;
+    if (__builtin_expect(hp_watch_is_open, 0))
+        hp_watch_start();
+    hp_recording_unlock();
 }

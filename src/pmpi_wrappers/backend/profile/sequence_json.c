@@ -12,7 +12,7 @@
 
 /* What a rank says before its tables. */
 typedef struct {
-    uint64_t book_bytes, kinds, comms, lists, numbers, events, made;
+    uint64_t book_bytes, kinds, comms, lists, numbers, events, made, slacks;
 } head_t;
 
 /* A rank's sequence on its way: tables as they are, events in their order, in nanoseconds. */
@@ -24,7 +24,14 @@ typedef struct {
     hp_sequence_list_t *lists;
     int64_t *numbers;
     hp_sequence_event_t *events;
+    hp_book_slack_t *slacks;
 } strip_t;
+
+/* Of this rank alone; sites are those of its book. */
+static struct {
+    hp_book_slack_t *rows;
+    uint64_t count;
+} own_slacks;
 
 static bool send(const void *message, size_t bytes, int to)
 {
@@ -83,11 +90,25 @@ static void strip_fini(strip_t *strip)
     free(strip->lists);
     free(strip->numbers);
     free(strip->events);
+    free(strip->slacks);
 }
 
 static bool strip_is_whole(const strip_t *strip)
 {
-    return strip->kinds && strip->comms && strip->lists && strip->numbers && strip->events;
+    return strip->kinds && strip->comms && strip->lists && strip->numbers && strip->events && strip->slacks;
+}
+
+void hp_sequence_keep_slacks(const hp_book_t *book)
+{
+    own_slacks.rows = copy(book->slacks.rows, book->slacks.count * sizeof *own_slacks.rows);
+    own_slacks.count = own_slacks.rows ? book->slacks.count : 0;
+}
+
+void hp_sequence_forget_slacks(void)
+{
+    free(own_slacks.rows);
+    own_slacks.rows = NULL;
+    own_slacks.count = 0;
 }
 
 /* ---- a rank sends ---- */
@@ -99,15 +120,19 @@ static bool fill_own(strip_t *strip, const hp_book_t *book)
                                 .lists = hp_sequence.lists.count,
                                 .numbers = hp_sequence.number_count,
                                 .events = kept_events(),
-                                .made = hp_sequence.made}};
+                                .made = hp_sequence.made,
+                                .slacks = own_slacks.count}};
     strip->kinds = copy(hp_sequence.kinds.rows, strip->head.kinds * sizeof *strip->kinds);
     strip->comms = copy(hp_sequence.comms.rows, strip->head.comms * sizeof *strip->comms);
     strip->lists = copy(hp_sequence.lists.rows, strip->head.lists * sizeof *strip->lists);
     strip->numbers = copy(hp_sequence.numbers, strip->head.numbers * sizeof *strip->numbers);
     strip->events = straighten();
+    strip->slacks = copy(own_slacks.rows, own_slacks.count * sizeof *strip->slacks);
     const bool ready = hp_book_init(&strip->names) && strip_is_whole(strip);
     for (uint64_t i = 0; ready && i < strip->head.kinds; i++)
         rename_kind(&strip->kinds[i], &strip->names, book);
+    for (uint64_t i = 0; ready && i < strip->head.slacks; i++)
+        strip->slacks[i].site = hp_book_copy_site(&strip->names, book, strip->slacks[i].site);
     return ready;
 }
 
@@ -120,7 +145,8 @@ static bool send_strip(const strip_t *strip, const void *names)
            send(strip->comms, head->comms * sizeof *strip->comms, 0) &&
            send(strip->lists, head->lists * sizeof *strip->lists, 0) &&
            send(strip->numbers, head->numbers * sizeof *strip->numbers, 0) &&
-           send(strip->events, head->events * sizeof *strip->events, 0);
+           send(strip->events, head->events * sizeof *strip->events, 0) &&
+           send(strip->slacks, head->slacks * sizeof *strip->slacks, 0);
 }
 
 /* Rank 0 asks for the ranks of the communicators that it does not know. */
@@ -188,6 +214,7 @@ static bool receive_strip(strip_t *strip, int rank)
     strip->lists = receive_rows(head->lists, sizeof *strip->lists, rank);
     strip->numbers = receive_rows(head->numbers, sizeof *strip->numbers, rank);
     strip->events = receive_rows(head->events, sizeof *strip->events, rank);
+    strip->slacks = receive_rows(head->slacks, sizeof *strip->slacks, rank);
     const bool whole =
         names && strip_is_whole(strip) && hp_book_unpack(&strip->names, names, head->book_bytes);
     free(names);
@@ -278,6 +305,13 @@ static bool write_rank(FILE *out, int rank, const strip_t *strip, const uint32_t
         gap = 0;
     }
     free(index);
+    fputs("],\"slack\":[", out);
+    for (uint64_t i = 0; i < strip->head.slacks; i++) {
+        const hp_book_slack_t *row = &strip->slacks[i];
+        fprintf(out, "%s[%u,%u,\"%s\",%llu,%.9f,%llu,%.9f]", i ? "," : "", row->call, row->site,
+                hp_book_how_word((hp_book_how_t)row->how), (unsigned long long)row->after,
+                (double)row->after_ns / 1e9, (unsigned long long)row->before, (double)row->before_ns / 1e9);
+    }
     return fputs("]}", out) >= 0;
 }
 
@@ -335,7 +369,10 @@ static bool write_comms(FILE *out)
 
 static bool write_own(FILE *out)
 {
-    const strip_t own = {.head = {.events = kept_events(), .made = hp_sequence.made}, .events = straighten()};
+    const strip_t own = {
+        .head = {.events = kept_events(), .made = hp_sequence.made, .slacks = own_slacks.count},
+        .events = straighten(),
+        .slacks = own_slacks.rows};
     const bool written = own.events && write_rank(out, 0, &own, NULL, true);
     free(own.events);
     return written;
@@ -352,6 +389,8 @@ bool hp_sequence_write(FILE *out, hp_book_t *book)
         if (!send(&go, sizeof go, rank) || !receive_strip(&strip, rank))
             continue;
         uint32_t *kinds = take_kinds(&strip, book, rank);
+        for (uint64_t i = 0; i < strip.head.slacks; i++)
+            strip.slacks[i].site = hp_book_copy_site(book, &strip.names, strip.slacks[i].site);
         written = kinds && written && write_rank(out, rank, &strip, kinds, false);
         free(kinds);
         strip_fini(&strip);

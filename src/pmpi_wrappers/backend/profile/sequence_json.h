@@ -8,6 +8,10 @@
 #include <stdio.h>
 #include "pmpi_wrappers/backend/profile/book/book.h"
 
+/* Keeps this rank's slacks until forget: before those of others come into its book, whose rows keep their numbers. */
+void hp_sequence_keep_slacks(const hp_book_t *book);
+void hp_sequence_forget_slacks(void);
+
 /* On rank 0; book: of all ranks. False: something cannot be written. */
 bool hp_sequence_write(FILE *out, hp_book_t *book);
 /* Instead, where there is no file. */

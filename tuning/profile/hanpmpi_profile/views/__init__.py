@@ -20,7 +20,7 @@ class View:
 def all_views():
     """[(module, is it printed by `show` without --all?)], in the order in which they are shown."""
     from . import (accelerated, arrival, calls, communicators, latency, memory, peers, ranks, run, share, simultaneous, sites, size_frequency,
-                   size_time, types, unexpected, waits)
+                   size_time, slack, types, unexpected, waits)
     return [(run, True), (share, True), (sites, True), (accelerated, True), (calls, False), (size_time, True), (size_frequency, False),
-            (latency, False), (types, False), (memory, False), (communicators, False), (ranks, True), (arrival, True), (waits, True),
+            (latency, False), (types, False), (memory, False), (communicators, False), (ranks, True), (arrival, True), (waits, True), (slack, True),
             (peers, False), (simultaneous, False), (unexpected, False)]

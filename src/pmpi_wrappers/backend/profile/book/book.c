@@ -161,6 +161,31 @@ void hp_book_arrival_add(hp_book_t *book, const hp_book_arrival_t *arrival)
             late_add(row, &arrival->late[i]);
 }
 
+void hp_book_slack_add(hp_book_t *book, const hp_book_slack_t *slack)
+{
+    const uint32_t number = hp_table_add(&book->slacks, slack, WORDS(hp_book_slack_t, after));
+
+    if (number == HP_TABLE_FULL) {
+        book->lost[HP_LOST_slacks] += slack->after + slack->before;
+        return;
+    }
+    hp_book_slack_t *row = hp_table_row(&book->slacks, number);
+    row->after += slack->after;
+    row->before += slack->before;
+    row->after_ns += slack->after_ns;
+    row->before_ns += slack->before_ns;
+}
+
+const char *hp_book_how_word(hp_book_how_t how)
+{
+    static const char *const words[] = {
+#define X(id, word) word,
+        HP_BOOK_HOW(X)
+#undef X
+    };
+    return words[how];
+}
+
 void hp_book_close(hp_book_t *book)
 {
     for (uint32_t i = 0; i < book->records.count; i++) {
@@ -247,6 +272,11 @@ static void merge_rest(const names_t *names, hp_book_t *to, const hp_book_t *fro
         row.site = names->sites[row.site];
         row.comm = (uint16_t)names->comms[row.comm];
         hp_book_arrival_add(to, &row);
+    }
+    for (uint32_t i = 0; i < from->slacks.count; i++) {
+        hp_book_slack_t row = *(const hp_book_slack_t *)hp_table_row(&from->slacks, i);
+        row.site = names->sites[row.site];
+        hp_book_slack_add(to, &row);
     }
     for (uint32_t i = 0; i < from->ranks.count; i++) {
         hp_book_rank_t row = *(const hp_book_rank_t *)hp_table_row(&from->ranks, i);

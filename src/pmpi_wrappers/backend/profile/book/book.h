@@ -79,6 +79,28 @@ typedef struct {
     hp_book_late_t late[HP_BOOK_LATE];
 } hp_book_arrival_t;
 
+/* How a slack is known: id, word in the file. */
+#define HP_BOOK_HOW(X)                                                                                       \
+    X(TOUCH, "touch") /* the touch was seen, or the next call uses the buffer */                             \
+    X(UNTOUCHED,                                                                                             \
+      "untouched") /* watched from one MPI call to the next, without a touch: it is at least that */         \
+    X(NEXT_CALL, "next call") /* not watched, or not all of the time: it is at most that */
+
+typedef enum {
+#define X(id, word) HP_SLACK_##id,
+    HP_BOOK_HOW(X)
+#undef X
+} hp_book_how_t;
+
+typedef struct {
+    uint16_t call;
+    uint8_t how;
+    int8_t bin;
+    uint32_t site;
+    uint64_t after, before; /* samples; behind the key */
+    uint64_t after_ns, before_ns;
+} hp_book_slack_t;
+
 /* A rank. */
 typedef struct {
     uint64_t rank;
@@ -100,6 +122,7 @@ typedef struct {
     X(peers, hp_book_peer_t, offsetof(hp_book_peer_t, messages), 1u << 20)                                   \
     X(waits, hp_book_wait_t, offsetof(hp_book_wait_t, count), 16384)                                         \
     X(arrivals, hp_book_arrival_t, offsetof(hp_book_arrival_t, samples), 8192)                               \
+    X(slacks, hp_book_slack_t, offsetof(hp_book_slack_t, after), 16384)                                      \
     X(ranks, hp_book_rank_t, offsetof(hp_book_rank_t, run_ns), 1u << 24)
 
 /* What limits of memory have left out, in calls or operations: id, what it is. */
@@ -111,6 +134,7 @@ typedef struct {
     X(waits)    /* operations that are not in the table of waits */                                          \
     X(requests) /* operations that were not followed to where they were waited for */                        \
     X(arrivals) /* samples of when ranks arrived */                                                          \
+    X(slacks)   /* samples of how long buffers were not touched */                                           \
     X(sequence) /* collectives that are not in the sequence, because of their communicator or their kind */  \
     X(counts)   /* collectives that are there without their lists of counts */
 
@@ -149,6 +173,8 @@ void hp_book_peer_add(hp_book_t *book, uint32_t source, uint32_t destination, ui
                       uint64_t bytes);
 void hp_book_wait_add(hp_book_t *book, const hp_book_wait_t *wait);
 void hp_book_arrival_add(hp_book_t *book, const hp_book_arrival_t *arrival);
+void hp_book_slack_add(hp_book_t *book, const hp_book_slack_t *slack);
+const char *hp_book_how_word(hp_book_how_t how);
 
 /* The rank is done: its sums are those of one rank. */
 void hp_book_close(hp_book_t *book);

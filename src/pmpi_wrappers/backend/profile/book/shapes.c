@@ -93,6 +93,8 @@ static void read_shape(hp_call_shape_t *shape, const row_t *row)
     shape->send_letter = shape->send_count < 0 ? '\0' : l[shape->send_count];
     shape->recv_letter = shape->recv_count < 0 ? '\0' : l[shape->recv_count];
     shape->waiting = (uint8_t)waiting_of(l);
+    shape->makes_window =
+        strncmp(row->name, "MPI_Win_create", 14) == 0 || strncmp(row->name, "MPI_Win_allocate", 16) == 0;
     shape->is_ours = row->kind == HP_KIND_COLLECTIVE && shape->waiting != HP_NEIGHBORS;
     if (strstr(row->name, "scan") ||
         strstr(row->name, "Scan")) /* Scan and Exscan have the arguments of Allreduce */

@@ -53,8 +53,9 @@ typedef enum {
 typedef struct {
     const char *name; /* "MPI_Bcast" */
     uint8_t kind, action, waiting;
-    bool is_large;  /* numbers are of the types of name_c */
-    bool is_ours;   /* the library may run it itself */
+    bool is_large;     /* numbers are of the types of name_c */
+    bool is_ours;      /* the library may run it itself */
+    bool makes_window; /* whose memory other processes may reach at any time */
     bool is_simple; /* one number of one type is all there is to know of its size: these two; -1: no size */
     int8_t only_count, only_type;
     int8_t send, send_count, send_type, send_types; /* the buffer that is contributed */

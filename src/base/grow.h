@@ -7,20 +7,22 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* entries: the address of the pointer to the array, which has room for *room entries of so many bytes, of which count are
  * used; first: its room when it is new. False: no memory. */
 static inline bool hp_grow(void *entries, uint32_t *room, uint32_t count, size_t bytes, uint32_t first)
 {
-    void **array = entries;
+    void *array; /* entries points to a pointer of any type */
 
     if (count < *room)
         return true;
     const uint32_t wanted = *room ? 2 * *room : first;
-    void *more = realloc(*array, wanted * bytes);
+    memcpy(&array, entries, sizeof array);
+    void *more = realloc(array, wanted * bytes);
     if (!more)
         return false;
-    *array = more;
+    memcpy(entries, &more, sizeof more);
     *room = wanted;
     return true;
 }

@@ -66,7 +66,8 @@ const hp_generator_t hp_generator_backward_ring = {
 ROW = f"HP_GENERATOR({NAME})\n"
 ENVIRONMENT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 TABLES = ("/generators.def", "/generated/between_nodes.h")
-# Stands before the compiler: what is listed in its second word is copied, from the folder in the first. The depfile is what ninja asks for.
+# Stands before the compiler: an object that is listed in its second word is copied from the folder in its first. ninja asks
+# for the depfile.
 LAUNCHER = r"""#!/bin/sh
 built=$1 kept=$2 before='' object='' depfile=''
 shift 2

@@ -22,13 +22,6 @@ static bool make_network(void)
     return hp_generator_sample_network(&network, NODES_MAX);
 }
 
-/* Is it made for a network, for the collective? */
-static bool is_placed(hp_inter_node_t way, hp_collective_t collective)
-{
-    const hp_generator_t *generator = hp_inter_node_generator(way);
-    return generator && generator->placed & 1u << hp_collective_pattern(collective);
-}
-
 static bool same_step(const hp_schedule_t *a, const hp_step_t *x, const hp_schedule_t *b, const hp_step_t *y)
 {
     return x->to == y->to && x->from == y->from &&
@@ -185,7 +178,7 @@ static uint32_t least_positions(unsigned word, hp_collective_t collective)
     const hp_inter_node_t self = hp_inter_node(word);
     hp_problem_t mine, theirs;
 
-    if (is_placed(self, collective))
+    if (hp_inter_node_is_placed(self, collective))
         return 3;
     for (uint32_t count = 2; count <= NODES_MAX; count++) {
         bool same = !serves_flat(self, collective, count, &mine) || is_tree_of_shape(self, collective, &mine);
@@ -217,7 +210,7 @@ static void write_way_of(unsigned word, hp_collective_t collective)
                                          : 1u,
            (generator->direct & bit) != 0, least_positions(word, collective),
            serves_nodes(way, collective, 1), serves_nodes(way, collective, HP_LEADERS_ALL),
-           is_placed(way, collective));
+           hp_inter_node_is_placed(way, collective));
 }
 
 static void write_ways_of_blocks(void)

@@ -148,6 +148,12 @@ const hp_generator_t *hp_inter_node_generator(hp_inter_node_t inter_node)
                                                                                                   : NULL;
 }
 
+bool hp_inter_node_is_placed(hp_inter_node_t inter_node, hp_collective_t collective)
+{
+    const hp_generator_t *generator = hp_inter_node_generator(inter_node);
+    return generator && generator->placed & 1u << hp_collective_pattern(collective);
+}
+
 const hp_generator_t *hp_inter_node_tree(hp_shape_t shape)
 {
     static const hp_generator_t *const trees[] = {

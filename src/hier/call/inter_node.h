@@ -42,6 +42,9 @@ bool hp_inter_node_serves(hp_inter_node_t inter_node, hp_collective_t collective
 /* What makes its schedules. NULL: auto, the tree, or what has no word. */
 const hp_generator_t *hp_inter_node_generator(hp_inter_node_t inter_node);
 
+/* Is it made for the network there is, for the collective? */
+bool hp_inter_node_is_placed(hp_inter_node_t inter_node, hp_collective_t collective);
+
 /* What makes the schedules of the trees of a shape. */
 const hp_generator_t *hp_inter_node_tree(hp_shape_t shape);
 

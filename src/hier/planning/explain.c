@@ -58,9 +58,7 @@ static __attribute__((format(printf, 3, 4))) void append(char *text, size_t room
 /* The network of a communicator that is gone is not there any more: what was made for one ran there, if it was chosen. */
 static bool ran_placed(const hp_setting_t *s, hp_collective_t collective, const hp_layout_t *layout)
 {
-    const hp_generator_t *generator = hp_inter_node_generator(s->inter_node);
-    return layout->network_hash && !layout->network && generator &&
-           generator->placed & 1u << hp_collective_pattern(collective);
+    return layout->network_hash && !layout->network && hp_inter_node_is_placed(s->inter_node, collective);
 }
 
 /* What joins the nodes: the tree where the word has nothing for it. */

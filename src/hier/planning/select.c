@@ -156,20 +156,13 @@ void hp_select_offer_model(hp_comm_t *comm, hp_collective_t collective, hp_bin_t
 /* On networks that were as described the model was 36% off at most (tests/unit/test_model_blocks.c). */
 static const double denies = 2;
 
-static bool is_made_for_network(const hp_candidate_t *candidate, hp_collective_t collective)
-{
-    const hp_generator_t *generator =
-        candidate->algorithm ? hp_inter_node_generator(candidate->setting.inter_node) : NULL;
-    return generator && generator->placed & 1u << hp_collective_pattern(collective);
-}
-
 unsigned hp_select_denies_network(const hp_comm_t *comm, hp_collective_t collective, const hp_bin_t *bin)
 {
     for (unsigned slot = 0; slot < HP_SLOTS && comm->network && !bin->guard.open; slot++) {
         const hp_candidate_t *candidate = &bin->candidates.slot[slot];
-        if (slot != bin->guard.chosen && bin->candidates.offered & (1u << slot) &&
-            is_made_for_network(candidate, collective) && candidate->expected_us > 0 &&
-            bin->guard.took[slot].median > denies * candidate->expected_us)
+        if (slot != bin->guard.chosen && bin->candidates.offered & (1u << slot) && candidate->algorithm &&
+            hp_inter_node_is_placed(candidate->setting.inter_node, collective) &&
+            candidate->expected_us > 0 && bin->guard.took[slot].median > denies * candidate->expected_us)
             return slot;
     }
     return HP_SLOTS;

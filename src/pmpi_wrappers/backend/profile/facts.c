@@ -83,6 +83,18 @@ static bool is_significant(const hp_call_shape_t *shape, const uintptr_t *x, con
     return !((int)x[shape->root] == MPI_ROOT);
 }
 
+/* Of all blocks of a side with one type. */
+static uint64_t elements_of(const hp_call_shape_t *shape, const uintptr_t *x, const side_t *side, int blocks)
+{
+    uint64_t count = 0;
+
+    if (!is_list(side->letter))
+        return (uint64_t)count_of(shape, x[side->count]) * (uint64_t)blocks;
+    for (int i = 0; i < blocks; i++)
+        count += (uint64_t)count_at(shape, x, side->count, i);
+    return count;
+}
+
 static uint64_t bytes_of(const hp_call_shape_t *shape, const uintptr_t *x, const side_t *side,
                          const hp_seen_comm_t *comm, uint16_t *type)
 {
@@ -103,11 +115,7 @@ static uint64_t bytes_of(const hp_call_shape_t *shape, const uintptr_t *x, const
     }
     const hp_seen_type_t seen = hp_handles_type(type_handle(x[side->type]));
     *type = seen.row;
-    if (!is_list(side->letter))
-        return (uint64_t)count_of(shape, x[side->count]) * seen.bytes * (uint64_t)blocks;
-    for (int i = 0; i < blocks; i++)
-        bytes += (uint64_t)count_at(shape, x, side->count, i);
-    return bytes * seen.bytes;
+    return elements_of(shape, x, side, blocks) * seen.bytes;
 }
 
 static bool is_root(const hp_call_shape_t *shape, const uintptr_t *x, const hp_seen_comm_t *comm)
@@ -191,20 +199,13 @@ static hp_memory_range_t span_of(const hp_call_shape_t *shape, const uintptr_t *
     return (hp_memory_range_t){(char *)side->buffer + first * (int64_t)extent, (size_t)sum * extent};
 }
 
-/* is_own: of a reduction whose result is scattered, this rank's block. */
-static uint64_t elements_of(const hp_call_shape_t *shape, const uintptr_t *x, const side_t *side,
-                            const hp_seen_comm_t *comm, bool is_own)
+/* Of a reduction whose result is scattered: this rank's block. */
+static uint64_t own_elements(const hp_call_shape_t *shape, const uintptr_t *x, const side_t *side,
+                             const hp_seen_comm_t *comm)
 {
-    const int blocks = blocks_of(side->letter, comm);
-    uint64_t count = 0;
-
     if (side->letter != 'l')
-        return (uint64_t)count_of(shape, x[side->count]) * (uint64_t)(is_own ? 1 : blocks);
-    if (is_own)
-        return comm ? (uint64_t)count_at(shape, x, side->count, comm->rank) : 0;
-    for (int i = 0; i < blocks; i++)
-        count += (uint64_t)count_at(shape, x, side->count, i);
-    return count;
+        return (uint64_t)count_of(shape, x[side->count]);
+    return comm ? (uint64_t)count_at(shape, x, side->count, comm->rank) : 0;
 }
 
 static hp_memory_range_t range_of(const hp_call_shape_t *shape, const uintptr_t *x, const side_t *side,
@@ -218,9 +219,11 @@ static hp_memory_range_t range_of(const hp_call_shape_t *shape, const uintptr_t 
         !hp_datatype_describe((MPI_Datatype)x[side->type], &type) || type.extent != type.bytes ||
         type.true_lb != 0)
         return nothing;
+    const int blocks = blocks_of(side->letter, comm);
     if (is_list(side->letter) && side->letter != 'l')
-        return span_of(shape, x, side, blocks_of(side->letter, comm), type.extent);
-    const uint64_t count = elements_of(shape, x, side, comm, is_own);
+        return span_of(shape, x, side, blocks, type.extent);
+    const uint64_t count =
+        is_own ? own_elements(shape, x, side, comm) : elements_of(shape, x, side, blocks);
     return count ? (hp_memory_range_t){(char *)side->buffer, count * type.extent} : nothing;
 }
 

@@ -2,7 +2,7 @@
 from ..tables import Column, Table, name
 from ..words import count_text, percent_text, seconds_text
 from . import View
-from .bars import bars, site_name
+from .bars import site_name, time_bars
 
 TITLE = "Arrival: waited or transferred"
 MOST_LATE = 3
@@ -43,11 +43,10 @@ def make(its):
              for row in rows]
 
     def draw(style):
-        return bars(style, TITLE, f"of the sampled calls; {its.subtitle}",
-                    [(site_name(row["call"], row["short"]), (row["waited_s"], row["transfer_s"])) for row in
-                     sorted(rows, key=lambda row: -row["waited_s"] - row["transfer_s"])],
-                    [("waited for other ranks", style.ORANGE), ("transferred", style.BLUE)], "milliseconds, all ranks together", factor=1e3,
-                    text=lambda value: seconds_text(value / 1e3))
+        return time_bars(style, TITLE, f"of the sampled calls; {its.subtitle}",
+                         [(site_name(row["call"], row["short"]), (row["waited_s"], row["transfer_s"])) for row in
+                          sorted(rows, key=lambda row: -row["waited_s"] - row["transfer_s"])],
+                         [("waited for other ranks", style.ORANGE), ("transferred", style.BLUE)], "milliseconds, all ranks together")
     return View({"arrival": Table([name("call", "call"), name("site", "call site"), Column("samples", "calls sampled", count_text),
                                    Column("waited", "waited", percent_text), Column("skew_mean_s", "first to last", seconds_text),
                                    name("last", "came last")], table)}, draw)

@@ -2,7 +2,7 @@
 import math
 import re
 
-from ..words import cut
+from ..words import cut, seconds_text
 
 MOST_BARS = 18
 LABEL_MOST = 44 # characters of a bar's name
@@ -56,3 +56,8 @@ def bars(style, title, subtitle, rows, parts, label, factor=1.0, log=False, text
     names = plot.get_legend_handles_labels() if len(parts) > 1 else ((), ())
     style.finish(made, title, subtitle, *names, note=f"and {left_out} more, which are shorter" if left_out > 0 else "")
     return made
+
+
+def time_bars(style, title, subtitle, rows, parts, label="milliseconds"):
+    """The same of seconds, which are drawn as milliseconds."""
+    return bars(style, title, subtitle, rows, parts, label, factor=1e3, text=lambda value: seconds_text(value / 1e3))

@@ -5,7 +5,7 @@ from ..tables import Column, Table, name
 from ..totals import by_site
 from ..words import count_text, seconds_text
 from . import View
-from .bars import bars, site_name
+from .bars import site_name, time_bars
 
 TITLE = "Slack: computing that does not need the call"
 HOW_TEXTS = {TOUCH: "measured: first touch", UNTOUCHED: "measured: no touch until the next MPI call"}
@@ -31,9 +31,9 @@ def make(its):
         return View(lacks="no \"slack\": HANPMPI_PROFILE_WATCH was off, or nothing was sampled")
 
     def draw(style):
-        return bars(style, TITLE, f"a mean sampled call; {its.subtitle}",
-                    [(site_name(row["call"], row["short"]), (1e3 * (row["before_s"] or 0.0), 1e3 * row["after_s"])) for row in rows],
-                    [("before the call", style.BLUE), ("after it", style.GREEN)], "milliseconds", text=lambda value: seconds_text(value / 1e3))
+        return time_bars(style, TITLE, f"a mean sampled call; {its.subtitle}",
+                         [(site_name(row["call"], row["short"]), (row["before_s"] or 0.0, row["after_s"])) for row in rows],
+                         [("before the call", style.BLUE), ("after it", style.GREEN)])
     return View({"slack": Table([name("call", "call"), name("site", "call site"), Column("samples", "samples", count_text),
                                  Column("call_s", "mean call", seconds_text), Column("before_s", "slack before", seconds_text),
                                  Column("after_s", "after", seconds_text),

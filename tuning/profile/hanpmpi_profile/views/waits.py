@@ -2,7 +2,7 @@
 from ..tables import Column, Table, name
 from ..words import count_text, percent_text, seconds_text, size_text
 from . import View
-from .bars import bars, site_name
+from .bars import site_name, time_bars
 
 TITLE = "Non-blocking operations and their waits"
 
@@ -32,10 +32,9 @@ def make(its):
         return View(lacks="no \"waits\": the program waits for no non-blocking operation, or they were not matched")
 
     def draw(style):
-        return bars(style, TITLE, f"a mean operation; {its.subtitle}",
-                    [(site_name(row["post_call"], row["short"]), (1e3 * (row["between_mean_s"] or 0), 1e3 * (row["wait_mean_s"] or 0)))
-                     for row in rows],
-                    [("from the post to the wait", style.GREEN), ("in the wait", style.VERMILLION)], "milliseconds", text=lambda value: seconds_text(value / 1e3))
+        return time_bars(style, TITLE, f"a mean operation; {its.subtitle}",
+                         [(site_name(row["post_call"], row["short"]), (row["between_mean_s"] or 0, row["wait_mean_s"] or 0)) for row in rows],
+                         [("from the post to the wait", style.GREEN), ("in the wait", style.VERMILLION)])
     return View({"waits": Table([name("post_call", "posted by"), name("post_site", "call site"), name("wait_call", "waited for by"),
                                  name("wait_site", "call site"), Column("count", "operations", count_text), Column("mean_bytes", "mean size", size_text),
                                  Column("between_mean_s", "between", seconds_text), Column("wait_mean_s", "wait", seconds_text),

@@ -95,8 +95,11 @@ static void case_computing(void)
     set_up(MPI_COMM_WORLD);
     CHECK_MPI(MPI_Barrier(MPI_COMM_WORLD));
     start(MPI_COMM_WORLD, 0);
+    const double until = now_s() + 2 * patience_s;
     const bool summed = compute(MPI_COMM_WORLD, patience_s);
-    usleep(1000000); /* the last ones behind it, still without a call; the cores may be busy */
+    do
+        usleep(1000000); /* the last ones behind it, still without a call; the cores may be busy */
+    while (summed && hp_lib_resources().requests > 0 && now_s() < until);
     for (int i = 0; i < KINDS; i++) {
         CHECK_MPI(MPI_Request_get_status(work.requests[i], &complete[i], MPI_STATUS_IGNORE));
         finished += summed && complete[i];

@@ -147,25 +147,27 @@ static const char good[] =
     "    [0, 1, \"store\", 0, [[\"recv\", 2]], [[\"recv\", 1]]],\n"
     "    [0, 1, \"store\", 1, [[\"recv\", 1]], [[\"recv\", 0]]]]}]}\n";
 
-/* What is replaced by what in it, the first time it stands there, and what is said then. */
+/* What is replaced by what in it, the first time it stands there, and the whole of what is said then, behind the file's name. */
 static const struct {
     const char *from, *to, *said;
 } faults[] = {
-    {"{\"format\"", "{format", "bad.json: line 1, column "},
-    {"]]]]}]}\n", "", "bad.json: line 14, column "},
+    {"{\"format\"", "{format", "line 1, column 7: string or '}' expected near 'format'"},
+    {"]]]]}]}\n", "", "line 14, column 49: ']' expected near end of file"},
     {"\"format\": 1", "\"format\": 2", "format: 2 is not a whole number from 1 to 1"},
     {"\"format\": 1, ", "", "there is no \"format\""},
     {"\"comment\"", "\"coment\"", "unknown key \"coment\": did you mean \"comment\"?"},
     {"\"three around a ring\"", "3", "comment: 3 is not a text"},
     {"\"pattern\": \"allgather\", ", "", "there is no \"pattern\""},
     {"\"allgather\"", "\"allgathr\"", "pattern: \"allgathr\" is not one: did you mean \"allgather\"?"},
-    {"\"allgather\"", "7", "pattern: 7 is not one"},
+    {"\"allgather\"", "7", "pattern: 7 is not one: did you mean \"scan\"?"},
     {"\"positions\": 3", "\"positions\": 0", "positions: 0 is not a whole number from 1 to 4096"},
     {"\"positions\": 3", "\"positions\": 1000000000000",
      "positions: 1000000000000 is not a whole number from 1 to 4096"},
-    {"\"positions\": 3", "\"positions\": 1e3", "positions: 1000.0 is not a whole number"},
-    {"\"positions\": 3", "\"positions\": 99999999999999999999", "line 1, column "},
-    {"\"positions\": 3", "\"positions\": 3, \"positions\": 3", "duplicate object key"},
+    {"\"positions\": 3", "\"positions\": 1e3", "positions: 1000.0 is not a whole number from 1 to 4096"},
+    {"\"positions\": 3", "\"positions\": 99999999999999999999",
+     "line 1, column 105: too big integer near '99999999999999999999'"},
+    {"\"positions\": 3", "\"positions\": 3, \"positions\": 3",
+     "line 1, column 99: duplicate object key near '\"positions\"'"},
     {"\"positions\": 3", "\"positions\": 4", "schedules: 3 of them for 4 positions"},
     {"\"positions\": 3", "\"positions\": 3, \"root\": 0", "root: allgather has none"},
     {"\"positions\": 3", "\"positions\": 3, \"ordered\": true", "ordered: allgather does not reduce"},
@@ -179,44 +181,53 @@ static const struct {
      "ordered: 1 is neither true nor false"},
     {"{\"radix\": 2}", "[]", "parameters: {\"name\": number} is accepted"},
     {"{\"radix\": 2}", "{\"a\": 1, \"b\": 1, \"c\": 1}", "parameters: 3 of them, at most 2 are accepted"},
-    {"{\"radix\": 2}", "{\"ra dix\": 2}", "parameters: \"ra dix\" is no name"},
-    {"{\"radix\": 2}", "{\"radix\": 0}", "radix: 0 is not a whole number from 1 to"},
+    {"{\"radix\": 2}", "{\"ra dix\": 2}",
+     "parameters: \"ra dix\" is no name (1 to 63 letters, digits, _, - and .)"},
+    {"{\"radix\": 2}", "{\"radix\": 0}", "radix: 0 is not a whole number from 1 to 2147483647"},
     {"\"schedules\": [\n", "\"schedules\": [7, ", "schedules: 4 of them for 3 positions"},
     {"{\"scratch\": 1, \"steps\": [\n", "{\"scratch\": 1, \"steps\": 3}, {\"steps\": [\n",
-     "schedules: 4 of them"},
+     "schedules: 4 of them for 3 positions"},
     {"{\"scratch\": 1, \"steps\"", "{\"scratch\": 1, \"stepps\"",
      "position 0: a schedule is {\"scratch\": blocks, \"steps\": [...]}"},
-    {"\"scratch\": 1", "\"scratch\": 1, \"stream\": 3", "position 0: unknown key \"stream\": did you mean"},
+    {"\"scratch\": 1", "\"scratch\": 1, \"stream\": 3",
+     "position 0: unknown key \"stream\": did you mean \"steps\"?"},
     {"\"scratch\": 1", "\"scratch\": -1", "position 0: scratch: -1 is not a whole number from 0 to 1048576"},
-    {"\"scratch\": 1", "\"scratch\": 4000000000", "position 0: scratch: 4000000000 is not"},
+    {"\"scratch\": 1", "\"scratch\": 4000000000",
+     "position 0: scratch: 4000000000 is not a whole number from 0 to 1048576"},
     {"[1, 2, \"store\", 0, [[\"recv\", 0]], [[\"recv\", 2]]]", "{\"to\": 1}",
-     "position 0, step 1: a step is [to, from, action, stream, send, recv]"},
-    {"[1, 2, \"store\", 0,", "[1, \"store\", 0,", "position 0, step 1: a step is"},
+     "position 0, step 1: a step is [to, from, action, stream, send, recv], without the last two if it is "
+     "sync"},
+    {"[1, 2, \"store\", 0,", "[1, \"store\", 0,",
+     "position 0, step 1: a step is [to, from, action, stream, send, recv], without the last two if it is "
+     "sync"},
     {"[1, 2, \"store\"", "[3, 2, \"store\"", "position 0, step 1: to: 3 is not a whole number from 0 to 2"},
     {"[1, 2, \"store\"", "[1, -1, \"store\"",
      "position 0, step 1: from: -1 is not a whole number from 0 to 2"},
     {"[1, 2, \"store\", 0", "[1, 2, \"stor\", 0",
      "position 0, step 1: \"stor\" is no action (accepted: store, reduce_left, reduce_right, sync)"},
-    {"[1, 2, \"store\", 0", "[1, 2, null, 0", "position 0, step 1: null is no action"},
-    {"[1, 2, \"store\", 0", "[1, 2, \"store\", 4", "position 0, step 1: stream: 4 is not a whole number"},
+    {"[1, 2, \"store\", 0", "[1, 2, null, 0",
+     "position 0, step 1: null is no action (accepted: store, reduce_left, reduce_right, sync)"},
+    {"[1, 2, \"store\", 0", "[1, 2, \"store\", 4",
+     "position 0, step 1: stream: 4 is not a whole number from 0 to 3"},
     {"[[\"recv\", 0]], [[\"recv\", 2]]", "3, [[\"recv\", 2]]",
      "position 0, step 1: send is not a list of ranges"},
     {"[[\"recv\", 0]], [[\"recv\", 2]]", "[[\"recv\", 0]], [[\"recv\"]]",
-     "position 0, step 1: recv: a range is [space, first]"},
+     "position 0, step 1: recv: a range is [space, first], [space, first, count] or [space, first, count, "
+     "run, stride]"},
     {"[[\"recv\", 0]], [[\"recv\", 2]]", "[[\"rcv\", 0]], [[\"recv\", 2]]",
      "position 0, step 1: send: \"rcv\" is no space (accepted: send, recv, scratch)"},
     {"[[\"recv\", 0]], [[\"recv\", 2]]", "[[\"recv\", 0, 0]], [[\"recv\", 2]]",
-     "position 0, step 1: count: 0 is not"},
+     "position 0, step 1: count: 0 is not a whole number from 1 to 4294967295"},
     {"[[\"recv\", 0]], [[\"recv\", 2]]", "[[\"recv\", 0, 2, 0, 1]], [[\"recv\", 2]]",
-     "position 0, step 1: run: 0 is not"},
+     "position 0, step 1: run: 0 is not a whole number from 1 to 4294967295"},
     {"[[\"recv\", 0]], [[\"recv\", 2]]", "[[\"recv\", 0, 4, 2, 1]], [[\"recv\", 2]]",
      "position 0, step 1: a stride of 1 for runs of 2 blocks: they overlap"},
     {"[[\"recv\", 0]], [[\"recv\", 2]]", "[[\"recv\", 0]], [[\"recv\", 3]]",
      "position 0, step 1: block 3 of recv is not there: recv has 3 blocks"},
     {"[[\"recv\", 0]], [[\"recv\", 2]]", "[[\"recv\", 0]], [[\"recv\", 4294967295, 4294967295]]",
-     "position 0, step 1: block 8589934589 of recv is not there"},
+     "position 0, step 1: block 8589934589 of recv is not there: recv has 3 blocks"},
     {"[[\"recv\", 0]], [[\"recv\", 2]]", "[[\"recv\", 0, 4294967295, 1, 4294967295]], [[\"recv\", 2]]",
-     "position 0, step 1: block 18446744060824649730 of recv is not there"},
+     "position 0, step 1: block 18446744060824649730 of recv is not there: recv has 3 blocks"},
     {"[[\"recv\", 0]], [[\"recv\", 2]]", "[[\"scratch\", 1]], [[\"recv\", 2]]",
      "position 0, step 1: block 1 of scratch is not there: scratch has 1 blocks"},
     /* and what the verification says: a cycle, a missing receive, ... */
@@ -224,16 +235,16 @@ static const struct {
      "[null, 2, \"store\", 0, [], [[\"recv\", 2]]], [1, null, \"store\", 0, [[\"recv\", 0]], []]", NULL},
     {"    [1, 2, \"store\", 1, [[\"recv\", 2]], [[\"recv\", 1]]]]},\n",
      "    [1, null, \"store\", 1, [[\"recv\", 2]], []]]},\n",
-     "bad.json: position 2, step 2: waits for ever to send to 0, which has finished"},
+     "position 2, step 2: waits for ever to send to 0, which has finished"},
     {"[1, 2, \"store\", 0, [[\"recv\", 0]], [[\"recv\", 2]]]", "[null, null, \"store\", 0]",
-     "bad.json: position 0, step 1: neither sends nor receives"},
+     "position 0, step 1: neither sends nor receives"},
     {"[1, 2, \"store\", 1, [[\"recv\", 2]], [[\"recv\", 1]]]", "[1, 2, \"sync\", 1]",
      "position 0, step 2: receives 0 blocks from 2, which sends 1 in its step 2"},
     {"[1, 2, \"store\", 0, [[\"recv\", 0]], [[\"recv\", 2]]]",
      "[1, 2, \"store\", 0, [[\"scratch\", 0]], [[\"recv\", 2]]]",
      "position 0, step 1: sends block 0 of scratch, which holds nothing"},
     {"[[\"recv\", 0]], [[\"recv\", 2]]", "[[\"recv\", 0]], [[\"recv\", 1]]",
-     "position 0, step 2: sends block 2 of recv"},
+     "position 0, step 2: sends block 2 of recv, which holds nothing"},
     {"[[\"recv\", 2]], [[\"recv\", 1]]", "[[\"recv\", 0]], [[\"recv\", 1]]",
      "position 1: ends with block 0 of position 0 in the place of block 2 of position 2"},
 };
@@ -251,6 +262,10 @@ static char *with_fault(unsigned i)
     return text;
 }
 
+#define FILE_SAID "bad.json: "
+
+_Static_assert(ARRAY_LENGTH(faults) > 40, "broken files of schedules, one of which is none");
+
 static void faults_are_named(void **state)
 {
     char why[HP_SCHEDULE_FILE_WHY_BYTES];
@@ -267,8 +282,8 @@ static void faults_are_named(void **state)
         if (!faults[i].said) { /* none: the same in two steps */
             assert_int_equal(status, HP_OK);
             hp_schedule_file_free(generator);
-        } else if (status != HP_ERR_ARG || generator || strncmp(why, "bad.json: ", 10) != 0 ||
-                   !strstr(why, faults[i].said)) {
+        } else if (status != HP_ERR_ARG || generator || strncmp(why, FILE_SAID, strlen(FILE_SAID)) != 0 ||
+                   strcmp(why + strlen(FILE_SAID), faults[i].said) != 0) {
             fail_msg("%s for %s:\nsaid \"%s\", not \"%s\"", faults[i].to, faults[i].from,
                      status == HP_OK ? "nothing" : why, faults[i].said);
         }

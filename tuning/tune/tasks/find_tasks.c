@@ -45,3 +45,12 @@ hanpmpi_network_fingerprint_fn_t hanpmpi_find_network_fingerprint(void)
     memcpy(&fingerprint, &symbol, sizeof symbol);
     return fingerprint;
 }
+
+hanpmpi_make_routine_fn_t hanpmpi_find_make_routine(void)
+{
+    void *symbol = find("hanpmpi_make_routine");
+    hanpmpi_make_routine_fn_t make_routine;
+
+    memcpy(&make_routine, &symbol, sizeof symbol);
+    return make_routine;
+}

@@ -1,4 +1,5 @@
-/* hanpmpi_tasks: the tasks of a collective in lock-step, and the network that is known, for hanpmpi_tune.
+/* hanpmpi_tasks: the tasks of a collective in lock-step, the network that is known, and algorithms that are made while a
+ * job runs, for hanpmpi_tune.
  *
  * The library that programs run with has none of this. A program that wants it exports hanpmpi_backend_kind
  * (find_tasks.c does, linked with -rdynamic); in MPI_Init the front then loads hanpmpi/tasks-<abi>.so instead of
@@ -53,5 +54,23 @@ typedef int (*hanpmpi_network_fingerprint_fn_t)(char *text, size_t text_bytes);
 
 /* The same of the backend that is loaded; as above. */
 hanpmpi_network_fingerprint_fn_t hanpmpi_find_network_fingerprint(void);
+
+/* Makes an algorithm for a collective on *comm, an MPI_Comm, of words such as "bruck radix=4" or "contention_free +
+ * depth_first_ring" (routine.h): among all ranks where the collective moves blocks, among the nodes' leaders for "bcast" and
+ * "allreduce". file NULL: it becomes the word `name` of HANPMPI_BETWEEN_NODES, of hints and of rules, in this process, until
+ * that ends; all ranks of *comm do the same, in the same order. Else it is written into that file, in the form of
+ * HANPMPI_SCHEDULES, by this rank alone (which needs the communicator to be set up).
+ *
+ * Returns 0, or -1: the library is not active on *comm, there is no such algorithm, or it does not serve so many positions
+ * or whole segments, no memory, no room for another word, or the file cannot be written (errno). The first call on a
+ * communicator is collective: it sets it up. */
+int hanpmpi_make_routine(const void *comm, const char *collective, const char *words, const char *name,
+                         const char *file);
+
+typedef int (*hanpmpi_make_routine_fn_t)(const void *comm, const char *collective, const char *words,
+                                         const char *name, const char *file);
+
+/* The same of the backend that is loaded; as above. */
+hanpmpi_make_routine_fn_t hanpmpi_find_make_routine(void);
 
 #endif

@@ -1,8 +1,12 @@
-/* tasks: hanpmpi_run_tasks and hanpmpi_network_fingerprint (hanpmpi_tasks.h), on the inside of a backend.
+/* tasks: hanpmpi_run_tasks, hanpmpi_network_fingerprint and hanpmpi_make_routine (hanpmpi_tasks.h), on the inside of a
+ * backend.
  *
  * Threads, ownership: see there. */
 #include "tune/tasks/hanpmpi_tasks.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include "base/clock.h"
 #include "hier/executions/execution.h"
 #include "hier/executions/idle.h"
@@ -14,8 +18,11 @@
 #include "pmpi_wrappers/backend/start/job_network.h"
 #include "pmpi_wrappers/backend/progress/deferred.h"
 #include "pmpi_wrappers/backend/progress/progress.h"
+#include "schedule/file.h"
 #include "topo_tree/network/placement.h"
+#include "topo_tree/team.h"
 #include "tune/tasks/lockstep.h"
+#include "tune/tasks/routine.h"
 
 /* The communicator's state, set up. NULL: it cannot be. The same on all ranks. */
 static hp_comm_state_t *ready_state(MPI_Comm comm)
@@ -158,4 +165,86 @@ __attribute__((visibility("default"))) int hanpmpi_network_fingerprint(char *tex
         return -1;
     hp_network_fingerprint(network, text, text_bytes);
     return 0;
+}
+
+/* ---- routines ---- */
+
+/* All ranks of a collective of blocks; of a vector the leaders of the nodes, as the module p2p joins them from root 0.
+ * *placed is the caller's to free. */
+static bool describe_positions(const hp_comm_t *comm, hp_collective_t collective, hp_problem_t *out,
+                               uint32_t **placed)
+{
+    const hp_leaders_t leaders = {.root = 0};
+
+    *placed = NULL;
+    *out = (hp_problem_t){.pattern = hp_collective_pattern(collective),
+                          .count = comm->size,
+                          .placement = comm->network ? &comm->network->ranks : NULL};
+    if (hp_collective_is(collective, HP_OF_BLOCKS))
+        return true;
+    const hp_team_t nodes = hp_team_of(comm->hierarchy, &leaders, 0, 0);
+    *placed = nodes.level == HP_LEVEL_NODE ? malloc(nodes.count * sizeof **placed) : NULL;
+    for (uint32_t i = 0; i < nodes.count && *placed; i++)
+        (*placed)[i] = hp_team_rank(&nodes, i);
+    out->count = nodes.count;
+    out->placed = *placed;
+    return *placed != NULL;
+}
+
+static bool write_file(const char *file, const char *text, size_t length)
+{
+    FILE *out = fopen(file, "w");
+    const bool written = out && fwrite(text, 1, length, out) == length;
+
+    return out && fclose(out) == 0 && written;
+}
+
+static bool is_word(const char *name)
+{
+    unsigned i = HP_INTER_NODE_FILES;
+
+    while (hp_inter_node_is_word((hp_inter_node_t)i) &&
+           strcmp(hp_inter_node_name((hp_inter_node_t)i), name) != 0)
+        i++;
+    return hp_inter_node_is_word((hp_inter_node_t)i);
+}
+
+/* The text's schedules become a word, which lasts as long as the library is loaded. */
+static bool add_word(const char *name, const char *text, size_t length)
+{
+    char why[HP_SCHEDULE_FILE_WHY_BYTES];
+    hp_generator_t *generator;
+
+    if (hp_schedule_file_parse_verified(name, text, length, &generator, why, sizeof why) != HP_OK)
+        return false;
+    const hp_inter_node_t word =
+        hp_inter_node_refusal(generator) ? HP_INTER_NODE_NONE : hp_inter_node_add(name);
+    if (word == HP_INTER_NODE_NONE) {
+        hp_schedule_file_free(generator);
+        return false;
+    }
+    hp_inter_node_fill(word, generator);
+    return true;
+}
+
+__attribute__((visibility("default"))) int hanpmpi_make_routine(const void *handle, const char *collective,
+                                                                const char *words, const char *name,
+                                                                const char *file)
+{
+    hp_comm_state_t *state = ready_state(*(const MPI_Comm *)handle);
+    hp_collective_t which;
+    hp_problem_t problem;
+    uint32_t *placed = NULL;
+    char *text = NULL;
+    size_t length = 0;
+
+    if (!file && is_word(name))
+        return 0;
+    const bool made = state && find_collective(collective, &which) &&
+                      describe_positions(state->comm, which, &problem, &placed) &&
+                      hp_routine_write(words, &problem, &text, &length) == HP_OK &&
+                      (file ? write_file(file, text, length) : add_word(name, text, length));
+    free(placed);
+    free(text);
+    return made ? 0 : -1;
 }

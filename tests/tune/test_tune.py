@@ -160,18 +160,18 @@ def complete(tune):
     check("reduce\n" not in out.replace("allreduce\n", ""), out)
 
 
-def explained(tune, rules, collectives, sizes):
+def explained(tune, rules, collectives, sizes, **settings):
     """What a program runs with these rules: {(collective, size): words}, where the file decided."""
     name = os.path.join(tune.folder.name, "followed.json")
     with open(name, "w") as file:
         json.dump(rules, file)
-    checked = subprocess.run([tune.args.info, "--check-rules", name], text=True, capture_output=True)
+    checked = subprocess.run([tune.args.info, "--check-rules", name], text=True, capture_output=True, env={**os.environ, **settings})
     refused = [line for line in checked.stderr.splitlines() if not line.startswith("note: ")]
     check(checked.returncode == 0 and not refused, "the library does not take the rules", checked.stdout, checked.stderr)
     out, err = tune.finish(tune.start(["-c", ",".join(collectives), "-b", ",".join(map(str, sizes)), "-n", "10", "--pattern", "equal"],
                                       program=tune.args.program.replace("hanpmpi_tune", "hanpmpi_bench"), HANPMPI_RULES=name,
-                                      HANPMPI_EXPLAIN="1", HANPMPI_GUARD="0", HANPMPI_SETUP_CALLS="0"))
-    rows = re.findall(r"^  (\w+) +(?:from )?(\d+) (B|KiB) +\d+  (.+?)  +file ", out + err, re.M)
+                                      HANPMPI_EXPLAIN="1", HANPMPI_GUARD="0", HANPMPI_SETUP_CALLS="0", **settings))
+    rows = re.findall(r"^  (\w+) +(?:from )?(\d+) (B|KiB) +\d+  (.+?) +file ", out + err, re.M)
     return {(collective, int(number) * (1024 if unit == "KiB" else 1)): words for collective, number, unit, words in rows}
 
 
@@ -362,10 +362,53 @@ def routines(tune):
     rules = tune.documents()[0]["rules"]
     check(rules and all(rule["network"].startswith("tree-4hosts-2switches-") for rule in rules), rules)
     check(all(re.search(rf"^  \d+ to {rule['bytes'][1]}: ", out, re.M) for rule in rules), out)
-    checked = subprocess.run([tune.args.info, "--check-rules", tune.rules], text=True, capture_output=True)
-    check(checked.returncode == 0, checked.stdout)
+    for collective, way in (("alltoall", "bruck-radix4"), ("alltoall", "contention_free_barriers-barriers2"), ("allgather", "bruck-radix4")):
+        check(re.search(rf"^{collective} +64 +4K$(\n.+)*\nflat-{way} +\d+ +\d+$", out, re.M), collective, way, out)
+    check_routines_run(tune, network, out, [64, 4096])
     _, err = tune.run(options, code=2, HANPMPI_TOPOLOGY="node:4 core:1")
     check("--routines: no network is known: accepted with HANPMPI_NETWORK=FILE" in err, err)
+
+
+def routines_of_two(tune):
+    """Allreduces of two algorithms, once it is known which are the fastest for their blocks."""
+    network = os.path.join(tune.folder.name, "cluster.net")
+    with open(network, "w") as file:
+        file.write("hosts n[0-1] on s0; hosts n[2-3] on s1; s0 - s1\n")
+    made = {"HANPMPI_NETWORK": network, "HANPMPI_TOPOLOGY": "node:4 core:1"}
+    out, _ = tune.run(["--routines", "-c", "alltoall,allgather,allreduce", "--bytes", "64K", "--block-bytes", "16K", "--between",
+                       "pairwise,contention_free,depth_first_ring,circulant,rabenseifner", "--modules", "p2p", "--segments", "64K", "--repeat", "1",
+                       "--steps", "0"], **made)
+    rows = re.findall(r"^han-(\w+)\+(\w+)-p2p-64K +\d+$", out, re.M)
+    gathers = {gather for _, gather in rows}
+    check(len(gathers) == 1 and len({reduce for reduce, _ in rows} & {"pairwise", "contention_free"}) == 1, rows, out)
+    check({"circulant", "rabenseifner"} <= {reduce for reduce, _ in rows} | gathers, rows)
+    check_routines_run(tune, network, out, [16384, 65536])
+
+
+def check_routines_run(tune, network, out, sizes):
+    """The files are those of the rules, are right, and a job runs what the rules say with them."""
+    folder = os.path.join(tune.folder.name, "schedules")
+    rules = tune.documents()[0]["rules"]
+    files = {name[:-5] for name in os.listdir(folder)}
+    check(f"{len(files)} algorithms as files, for HANPMPI_SCHEDULES: {folder}" in out, files, out)
+    for rule in rules:
+        mine = {rule.get("between_nodes"), f"{rule['collective']}_{rule.get('between_nodes')}_4"}
+        check(rule["algorithm"] != "flat" or mine & files, rule, files)
+    shown = subprocess.run([tune.args.info, "--schedules"], env={**os.environ, "HANPMPI_SCHEDULES": folder}, text=True, capture_output=True)
+    check(shown.returncode == 0 and all(name in shown.stdout for name in files) and not shown.stderr, shown.stdout, shown.stderr)
+    followed = explained(tune, {"version": 1, "rules": rules}, sorted({rule["collective"] for rule in rules}), sizes, HANPMPI_SCHEDULES=folder,
+                         HANPMPI_NETWORK=network, HANPMPI_TOPOLOGY="node:4 core:1")
+    for (collective, size), words in followed.items():
+        rule = next(rule for rule in rules if rule["collective"] == collective and rule["bytes"][0] <= size <= rule["bytes"][1])
+        check(words.startswith(words_of(rule)), collective, size, words, rule)
+    check(followed, "no rule was followed")
+    mine = {name.split("_")[0]: name for name in sorted(files)}  # one of each collective
+    check(set(mine) == {rule["collective"] for rule in rules}, files, rules)
+    ways = {collective: "han" if collective == "allreduce" else "flat" for collective in mine}
+    followed = explained(tune, {"version": 1, "rules": [{"collective": c, "algorithm": ways[c], "between_nodes": name} for c, name in mine.items()]},
+                         list(mine), [4096], HANPMPI_SCHEDULES=folder, HANPMPI_NETWORK=network, HANPMPI_TOPOLOGY="node:4 core:1")
+    for collective, name in mine.items():
+        check(followed.get((collective, 4096), "").startswith(f"{ways[collective]}, {name}"), collective, followed, mine)
 
 
 def budget(tune):
@@ -410,7 +453,7 @@ def man_page(tune):
         check(option in page, option, "is not in docs/hanpmpi_tune.1")
 
 
-CASES = {"complete": complete, "blocks": blocks, "compare": compare, "pattern": pattern, "installed": installed, "resume": resume, "dry_run": dry_run, "routines": routines, "budget": budget,
+CASES = {"complete": complete, "blocks": blocks, "compare": compare, "pattern": pattern, "installed": installed, "resume": resume, "dry_run": dry_run, "routines": routines, "routines_of_two": routines_of_two, "budget": budget,
          "signal": ended_by_signal, "bad_options": bad_options, "without_library": without_library, "man_page": man_page}
 
 

@@ -204,6 +204,69 @@ static void test_blocks(void **state)
     fixture_fini(&fixture);
 }
 
+/* Up to 1 KiB pairwise and neighbour exchange are the fastest for blocks, beyond that xor and the ring (Bruck's alltoall is
+ * faster, but no part of an allreduce); of all allreduces those that
+ * have them inside. */
+static double routines_clock(const tune_key_t *key, const tune_config_t *config)
+{
+    const bool is_short = key->bytes <= 1024;
+
+    if (key->collective == TUNE_ALLREDUCE)
+        return config->is_joined ? 1 : 2;
+    if (config->algorithm != TUNE_FLAT || config->words[0])
+        return 3;
+    if (key->collective == TUNE_ALLTOALL)
+        return config->way == (is_short ? TUNE_WAY_pairwise : TUNE_WAY_pairwise_xor) ? 1
+               : config->way == TUNE_WAY_bruck                                       ? 0.5
+                                                                                     : 2;
+    return config->way == (is_short ? TUNE_WAY_neighbour_exchange : TUNE_WAY_ring) ? 1 : 2;
+}
+
+/* Of the allreduce's configurations that are made of two those that were measured at the size: each has these parts. */
+static int joined_of(const fixture_t *fixture, size_t bytes, tune_way_t alltoall, tune_way_t allgather)
+{
+    const tune_list_t *list = &fixture->lists[TUNE_ALLREDUCE];
+    int count = 0;
+
+    for (int config = 0; config < list->count; config++) {
+        const tune_config_t *joined = &list->configs[config];
+        const tune_key_t key = {TUNE_KIND_DIRECT, TUNE_ALLREDUCE, config, -1, bytes};
+        if (!joined->is_joined || !tune_book_find(&fixture->lab.book, &key))
+            continue;
+        assert_int_equal(joined->way, allgather);
+        assert_true(joined->reduces == alltoall || joined->reduces == TUNE_WAY_circulant ||
+                    joined->reduces == TUNE_WAY_rabenseifner);
+        count++;
+    }
+    return count;
+}
+
+/* Blocks are searched first, however the collectives are named; then allreduces with what was the fastest for a fourth. */
+static void test_routines(void **state)
+{
+    fixture_t fixture;
+    tune_search_t search;
+    (void)state;
+
+    fixture_init(&fixture, 4,
+                 WORDS("--routines", "--collectives=allreduce,allgather,alltoall",
+                       "--bytes=512,1K,4K,16K,64K", "--modules=shm", "--segments=64K"),
+                 routines_clock);
+    run(&fixture, TUNE_SEARCH_EXHAUSTIVE, &search);
+    assert_true(search.complete);
+    assert_int_equal(joined_of(&fixture, 4096, TUNE_WAY_pairwise, TUNE_WAY_neighbour_exchange), 3);
+    assert_int_equal(joined_of(&fixture, 65536, TUNE_WAY_pairwise_xor, TUNE_WAY_ring), 3);
+    for (int size = 0; size < fixture.options.messages.count; size++)
+        assert_true(
+            fixture.lists[TUNE_ALLREDUCE].configs[search.choices[TUNE_ALLREDUCE][size].config].is_joined);
+    fixture_fini(&fixture);
+    /* Nobody knows what is fast inside. */
+    fixture_init(&fixture, 4, WORDS("--routines", "--collectives=allreduce", "--bytes=4K"), routines_clock);
+    run(&fixture, TUNE_SEARCH_EXHAUSTIVE, &search);
+    assert_int_equal(joined_of(&fixture, 4096, TUNE_WAYS, TUNE_WAYS), 0);
+    fixture_fini(&fixture);
+}
+
 /* What is far away tells nothing: sizes 64 times as long each have everything measured. */
 static void test_sparse_sizes(void **state)
 {
@@ -346,6 +409,7 @@ int main(void)
         cmocka_unit_test(test_measurements_are_shared),
         cmocka_unit_test(test_broken_off),
         cmocka_unit_test(test_passed_through),
+        cmocka_unit_test(test_routines),
         cmocka_unit_test(test_blocks),
         cmocka_unit_test(test_sparse_sizes),
         cmocka_unit_test(test_luck_is_no_choice),

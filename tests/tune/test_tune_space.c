@@ -345,6 +345,45 @@ static void test_made_for_a_network(void **state)
     fixture_fini(&fixture);
 }
 
+/* Of 4 nodes of 4 ranks: parameters of the algorithms among 16 ranks, and allreduces of two of them among the nodes. */
+static void test_routines(void **state)
+{
+    fixture_t fixture;
+    (void)state;
+
+    fixture_init(&fixture, 4, WORDS("--steps=0"), no_clock);
+    assert_false(has(&fixture, TUNE_ALLTOALL, "flat-bruck-radix4"));
+    assert_false(has(&fixture, TUNE_ALLREDUCE, "han-circulant+ring-shm-64K"));
+    fixture_fini(&fixture);
+    fixture_init(&fixture, 4, WORDS("--routines", "--collectives=alltoall,allgather,allreduce"), no_clock);
+    assert_true(has(&fixture, TUNE_ALLTOALL, "flat-bruck"));
+    assert_false(has(&fixture, TUNE_ALLTOALL, "flat-bruck-radix2")); /* which is usual */
+    assert_true(has(&fixture, TUNE_ALLTOALL, "flat-bruck-radix16"));
+    assert_false(has(&fixture, TUNE_ALLTOALL, "flat-bruck-radix32")); /* more than there are ranks */
+    assert_true(has(&fixture, TUNE_ALLGATHER, "flat-pat-aggregate1"));
+    assert_false(has(&fixture, TUNE_ALLREDUCE, "han-circulant+circulant-shm-64K"));
+    assert_string_equal(setting(&fixture, TUNE_ALLTOALL, "flat-bruck-radix4", "between_nodes"),
+                        "alltoall_bruck_radix4_16");
+    assert_false(has(&fixture, TUNE_ALLTOALL, "flat-contention_free_barriers-barriers4"));
+    assert_true(has(&fixture, TUNE_ALLREDUCE, "han-circulant+ring-shm-64K"));
+    assert_true(has(&fixture, TUNE_ALLREDUCE, "han-rabenseifner+ring-shm-64K"));
+    assert_true(has(&fixture, TUNE_ALLREDUCE, "han-pairwise+ring-shm-64K"));
+    assert_false(has(&fixture, TUNE_ALLREDUCE, "han-bruck+ring-shm-64K")); /* ranks carry others' blocks */
+    assert_string_equal(setting(&fixture, TUNE_ALLREDUCE, "han-pairwise+ring-shm-64K", "between_nodes"),
+                        "allreduce_pairwise_ring_4");
+    tune_space_fini(fixture.lists);
+    fixture.options.choices.network = true;
+    tune_space_init(fixture.lists, &fixture.options.choices, &fixture.layout);
+    assert_true(has(&fixture, TUNE_ALLTOALL, "flat-contention_free_barriers-barriers4"));
+    assert_true(has(&fixture, TUNE_ALLREDUCE, "han-contention_free+depth_first_ring-shm-64K"));
+    assert_false(has(&fixture, TUNE_ALLREDUCE, "han-contention_free_pairwise+ring-shm-64K"));
+    fixture_fini(&fixture);
+    fixture_init(&fixture, 3, WORDS("--routines"), no_clock); /* halving needs a power of two */
+    assert_true(has(&fixture, TUNE_ALLREDUCE, "han-circulant+ring-shm-64K"));
+    assert_false(has(&fixture, TUNE_ALLREDUCE, "han-rabenseifner+ring-shm-64K"));
+    fixture_fini(&fixture);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -360,6 +399,7 @@ int main(void)
         cmocka_unit_test(test_sizes),
         cmocka_unit_test(test_heuristics_of_blocks),
         cmocka_unit_test(test_made_for_a_network),
+        cmocka_unit_test(test_routines),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -192,6 +192,15 @@ static uint32_t least_positions(unsigned word, hp_collective_t collective)
     return NODES_MAX;
 }
 
+/* The beginning of a row: X(COLLECTIVE, way */
+static void begin_row(hp_inter_node_t way, hp_collective_t collective)
+{
+    printf(" \\\n    X(");
+    for (const char *c = hp_collective_name(collective); *c; c++)
+        putchar(toupper((unsigned char)*c));
+    printf(", %s", hp_inter_node_name(way));
+}
+
 static void write_way_of(unsigned word, hp_collective_t collective)
 {
     const hp_inter_node_t way = hp_inter_node(word);
@@ -201,35 +210,64 @@ static void write_way_of(unsigned word, hp_collective_t collective)
 
     if (!serves_flat(way, collective, 4, &problem))
         return;
-    printf(" \\\n    X(");
-    for (const char *c = hp_collective_name(collective); *c; c++)
-        putchar(toupper((unsigned char)*c));
-    printf(", %s, %u, %d, %u, %d, %d, %d)", hp_inter_node_name(way),
+    begin_row(way, collective);
+    printf(", %u, %d, %u, %d, %d, %d, %d)",
            generator->power_of_two & bit ? 0u
            : generator->even & bit       ? 2u
                                          : 1u,
            (generator->direct & bit) != 0, least_positions(word, collective),
            serves_nodes(way, collective, 1), serves_nodes(way, collective, HP_LEADERS_ALL),
-           hp_inter_node_is_placed(way, collective));
+           hp_inter_node_is_placed(way, collective),
+           hp_inter_node_runs(generator, hp_collective_pattern(collective)));
 }
 
-static void write_ways_of_blocks(void)
+/* What one may choose of it. How often a vector is cut is left to segments. */
+static void write_parameters_of(unsigned word, hp_collective_t collective)
 {
-    printf("\n/* Of collectives of blocks: X(COLLECTIVE, way, counts, direct, "
-           "positions, leader,\n"
-           " * leaders, network): the number of positions has to be a multiple of counts (0: a power of "
-           "two), whether "
-           "no block is\n"
-           " * carried by another rank, the least number of positions on which it is no other way of the "
-           "collective, and\n"
-           " * whether it joins nodes of one leader, and of leaders alone, and whether it is made for a "
-           "network. */\n"
-           "#define BLOCK_WAYS_TABLE(X)");
+    const hp_inter_node_t way = hp_inter_node(word);
+    hp_problem_t problem;
+
+    if (!serves_flat(way, collective, 4, &problem) || hp_pattern_is(problem.pattern, HP_PATTERN_CUT))
+        return;
+    const hp_parameter_t *parameters = hp_inter_node_generator(way)->parameters;
+    for (unsigned i = 0; i < HP_PARAMETERS_MAX && parameters[i].name; i++) {
+        begin_row(way, collective);
+        printf(", %s, %u, %u, %u)", parameters[i].name, parameters[i].least, parameters[i].most,
+               parameters[i].usual);
+    }
+}
+
+/* A row, or none, for each way of each collective of blocks. */
+static void write_rows(void (*write)(unsigned word, hp_collective_t collective))
+{
     for (unsigned c = 0; c < HP_COLLECTIVE_COUNT; c++)
         if (hp_collective_is((hp_collective_t)c, HP_OF_BLOCKS))
             for (unsigned word = hp_inter_node_word(HP_INTER_NODE_tree) + 1;
                  hp_inter_node(word) != HP_INTER_NODE_NONE; word++)
-                write_way_of(word, (hp_collective_t)c);
+                write(word, (hp_collective_t)c);
+}
+
+static void write_ways_of_blocks(void)
+{
+    printf(
+        "\n/* Of collectives of blocks: X(COLLECTIVE, way, counts, direct, positions, leader, leaders, "
+        "network, "
+        "plain):\n"
+        " * the number of positions has to be a multiple of counts (0: a power of two), whether no block is\n"
+        " * carried by another rank, the least number of positions on which it is no other way of the "
+        "collective,\n"
+        " * whether it joins nodes of one leader, and of leaders alone, whether it is made for a network, "
+        "and "
+        "whether it\n"
+        " * needs neither scratch nor messages without data. */\n"
+        "#define BLOCK_WAYS_TABLE(X)");
+    write_rows(write_way_of);
+    printf(
+        "\n\n/* What one may choose of them: X(COLLECTIVE, way, parameter, least, most, usual). most 0: the "
+        "number of\n"
+        " * positions. */\n"
+        "#define BLOCK_PARAMETERS_TABLE(X)");
+    write_rows(write_parameters_of);
     printf("\n");
 }
 

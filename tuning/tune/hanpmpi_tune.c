@@ -5,7 +5,7 @@
  * patterns, cells (what a recording calls) · model (from short messages to long ones) · lab, book (measurements,
  * made once) · search (the four searches), search_patterns · crossing, rules (from choices to ranges) · work (all
  * of these in order) · runner (measures; the only one that calls MPI's collectives) · estimate (a clock for plans)
- * · journal, progress, table, report_json (what is written). Rank 0 does all of it; the others do what its runner
+ * · journal, progress, table, report_json, schedules (what is written). Rank 0 does all of it; the others do what its runner
  * orders. */
 #include <signal.h>
 #include <stdlib.h>
@@ -20,6 +20,7 @@
 #include "progress.h"
 #include "report.h"
 #include "runner.h"
+#include "schedules.h"
 #include "tasks/hanpmpi_tasks.h"
 
 enum { EXIT_WRONG = 1, EXIT_BAD_OPTION = 2, NETWORK_BYTES = 128 };
@@ -263,7 +264,18 @@ static void first_line(const tune_t *tune, char *text, size_t room)
         tune->options.repeat, patterns, network);
 }
 
-static bool write_all(const tune_t *tune, const tune_lab_t *lab, const tune_results_t *results)
+/* --routines. comm: one that is set up. */
+static bool write_routines(const tune_t *tune, const tune_report_t *report, MPI_Comm comm)
+{
+    tune_report_routines(report);
+    const int count = tune_schedules_write(report, comm, tune->options.schedules);
+    if (count >= 0)
+        printf("\n%d algorithms as files, for HANPMPI_SCHEDULES: %s\n", count, tune->options.schedules);
+    return count >= 0;
+}
+
+/* comm: one that is set up. */
+static bool write_all(const tune_t *tune, const tune_lab_t *lab, const tune_results_t *results, MPI_Comm comm)
 {
     char mpi[MPI_MAX_LIBRARY_VERSION_STRING], machine[sizeof tune->machine.processor + 32];
     const tune_report_t report = {mpi, machine, tune->layout, tune->limits, lab, results};
@@ -276,7 +288,7 @@ static bool write_all(const tune_t *tune, const tune_lab_t *lab, const tune_resu
     written = tune_report_write(&report, tune->options.results) && written;
     tune_report_table(&report);
     if (tune->options.routines)
-        tune_report_routines(&report);
+        written = write_routines(tune, &report, comm) && written;
     printf("\n%zu rules: %s; every figure: %s\n", json_array_size(tune->rules), tune->options.rules,
            tune->options.results);
     return written;
@@ -316,7 +328,8 @@ static int tune_and_write(tune_t *tune, tune_runner_t *runner, tune_results_t *r
                            clock_seconds());
         tune_work(&lab, tune_runner_has_lockstep(), results);
         tune_progress_end(&watcher.progress);
-        const bool ended = !may_go_on(&watcher), written = write_all(tune, &lab, results);
+        const bool ended = !may_go_on(&watcher),
+                   written = write_all(tune, &lab, results, runner->sides[0].comm);
         tune_journal_close(&watcher.journal, written && !ended);
         if (ended)
             tell_why_it_ended(tune);

@@ -14,6 +14,12 @@ typedef struct {
     size_t bytes, nodes;
 } try_t;
 
+/* Is a segment cut into parts between the nodes? */
+static bool splits(const try_t *try)
+{
+    return try->config->is_joined || tune_way_splits(try->config->way, try->collective);
+}
+
 static size_t segments_of(const try_t *try)
 {
     const size_t segment = try->config->segment_bytes;
@@ -54,8 +60,7 @@ static bool others_have_their_sizes(const try_t *try)
 {
     if (tune_way_is_tree(try->config->way))
         return true;
-    return tune_way_splits(try->config->way, try->collective) ? try->bytes >= SHORT_BYTES / 2
-                                                              : try->bytes <= SHORT_BYTES;
+    return splits(try) ? try->bytes >= SHORT_BYTES / 2 : try->bytes <= SHORT_BYTES;
 }
 
 static bool single_copies_are_long(const try_t *try)
@@ -79,10 +84,9 @@ static bool turns_have_segments(const try_t *try)
 static bool segment_is_near(const try_t *try)
 {
     const tune_choices_t *choices = try->knowledge->choices;
-    const bool splits = tune_way_splits(try->config->way, try->collective);
     const double best = tune_best_segment((double)try->bytes, try->knowledge->latency_us,
                                           try->knowledge->bytes_per_us, (int)try->nodes - 1) *
-                        (splits ? (double)try->nodes : 1);
+                        (splits(try) ? (double)try->nodes : 1);
     size_t below = choices->segments[0], above = choices->segments[choices->segment_count - 1];
 
     if (try->bytes <= SHORT_BYTES && try->bytes <= try->config->segment_bytes)

@@ -30,7 +30,8 @@ enum {
     KEY_STEPS,
     KEY_DRY_RUN,
     KEY_RESTART,
-    KEY_ROUTINES
+    KEY_ROUTINES,
+    KEY_SCHEDULES
 };
 
 /* All of them. */
@@ -66,9 +67,10 @@ static const struct argp_option descriptions[] = {
      1},
     {"routines", KEY_ROUTINES, 0, 0,
      "tune for the network that HANPMPI_NETWORK describes: alltoall, allgather and allreduce from 64 bytes "
-     "to 256K, every "
-     "algorithm, also those that are made for the network, crossing points to within a hundredth; the rules "
-     "ask for "
+     "to 256K, every algorithm, also those that are made for the network, and their parameters; allreduces "
+     "of "
+     "two algorithms, of those that were the fastest; crossing points to within a hundredth; the rules ask "
+     "for "
      "the network. The other options change what they say",
      1},
     {0, 0, 0, 0, "What is tried:", 2},
@@ -110,6 +112,10 @@ static const struct argp_option descriptions[] = {
     {0, 0, 0, 0, "Output:", 4},
     {"output", 'o', "FILE", 0, "the rules, for HANPMPI_RULES (default rules.json)", 4},
     {"results", KEY_RESULTS, "FILE", 0, "every figure (default tune.json beside the rules)", 4},
+    {"schedules", KEY_SCHEDULES, "DIRECTORY", 0,
+     "with --routines: the algorithms that were found, as files for HANPMPI_SCHEDULES (default schedules "
+     "beside the rules)",
+     4},
     {"help", BENCH_KEY_HELP, 0, 0, "this", 4},
     {"version", BENCH_KEY_VERSION, 0, 0, "version of hanpmpi_tune", 4},
     {0},
@@ -129,7 +135,7 @@ static const char doc[] = "Finds the best configuration of the library for each 
 typedef struct {
     tune_options_t *options;
     const char *bytes, *blocks; /* texts of --bytes and --block-bytes; NULL: not given */
-    const char *rules, *results;
+    const char *rules, *results, *schedules;
     double factor;
     bool done;
 } reader_t;
@@ -284,6 +290,7 @@ static void fill_in(tune_options_t *options, struct argp_state *state)
         options->searches[options->routines ? TUNE_SEARCH_EXHAUSTIVE : TUNE_SEARCH_TASK_HEURISTIC] = true;
     if (options->crossing_steps < 0)
         options->crossing_steps = options->routines ? 8 : 2;
+    choices->routines = options->routines;
     for (int i = 0; i < TUNE_SEARCHES; i++)
         options->searches[i] |= options->compare;
     options->rules_from = TUNE_SEARCH_EXHAUSTIVE;
@@ -303,7 +310,11 @@ static bool name_files(tune_options_t *options, const reader_t *reader)
         options->results = NULL;
     if (asprintf(&options->journal, "%s.journal", reader->rules) < 0)
         options->journal = NULL;
-    return options->rules && options->results && options->journal;
+    if (reader->schedules)
+        options->schedules = strdup(reader->schedules);
+    else if (asprintf(&options->schedules, "%.*sschedules", folder, reader->rules) < 0)
+        options->schedules = NULL;
+    return options->rules && options->results && options->journal && options->schedules;
 }
 
 static error_t read_sizes(struct argp_state *state, const char *option, const char *text, double factor,
@@ -462,6 +473,9 @@ static error_t read_option(int key, char *argument, struct argp_state *state)
     case KEY_RESULTS:
         reader->results = argument;
         return 0;
+    case KEY_SCHEDULES:
+        reader->schedules = argument;
+        return 0;
     case ARGP_KEY_SUCCESS:
         return finish(reader, state);
     default:
@@ -503,6 +517,7 @@ void tune_options_narrow(tune_options_t *options, const tune_options_t *all, int
     memcpy(options->own, sizes, sizeof options->own);
     options->patterns = patterns;
     options->rules = numbered(all->rules, 0); /* one file for all */
+    options->schedules = numbered(all->schedules, 0);
     options->results = numbered(all->results, number);
     options->journal = numbered(all->journal, number);
 }
@@ -575,6 +590,7 @@ const tune_sizes_t *tune_sizes(const tune_options_t *options, unsigned collectiv
 void tune_options_fini(tune_options_t *options)
 {
     free(options->rules);
+    free(options->schedules);
     free(options->results);
     free(options->journal);
 }

@@ -1,6 +1,6 @@
 /* options: what hanpmpi_tune is asked to do. Every rank reads the same command line; rank 0 speaks.
  *
- * Threads: one. Ownership: rules and results belong to the options; tune_options_fini frees them. */
+ * Threads: one. Ownership: the names of files belong to the options; tune_options_fini frees them. */
 #ifndef HP_TUNE_OPTIONS_H
 #define HP_TUNE_OPTIONS_H
 
@@ -48,6 +48,7 @@ typedef struct {
     bool dry_run, restart;
     bool routines;                   /* on a network, with a table of all algorithms */
     char *rules, *results, *journal; /* file names */
+    char *schedules;                 /* of a directory */
 } tune_options_t;
 
 typedef enum { TUNE_OPTIONS_RUN, TUNE_OPTIONS_DONE, TUNE_OPTIONS_BAD } tune_options_result_t;

@@ -13,6 +13,8 @@ typedef struct {
     const tune_results_t *results;
 } tune_report_t;
 
+/* What was measured of a configuration at a size; < 0: nothing. */
+double tune_report_measured_us(const tune_lab_t *lab, tune_collective_t collective, int config, size_t bytes);
 void tune_report_table(const tune_report_t *report);
 /* --routines: operation by size: tuned, each algorithm; chosen ranges; how long it took to find out. */
 void tune_report_routines(const tune_report_t *report);

@@ -34,8 +34,23 @@ static void set(MPI_Info info, const char *key, const char *value)
     BENCH_MPI(MPI_Info_set(info, hint, value));
 }
 
-/* Every key that the algorithm looks at each time: what is not said stays as it was. */
-static void hint(tune_runner_t *runner, int side, int collective, int index)
+/* The algorithm that the configuration names is there on all ranks, or made now. */
+static bool has_algorithm(const tune_runner_t *runner, int side, int collective, const tune_config_t *config)
+{
+    const hanpmpi_make_routine_fn_t make_routine = hanpmpi_find_make_routine();
+    int made;
+
+    if (!config->words[0])
+        return true;
+    made = make_routine &&
+           make_routine(&runner->sides[side].comm, tune_collective_name((tune_collective_t)collective),
+                        config->words, config->routine, NULL) == 0;
+    BENCH_MPI(MPI_Allreduce(MPI_IN_PLACE, &made, 1, MPI_INT, MPI_MIN, runner->job->sync));
+    return made;
+}
+
+/* Every key that the algorithm looks at each time: what is not said stays as it was. false: there is no such algorithm. */
+static bool hint(tune_runner_t *runner, int side, int collective, int index)
 {
     const tune_config_t *config = &runner->lists[collective].configs[index];
     tune_setting_t settings[TUNE_SETTINGS_MAX];
@@ -43,7 +58,9 @@ static void hint(tune_runner_t *runner, int side, int collective, int index)
     MPI_Info info;
 
     if (runner->sides[side].collective == collective && runner->sides[side].config == index)
-        return;
+        return true;
+    if (!has_algorithm(runner, side, collective, config))
+        return false;
     BENCH_MPI(MPI_Info_create(&info));
     BENCH_MPI(MPI_Info_set(info, HANPMPI_HINT_GUARD, "0"));
     set(info, tune_collective_name((tune_collective_t)collective), tune_config_algorithm(config));
@@ -53,6 +70,7 @@ static void hint(tune_runner_t *runner, int side, int collective, int index)
     BENCH_MPI(MPI_Info_free(&info));
     runner->sides[side].collective = collective;
     runner->sides[side].config = index;
+    return true;
 }
 
 /* ---- one call ---- */
@@ -160,7 +178,8 @@ static int prepare(tune_runner_t *runner, const tune_key_t *key, const bench_col
     const size_t bytes = tune_key_bytes(runner->options, key);
     bool *validated = &runner->validated[key->collective][index];
 
-    hint(runner, side, key->collective, index);
+    if (!hint(runner, side, key->collective, index))
+        return true;
     const uint64_t before = calls_taken(collective->name);
     if (!*validated || bytes < WARM_UP_BYTES)
         validated_call(runner, collective, side, bytes);

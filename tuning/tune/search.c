@@ -53,12 +53,71 @@ bool tune_is_itself(const tune_list_t *list, int config, size_t bytes)
     return tune_space_representative(list, config, bytes) == config;
 }
 
+static tune_kind_t kind_of(tune_search_id_t id)
+{
+    return kinds[id].tasks ? TUNE_KIND_TASK : TUNE_KIND_DIRECT;
+}
+
+/* Is it a part of one of the allreduces of two algorithms? */
+static bool is_part_of_some(const tune_lab_t *lab, tune_collective_t collective, tune_way_t way)
+{
+    const tune_list_t *list = &lab->lists[TUNE_ALLREDUCE];
+
+    for (int config = 0; config < list->count; config++) {
+        const tune_config_t *pair = &list->configs[config];
+        if (pair->is_joined && way == (collective == TUNE_ALLGATHER ? pair->way : pair->reduces))
+            return true;
+    }
+    return false;
+}
+
+/* The fastest way among the ranks for blocks of so many bytes, or of the next smaller size that was measured, of those that
+ * are part of an allreduce. TUNE_WAYS: none was measured. */
+static tune_way_t fastest_part(const tune_lab_t *lab, tune_search_id_t id, tune_collective_t collective,
+                               size_t bytes)
+{
+    const tune_list_t *list = &lab->lists[collective];
+    const tune_sizes_t *sizes = tune_sizes(lab->options, collective);
+    tune_way_t fastest = TUNE_WAYS;
+    double least_us = 0;
+    int size = 0;
+
+    while (size + 1 < sizes->count && sizes->bytes[size + 1] <= bytes)
+        size++;
+    for (int config = 0; config < list->count; config++) {
+        const tune_config_t *tried = &list->configs[config];
+        const tune_key_t key = {kind_of(id), collective, config, -1, sizes->bytes[size]};
+        if (tried->algorithm != TUNE_FLAT || tried->words[0])
+            continue;
+        const tune_record_t *record = tune_book_find(&lab->book, &key);
+        if (!record || !record->count || (fastest < TUNE_WAYS && record->us[0] >= least_us) ||
+            !is_part_of_some(lab, collective, tried->way))
+            continue;
+        fastest = tried->way;
+        least_us = record->us[0];
+    }
+    return fastest;
+}
+
+/* An allreduce of two algorithms is worth a look where both are the fastest there are for its blocks (Faraj and Yuan 2005:
+ * Rab-1 has the tuned allgather in it, Rab-2 the tuned alltoall, too). */
+static bool has_tuned_parts(const tune_lab_t *lab, tune_search_id_t id, const tune_config_t *config,
+                            size_t bytes)
+{
+    const size_t block = bytes / (size_t)lab->knowledge.layout.nodes;
+
+    return config->way == fastest_part(lab, id, TUNE_ALLGATHER, block) &&
+           (!tune_way_is_part(config->reduces, TUNE_ALLTOALL) ||
+            config->reduces == fastest_part(lab, id, TUNE_ALLTOALL, block));
+}
+
 /* Does the search consider the configuration at that size? */
 static bool is_candidate(const tune_lab_t *lab, tune_search_id_t id, tune_collective_t collective, int config,
                          size_t bytes)
 {
     const tune_list_t *list = &lab->lists[collective];
     return tune_is_itself(list, config, bytes) &&
+           (!list->configs[config].is_joined || has_tuned_parts(lab, id, &list->configs[config], bytes)) &&
            (!kinds[id].heuristic ||
             tune_heuristics_keep(&lab->knowledge, collective, &list->configs[config], bytes));
 }
@@ -145,7 +204,7 @@ static bool confirm(tune_lab_t *lab, tune_search_t *search, tune_collective_t co
 static bool measure_size(tune_lab_t *lab, tune_search_id_t id, tune_search_t *search,
                          tune_collective_t collective, int size)
 {
-    const tune_kind_t kind = kinds[id].tasks ? TUNE_KIND_TASK : TUNE_KIND_DIRECT;
+    const tune_kind_t kind = kind_of(id);
     const size_t bytes = tune_size(lab->options, collective, size);
     tune_choice_t best = {-1, 0};
 
@@ -392,10 +451,10 @@ static bool search_segments(tune_lab_t *lab, tune_search_id_t id, tune_search_t 
 
 /* ---- all ---- */
 
-static bool search_by_tasks(tune_lab_t *lab, tune_search_id_t id, tune_search_t *search,
-                            tune_curves_t *curves, tune_collective_t collective)
+static bool search_one(tune_lab_t *lab, tune_search_id_t id, tune_search_t *search, tune_curves_t *curves,
+                       tune_collective_t collective)
 {
-    return tune_collective_family(collective) == TUNE_OF_SEGMENTS
+    return kinds[id].tasks && tune_collective_family(collective) == TUNE_OF_SEGMENTS
                ? search_segments(lab, id, search, curves, collective)
                : measure_sizes(lab, id, search, (int)collective, (int)collective);
 }
@@ -404,6 +463,12 @@ static void forget_choices(tune_search_t *search, int collective)
 {
     for (int size = 0; size < TUNE_SIZES_MAX; size++)
         search->choices[collective][size].config = -1;
+}
+
+/* The i-th to be searched. With --routines blocks come first: allreduces are made of what was found for them. */
+static int in_order(const tune_options_t *options, int i)
+{
+    return options->routines ? TUNE_COLLECTIVES - 1 - i : i;
 }
 
 /* What time there is, is shared out: each collective may use one part of what is left. What the cheap ones have left over the
@@ -419,13 +484,14 @@ static bool search_in_shares(tune_lab_t *lab, tune_search_id_t id, tune_search_t
         left += !complete[c];
     }
     for (int round = 0; round < 2; round++)
-        for (int c = 0; c < TUNE_COLLECTIVES; c++) {
+        for (int i = 0; i < TUNE_COLLECTIVES; i++) {
+            const int c = in_order(lab->options, i);
             const tune_cost_t before = search->cost;
             if (complete[c])
                 continue;
             tune_lab_share(lab, round == 0 ? left-- : 1);
             forget_choices(search, c);
-            complete[c] = search_by_tasks(lab, id, search, curves, (tune_collective_t)c);
+            complete[c] = search_one(lab, id, search, curves, (tune_collective_t)c);
             if (!complete[c] && round == 0)
                 search->cost = before; /* the second round pays */
         }
@@ -440,8 +506,9 @@ void tune_search_run(tune_lab_t *lab, tune_search_id_t id, tune_search_t *search
     memset(search, 0, sizeof *search);
     for (int collective = 0; collective < TUNE_COLLECTIVES; collective++)
         forget_choices(search, collective);
-    search->complete = kinds[id].tasks ? search_in_shares(lab, id, search, curves)
-                                       : measure_sizes(lab, id, search, 0, TUNE_COLLECTIVES - 1);
+    search->complete = kinds[id].tasks || lab->options->routines
+                           ? search_in_shares(lab, id, search, curves)
+                           : measure_sizes(lab, id, search, 0, TUNE_COLLECTIVES - 1);
 }
 
 /* ---- lock-step ---- */

@@ -8,6 +8,9 @@
  *                   is far behind after a few calls is not called more often
  *   task+heuristic  the same, for what the heuristics keep
  *
+ * With --routines collectives of blocks come before vectors, one after the other: of the allreduces of two algorithms those
+ * are measured whose parts were the fastest for their blocks.
+ *
  * Sizes come in an order in which each next one halves a gap, so that a search that is broken off has sizes
  * from everywhere, each of them complete. Where there is a limit of time, the task searches share it out among the
  * collectives. Threads: one, rank 0's. Ownership: tune_search_fini frees. */

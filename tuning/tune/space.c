@@ -31,15 +31,29 @@ static const struct {
     int multiple; /* of which the number of positions has to be one; 0: a power of two */
     bool is_direct;
     int least; /* positions */
-    bool one_leads, all_lead, is_placed;
+    bool one_leads, all_lead, is_placed, is_plain;
 } block_ways[] = {
-#define X(collective, way, multiple, direct, positions, leader, leaders, network)                            \
-    {TUNE_##collective, TUNE_WAY_##way, multiple, direct, positions, leader, leaders, network},
+#define X(collective, way, multiple, direct, positions, leader, leaders, network, plain)                     \
+    {TUNE_##collective, TUNE_WAY_##way, multiple, direct, positions, leader, leaders, network, plain},
     BLOCK_WAYS_TABLE(X)
 #undef X
 };
 
 enum { BLOCK_WAYS = sizeof block_ways / sizeof *block_ways };
+
+static const struct {
+    tune_collective_t collective;
+    tune_way_t way;
+    const char *name;
+    unsigned least, most, usual; /* most 0: as many as positions */
+} block_parameters[] = {
+#define X(collective, way, name, least, most, usual)                                                         \
+    {TUNE_##collective, TUNE_WAY_##way, #name, least, most, usual},
+    BLOCK_PARAMETERS_TABLE(X)
+#undef X
+};
+
+enum { BLOCK_PARAMETERS = sizeof block_parameters / sizeof *block_parameters };
 
 static const struct {
     const char *name;
@@ -90,6 +104,14 @@ bool tune_way_is_direct(tune_way_t way, tune_collective_t collective)
         if (block_ways[i].collective == collective && block_ways[i].way == way)
             return block_ways[i].is_direct;
     return way == TUNE_WAY_linear;
+}
+
+bool tune_way_is_part(tune_way_t way, tune_collective_t collective)
+{
+    for (int i = 0; i < BLOCK_WAYS; i++)
+        if (block_ways[i].collective == collective && block_ways[i].way == way)
+            return block_ways[i].is_plain && (collective == TUNE_ALLGATHER || block_ways[i].is_direct);
+    return false;
 }
 
 const char *tune_inside_name(unsigned inside)
@@ -165,7 +187,8 @@ int tune_config_settings(const tune_config_t *config, tune_setting_t settings[TU
     if (has_modules(config))
         add_setting(settings, &count, "modules", "node:p2p " INSIDE_LEVELS, tune_inside_name(config->inside));
     if (config->way < TUNE_WAYS)
-        add_setting(settings, &count, "between_nodes", "%s", ways[config->way].between);
+        add_setting(settings, &count, "between_nodes", "%s",
+                    config->words[0] ? config->routine : ways[config->way].between);
     if (tune_has_segments(config))
         add_setting(settings, &count, "trees", "%zu", (size_t)config->trees);
     if (config->algorithm == TUNE_HAN)
@@ -194,14 +217,16 @@ void tune_bytes_word(size_t bytes, char text[32])
     write_bytes(bytes, text, (const char *const[]){"", "K", "M", "G"});
 }
 
-/* "han-chain-t16-shm-l4-32K": what is one is left out; one node has no way between nodes. */
+/* "han-chain-t16-shm-l4-32K", "han-circulant+ring-shm-64K": what is one is left out; one node has no way between
+ * nodes. */
 static void name_segments(tune_config_t *config, bool several_nodes)
 {
-    char segment[32], way[32] = "", trees[16] = "", leaders[16] = "";
+    char segment[32], way[80] = "", trees[16] = "", leaders[16] = "";
 
     tune_bytes_word(config->segment_bytes, segment);
     if (several_nodes)
-        snprintf(way, sizeof way, "%s-", ways[config->way].name);
+        snprintf(way, sizeof way, "%s%s%s-", config->is_joined ? ways[config->reduces].name : "",
+                 config->is_joined ? "+" : "", ways[config->way].name);
     if (config->trees > 1)
         snprintf(trees, sizeof trees, "t%d-", config->trees);
     if (config->leaders > 1)
@@ -266,6 +291,17 @@ static void add_turns(tune_list_t *list, tune_config_t config, tune_collective_t
         }
 }
 
+/* With each module inside; nor is there an inside where each rank is alone. */
+static void add_insides(tune_list_t *list, tune_config_t config, tune_collective_t collective,
+                        const tune_choices_t *choices, const tune_layout_t *layout)
+{
+    for (int inside = 0; inside < TUNE_INSIDES; inside++)
+        if (layout->most_ranks == 1 ? inside == TUNE_INSIDE_P2P : choices->insides[inside]) {
+            config.inside = (tune_inside_t)inside;
+            add_turns(list, config, collective, choices, layout);
+        }
+}
+
 static void add_han(tune_list_t *list, tune_collective_t collective, const tune_choices_t *choices,
                     const tune_layout_t *layout)
 {
@@ -275,15 +311,9 @@ static void add_han(tune_list_t *list, tune_collective_t collective, const tune_
         if (!fits || layout->nodes < ways[way].least_nodes || !ways[way].does[collective] ||
             (ways[way].is_placed && !choices->network))
             continue;
-        for (int inside = 0; inside < TUNE_INSIDES; inside++)
-            /* Nor is there an inside where each rank is alone. */
-            if (layout->most_ranks == 1 ? inside == TUNE_INSIDE_P2P : choices->insides[inside])
-                add_turns(list,
-                          (tune_config_t){.algorithm = TUNE_HAN,
-                                          .way = (tune_way_t)way,
-                                          .core_shape = "linear",
-                                          .inside = (tune_inside_t)inside},
-                          collective, choices, layout);
+        add_insides(list,
+                    (tune_config_t){.algorithm = TUNE_HAN, .way = (tune_way_t)way, .core_shape = "linear"},
+                    collective, choices, layout);
     }
 }
 
@@ -360,7 +390,7 @@ static void add_among_nodes(tune_list_t *list, tune_collective_t collective, tun
         add_leaders(list, collective, way, true, layout);
 }
 
-static void add_among_ranks(tune_list_t *list, tune_way_t way)
+static tune_config_t among_ranks(tune_way_t way)
 {
     tune_config_t config = {.algorithm = TUNE_FLAT,
                             .way = way,
@@ -369,7 +399,43 @@ static void add_among_ranks(tune_list_t *list, tune_way_t way)
                             .trees = 1,
                             .leaders = 1};
     name_blocks(&config);
+    return config;
+}
+
+static void add_among_ranks(tune_list_t *list, tune_way_t way)
+{
+    const tune_config_t config = among_ranks(way);
     add(list, &config);
+}
+
+/* "flat-bruck-radix4", made of "bruck radix=4". */
+static void add_with_parameter(tune_list_t *list, int row, unsigned value, int ranks)
+{
+    const tune_collective_t collective = block_parameters[row].collective;
+    const char *way = ways[block_parameters[row].way].name, *parameter = block_parameters[row].name;
+    tune_config_t config = among_ranks(block_parameters[row].way);
+    const size_t named = strlen(config.id);
+
+    snprintf(config.id + named, sizeof config.id - named, "-%s%u", parameter, value);
+    snprintf(config.words, sizeof config.words, "%s %s=%u", way, parameter, value);
+    snprintf(config.routine, sizeof config.routine, "%s_%s_%s%u_%d", collectives[collective].name, way,
+             parameter, value, ranks);
+    add(list, &config);
+}
+
+/* Its parameters: the least, and twice as much again and again, up to as many as ranks, but what is usual. */
+static void add_parameters(tune_list_t *list, tune_collective_t collective, tune_way_t way, int ranks)
+{
+    const unsigned largest = ranks < 64 ? (unsigned)ranks : 64;
+
+    for (int row = 0; row < BLOCK_PARAMETERS; row++) {
+        if (block_parameters[row].collective != collective || block_parameters[row].way != way)
+            continue;
+        const unsigned most = block_parameters[row].most ? block_parameters[row].most : largest;
+        for (unsigned value = block_parameters[row].least; value <= most && value <= largest; value *= 2)
+            if (value != block_parameters[row].usual)
+                add_with_parameter(list, row, value, ranks);
+    }
 }
 
 /* Is it no other one among so many positions, and does it know so many? */
@@ -386,8 +452,11 @@ static void add_block_way(tune_list_t *list, int row, const tune_choices_t *choi
 
     if (block_ways[row].is_placed && !choices->network)
         return;
-    if (fits(multiple, least, layout->ranks))
+    if (fits(multiple, least, layout->ranks)) {
         add_among_ranks(list, block_ways[row].way);
+        if (choices->routines)
+            add_parameters(list, collective, block_ways[row].way, layout->ranks);
+    }
     if (fits(multiple, least, layout->nodes))
         add_among_nodes(list, collective, block_ways[row].way,
                         block_ways[row].one_leads && choices->one_leads,
@@ -417,6 +486,51 @@ static void add_blocks(tune_list_t *list, tune_collective_t collective, const tu
             add_block_way(list, row, choices, layout);
 }
 
+/* ---- allreduces of two algorithms ---- */
+
+/* Of the allreduce algorithms those that leave each position's own block with it on their way. */
+static bool leaves_own_block(tune_way_t way, int nodes)
+{
+    return way == TUNE_WAY_circulant || (way == TUNE_WAY_rabenseifner && fits(0, 1, nodes));
+}
+
+/* Can the row's way be the part of an allreduce among the nodes? */
+static bool is_part(int row, tune_collective_t collective, const tune_choices_t *choices, int nodes)
+{
+    return block_ways[row].collective == collective && choices->ways[block_ways[row].way] &&
+           (choices->network || !block_ways[row].is_placed) &&
+           fits(block_ways[row].multiple, block_ways[row].least, nodes) &&
+           tune_way_is_part(block_ways[row].way, collective);
+}
+
+static void add_pair(tune_list_t *list, tune_way_t reduces, tune_way_t gathers, const tune_choices_t *choices,
+                     const tune_layout_t *layout)
+{
+    tune_config_t config = {
+        .algorithm = TUNE_HAN, .way = gathers, .core_shape = "linear", .is_joined = true, .reduces = reduces};
+
+    snprintf(config.words, sizeof config.words, "%s + %s", ways[reduces].name, ways[gathers].name);
+    snprintf(config.routine, sizeof config.routine, "allreduce_%s_%s_%d", ways[reduces].name,
+             ways[gathers].name, layout->nodes);
+    add_insides(list, config, TUNE_ALLREDUCE, choices, layout);
+}
+
+/* Among two nodes all of them are one exchange. */
+static void add_joined(tune_list_t *list, const tune_choices_t *choices, const tune_layout_t *layout)
+{
+    for (int second = 0; second < BLOCK_WAYS && layout->nodes > 2; second++) {
+        const tune_way_t gathers = block_ways[second].way;
+        if (!is_part(second, TUNE_ALLGATHER, choices, layout->nodes))
+            continue;
+        for (int way = 0; way < TUNE_WAYS; way++)
+            if (choices->ways[way] && way != (int)gathers && leaves_own_block((tune_way_t)way, layout->nodes))
+                add_pair(list, (tune_way_t)way, gathers, choices, layout);
+        for (int first = 0; first < BLOCK_WAYS; first++)
+            if (is_part(first, TUNE_ALLTOALL, choices, layout->nodes))
+                add_pair(list, block_ways[first].way, gathers, choices, layout);
+    }
+}
+
 /* ---- all ---- */
 
 static void add_plain(tune_list_t *list, tune_algorithm_t algorithm)
@@ -440,9 +554,11 @@ static void add_all(tune_list_t *list, tune_collective_t collective, const tune_
         add_plain(list, TUNE_COPIES);
     if (family == TUNE_OF_SEGMENTS)
         add_han(list, collective, choices, layout);
-    else if (family == TUNE_OF_NOTHING)
+    if (collective == TUNE_ALLREDUCE && choices->routines)
+        add_joined(list, choices, layout);
+    if (family == TUNE_OF_NOTHING)
         add_barriers(list, choices, layout);
-    else
+    if (family != TUNE_OF_SEGMENTS && family != TUNE_OF_NOTHING)
         add_blocks(list, collective, choices, layout);
 }
 
@@ -463,7 +579,8 @@ void tune_space_fini(tune_list_t lists[TUNE_COLLECTIVES])
 
 static bool same_path(const tune_config_t *a, const tune_config_t *b)
 {
-    return a->algorithm == b->algorithm && a->way == b->way && a->inside == b->inside;
+    return a->algorithm == b->algorithm && a->way == b->way && a->inside == b->inside &&
+           strcmp(a->words, b->words) == 0;
 }
 
 bool tune_space_same_base(const tune_config_t *a, const tune_config_t *b)

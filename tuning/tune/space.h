@@ -9,6 +9,8 @@
  *   barrier    native, flags (one node), han: one leader or all
  *   blocks     native, flags and single_copy (one node), flat: a way among the ranks, han: a way among the nodes, one
  *              leader or all, and inside direct messages or an algorithm of few rounds
+ *   routines   (--routines) of blocks, each way among the ranks also with other parameters: powers of two up to the number of ranks, 64 at most; of an
+ *              allreduce on several nodes, each way to reduce blocks with each way to gather them (tasks/routine.h)
  *   own sizes  native, single_copy (one node), flat and han with direct messages. No rank knows the others' sizes, so no rule
  *              by sizes holds: they are tuned on patterns alone (patterns.h), and get one rule for all calls
  *
@@ -90,6 +92,8 @@ bool tune_way_splits(tune_way_t way, tune_collective_t collective);
 bool tune_way_is_tree(tune_way_t way);
 /* Does each block go straight from rank to rank? */
 bool tune_way_is_direct(tune_way_t way, tune_collective_t collective);
+/* Can it be a part of an allreduce of two algorithms? */
+bool tune_way_is_part(tune_way_t way, tune_collective_t collective);
 
 /* What moves data inside a node: the words of hanpmpi_modules. */
 #define TUNE_INSIDE_TABLE(X)                                                                                 \
@@ -109,7 +113,7 @@ const char *tune_inside_name(unsigned inside);
 
 typedef enum { TUNE_NATIVE, TUNE_FLAGS, TUNE_COPIES, TUNE_FLAT, TUNE_HAN } tune_algorithm_t;
 
-enum { TUNE_ID_BYTES = 128, TUNE_TEXT_BYTES = 96, TUNE_CHOICES_MAX = 16 };
+enum { TUNE_ID_BYTES = 128, TUNE_TEXT_BYTES = 96, TUNE_ROUTINE_BYTES = 64, TUNE_CHOICES_MAX = 16 };
 
 typedef struct {
     char id[TUNE_ID_BYTES]; /* unique in the list */
@@ -120,6 +124,11 @@ typedef struct {
     const char *core_shape; /* inside a node; of blocks, "linear": direct messages. Static text */
     int trees, leaders;     /* leaders of a barrier and of blocks: more than one is all ranks of a node */
     size_t segment_bytes;   /* 0: it has no segments */
+    /* An algorithm that is made while the tuner runs, of these words (tasks/routine.h), and its name from then on;
+     * "": the library has it. */
+    char words[TUNE_TEXT_BYTES], routine[TUNE_ROUTINE_BYTES];
+    bool is_joined;     /* an allreduce of two algorithms: `way` gathers, and */
+    tune_way_t reduces; /* this one reduces */
 } tune_config_t;
 
 static inline bool tune_has_segments(const tune_config_t *config)
@@ -136,6 +145,7 @@ typedef struct {
     int leaders[TUNE_CHOICES_MAX], leader_count;
     bool one_leads, all_lead; /* of a barrier and of blocks */
     bool network;             /* one is known: also the ways that are made for it */
+    bool routines;            /* also parameters, and allreduces of two algorithms */
 } tune_choices_t;
 
 typedef struct {

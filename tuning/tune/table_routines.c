@@ -4,8 +4,7 @@
 
 #include "report.h"
 
-/* What was measured of it; < 0: nothing. */
-static double measured_us(const tune_lab_t *lab, tune_collective_t collective, int config, size_t bytes)
+double tune_report_measured_us(const tune_lab_t *lab, tune_collective_t collective, int config, size_t bytes)
 {
     for (int kind = TUNE_KIND_DIRECT; kind <= TUNE_KIND_TASK; kind++) {
         const tune_key_t key = {(tune_kind_t)kind, collective, config, -1, bytes};
@@ -21,7 +20,7 @@ static bool is_measured(const tune_lab_t *lab, tune_collective_t collective, int
     const tune_sizes_t *sizes = tune_sizes(lab->options, collective);
 
     for (int size = 0; size < sizes->count; size++)
-        if (measured_us(lab, collective, config, sizes->bytes[size]) >= 0)
+        if (tune_report_measured_us(lab, collective, config, sizes->bytes[size]) >= 0)
             return true;
     return false;
 }
@@ -87,7 +86,7 @@ static void print_routines(const tune_report_t *report, tune_collective_t collec
             continue;
         printf("%-34s", lab->lists[collective].configs[config].id);
         for (int size = 0; size < sizes->count; size++)
-            print_us(measured_us(lab, collective, config, sizes->bytes[size]));
+            print_us(tune_report_measured_us(lab, collective, config, sizes->bytes[size]));
         putchar('\n');
     }
     print_ranges(report, collective);

@@ -27,7 +27,8 @@ static void look(uint64_t *ns, uint64_t *ticks)
     uint64_t best = UINT64_MAX;
 
     for (int i = 0; i < 16; i++) {
-        const uint64_t before = __rdtsc(), now = hp_machine_clock_ns(), after = __rdtsc();
+        const uint64_t before = __builtin_ia32_rdtsc(), now = hp_machine_clock_ns(),
+                       after = __builtin_ia32_rdtsc();
         if (after - before >= best)
             continue;
         best = after - before;

@@ -273,6 +273,29 @@ def pattern(tune):
     check("is of another layout, MPI, version or --repeat" in tune.run(["--pattern", name] + few, 2)[1], "the journal of other patterns")
 
 
+def programs(tune):
+    """Recordings of the integer sort and of the sparse exchange: what they exchange is tuned, no slower than the MPI's own where it was measured,
+    and each call site has its best."""
+    mpi = tune.args.program.rsplit(".", 1)[1]
+    folder = os.path.join(tune.args.build, "examples", mpi)
+    recording = os.path.join(tune.folder.name, "out.json")
+    for words, collective in (([os.path.join(folder, "is"), "--class", "S"], "alltoallv"), ([os.path.join(folder, "sparse")], "alltoallv")):
+        tune.finish(tune.start(words[1:], program=words[0], HANPMPI_PROFILE=recording, HANPMPI_PROFILE_SEQUENCE="10000"))
+        out, _ = tune.run(["--pattern", recording, "-c", collective, "--repeat", "1", "--least", "0"])
+        rules, results = tune.documents()
+        patterns = results["patterns"]
+        check(patterns and all(row["collective"] == collective and row["us"]["native"] > 0 for row in patterns), words, patterns)
+        check(all(abs(sum(row["sites"].values()) - row["calls"]) < 0.01 for row in patterns), patterns)
+        check(any(row["us"][row["configuration"]] <= 1.25 * row["us"]["native"] for row in patterns), patterns)
+        check(len([rule for rule in rules["rules"] if rule["collective"] == collective]) == 1, rules)
+        sites = results["call_sites"]
+        check(sites and abs(sum(site["calls"] for site in sites) - sum(row["calls"] for row in patterns)) < 0.01, sites)
+        for site in sites:
+            check(0 < site["us"] <= min(site["rules_us"], site["host_us"]), site)
+            check(site["hints"].startswith(f"hanpmpi_{collective}=") and re.fullmatch(r"\S+\+0x[0-9a-f]+", site["site"]), site)
+            check(site["site"] in out and site["hints"] in out, site, out)
+
+
 def compare(tune):
     """All four: what each chose is measured beside the best; both models' predictions are there."""
     out, _ = tune.run(SMALL + ["--compare"])
@@ -453,7 +476,7 @@ def man_page(tune):
         check(option in page, option, "is not in docs/hanpmpi_tune.1")
 
 
-CASES = {"complete": complete, "blocks": blocks, "compare": compare, "pattern": pattern, "installed": installed, "resume": resume, "dry_run": dry_run, "routines": routines, "routines_of_two": routines_of_two, "budget": budget,
+CASES = {"complete": complete, "blocks": blocks, "compare": compare, "pattern": pattern, "programs": programs, "installed": installed, "resume": resume, "dry_run": dry_run, "routines": routines, "routines_of_two": routines_of_two, "budget": budget,
          "signal": ended_by_signal, "bad_options": bad_options, "without_library": without_library, "man_page": man_page}
 
 

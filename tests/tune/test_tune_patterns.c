@@ -6,9 +6,19 @@
 #include <cmocka.h>
 
 #include "fixture.h"
-#include "tune/search_patterns.h"
+#include "tune/call_sites.h"
 
 enum { RANKS = 16 };
+
+/* So many calls come from there. */
+static tune_pattern_t from(tune_pattern_t pattern, const char *place, double calls)
+{
+    tune_place_t *added = &pattern.places[pattern.place_count++];
+
+    snprintf(added->text, sizeof added->text, "%s", place);
+    added->calls = calls;
+    return pattern;
+}
 
 static tune_pattern_t make(tune_collective_t collective, int count, int first, int others, double calls)
 {
@@ -108,10 +118,11 @@ static void choose(double calls_0, double calls_1, int most, tune_search_t *deci
     static tune_patterns_t patterns;
 
     tune_patterns_fini(&patterns);
-    const tune_pattern_t made[] = {make(TUNE_ALLTOALLV, RANKS * RANKS, 1, 1, calls_0),
-                                   make(TUNE_ALLTOALLV, RANKS * RANKS, 900, 100, calls_1),
-                                   make(TUNE_ALLGATHERV, RANKS, 1, 1, 1),
-                                   make(TUNE_ALLGATHERV, RANKS, 100, 100, 1)};
+    const tune_pattern_t made[] = {
+        from(make(TUNE_ALLTOALLV, RANKS * RANKS, 1, 1, calls_0), "a+0x1", calls_0),
+        from(from(make(TUNE_ALLTOALLV, RANKS * RANKS, 900, 100, calls_1), "a+0x2", calls_1 / 2), "a+0x1",
+             calls_1 / 2),
+        make(TUNE_ALLGATHERV, RANKS, 1, 1, 1), make(TUNE_ALLGATHERV, RANKS, 100, 100, 1)};
     for (int i = 0; i < 4; i++)
         tune_patterns_add(&patterns, &made[i], 0);
     sizes[TUNE_ALLTOALLV] = (tune_sizes_t){.bytes = {0}, .count = 1};
@@ -170,9 +181,63 @@ static void test_shared_rule(void **state)
     fixture_fini(&fixture);
 }
 
+/* Where all calls of a place want the same, which is not what the rule says. */
+static void test_call_sites(void **state)
+{
+    static tune_search_t decided;
+    static double host_us[TUNE_COLLECTIVES][TUNE_SIZES_MAX];
+    tune_call_site_t site;
+    fixture_t fixture;
+    char hints[TUNE_HINTS_BYTES];
+    (void)state;
+
+    choose(20, 2, 1000000, &decided, host_us, &fixture);
+    assert_string_equal(id_of(&fixture, &decided, TUNE_ALLTOALLV, 0), "flat-pairwise");
+    assert_true(tune_call_site(&fixture.lab, &decided, 0, &site));
+    assert_string_equal(site.place, "a+0x1"); /* 20 short calls and a long one */
+    assert_float_equal(site.calls, 21, 1e-9);
+    assert_string_equal(fixture.lists[TUNE_ALLTOALLV].configs[site.config].id, "flat-pairwise");
+    assert_float_equal(site.us, (20 * 10 + 300) / 21.0, 1e-3);
+    assert_float_equal(site.rule_us, site.us, 1e-9);
+    assert_true(tune_call_site(&fixture.lab, &decided, 1, &site));
+    assert_string_equal(site.place, "a+0x2");
+    assert_float_equal(site.calls, 1, 1e-9);
+    assert_string_equal(fixture.lists[TUNE_ALLTOALLV].configs[site.config].id, "flat-pairwise_xor");
+    assert_float_equal(site.us, 60, 1e-9);
+    assert_float_equal(site.rule_us, 300, 1e-9);
+    assert_float_equal(site.host_us, 100, 1e-9);
+    assert_string_equal(
+        tune_config_hints(TUNE_ALLTOALLV, &fixture.lists[TUNE_ALLTOALLV].configs[site.config], hints),
+        "hanpmpi_alltoallv=flat hanpmpi_between_nodes=pairwise_xor");
+    assert_false(
+        tune_call_site(&fixture.lab, &decided, 2, &site)); /* nobody knows where allgatherv is called */
+    fixture_fini(&fixture);
+}
+
+/* Patterns that are near share one, and keep where their calls come from. */
+static void test_places(void **state)
+{
+    tune_patterns_t patterns = {0};
+    (void)state;
+
+    for (int i = 0; i < 2 * TUNE_PLACES_MAX; i++) {
+        char place[16];
+        snprintf(place, sizeof place, "b+%d", i % (TUNE_PLACES_MAX + 2));
+        const tune_pattern_t pattern = from(make(TUNE_ALLTOALLV, 4, 100 + i % 2, 100, 3), place, 3);
+        tune_patterns_add(&patterns, &pattern, 0.1);
+    }
+    assert_int_equal(patterns.count, 1);
+    assert_int_equal(patterns.list[0].place_count, TUNE_PLACES_MAX);
+    assert_string_equal(patterns.list[0].places[1].text, "b+1");
+    assert_float_equal(patterns.list[0].places[1].calls, 6, 1e-9);
+    assert_float_equal(patterns.list[0].places[7].calls, 3, 1e-9);
+    tune_patterns_fini(&patterns);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_distance), cmocka_unit_test(test_buffers),
-                                       cmocka_unit_test(test_alike), cmocka_unit_test(test_shared_rule)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_distance),   cmocka_unit_test(test_buffers),
+                                       cmocka_unit_test(test_alike),      cmocka_unit_test(test_shared_rule),
+                                       cmocka_unit_test(test_call_sites), cmocka_unit_test(test_places)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

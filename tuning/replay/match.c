@@ -383,6 +383,7 @@ static bool read_call(const matcher_t *m, int comm, int number, const int *tuple
                             .op = "",
                             .name = m->kinds[tuple[0]].name,
                             .comm = comm,
+                            .site = kind_of(m, tuple, 0)->site,
                             .root = kind_of(m, tuple, 0)->root,
                             .nonblocking = m->kinds[tuple[0]].nonblocking};
     if (!check_call(m, comm, number, tuple))

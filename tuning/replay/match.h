@@ -19,6 +19,7 @@ typedef struct {
     const bench_collective_t *collective;
     const char *type, *op; /* as recorded; op "": none */
     int name;              /* of the plan */
+    int64_t site;          /* of its first rank */
     int comm, root;        /* root: 0 where there is none */
     bool nonblocking;
     size_t type_bytes, count; /* elements, of a block where there are blocks of one size */

@@ -187,11 +187,27 @@ static bool read_kind(const reader_t *reader, json_t *object, const char *path, 
     const int size = recording->comms[comm].size;
     if (!optional_of(reader, object, path, "root", -1, size - 1, &root) ||
         !optional_of(reader, object, path, "count", 0, INT64_MAX >> 32, &kind->count) ||
-        !optional_of(reader, object, path, "type_bytes", 0, INT_MAX, &kind->type_bytes))
+        !optional_of(reader, object, path, "type_bytes", 0, INT_MAX, &kind->type_bytes) ||
+        !optional_of(reader, object, path, "site", 0, INT_MAX, &kind->site))
         return false;
     kind->root = (int)root;
     return read_counts(reader, object, "counts", path, size, &kind->counts) &&
            read_counts(reader, object, "receive_counts", path, size, &kind->receive_counts);
+}
+
+const char *replay_site_text(const replay_recording_t *recording, int64_t site, char *text, size_t text_bytes)
+{
+    json_t *sites = json_object_get(recording->document, "sites");
+    json_t *modules = json_object_get(recording->document, "modules");
+    json_t *frame = json_array_get(json_object_get(json_array_get(sites, (size_t)site), "frames"), 0);
+    json_t *module = json_array_get(modules, (size_t)json_integer_value(json_array_get(frame, 0)));
+    const char *path = text_of(module, "path"), *slash = strrchr(path, '/');
+
+    snprintf(text, text_bytes, "%s", "");
+    if (site > 0 && path[0])
+        snprintf(text, text_bytes, "%s+0x%llx", slash ? slash + 1 : path,
+                 (unsigned long long)json_integer_value(json_array_get(frame, 1)));
+    return text;
 }
 
 static bool read_event(const reader_t *reader, json_t *list, const char *path, int number,

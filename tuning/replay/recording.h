@@ -15,6 +15,7 @@ typedef struct {
     const char *call;        /* "MPI_Allreduce" */
     const char *type, *op;   /* op: "" where there is none */
     int comm, root;          /* index; a rank of the communicator, or -1 */
+    int64_t site;            /* where it was called, replay_site_text; 0: not known */
     int64_t type_bytes;      /* of data in one element */
     int64_t count;           /* elements */
     int64_t *counts;         /* by rank of the communicator; NULL: none */
@@ -60,6 +61,10 @@ enum { REPLAY_ERROR_BYTES = 512 };
 /* false: why, in error. The recording is to be given back all the same. */
 bool replay_recording_read(replay_recording_t *recording, const char *file, char error[REPLAY_ERROR_BYTES]);
 void replay_recording_fini(replay_recording_t *recording);
+
+/* "module+0x1234": of a call's site the innermost return address, as addr2line takes it; "": not known. Returns text. */
+const char *replay_site_text(const replay_recording_t *recording, int64_t site, char *text,
+                             size_t text_bytes);
 
 /* Zeroed, with room for one element more than that. Without memory the program ends. */
 void *replay_allocate(size_t count, size_t bytes);

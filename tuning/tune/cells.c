@@ -140,6 +140,9 @@ static void add_pattern(const reader_t *reader, draft_t *draft, int number, tune
                               .recorded_s = reader->seconds[number]};
     long long sum = 0;
 
+    replay_site_text(plan->recording, call->site, pattern.places[0].text, TUNE_PLACE_BYTES);
+    pattern.places[0].calls = pattern.calls;
+    pattern.place_count = pattern.places[0].text[0] != '\0';
     pattern.elements = replay_allocate((size_t)count, sizeof *pattern.elements);
     for (int i = 0; i < count; i++) {
         const size_t elements = pairs ? replay_length(plan, call, i / size, i % size)

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static double total(const tune_pattern_t *pattern)
 {
@@ -45,6 +46,19 @@ double tune_pattern_distance(const tune_pattern_t *a, const tune_pattern_t *b)
     return larger > 0 ? differs / larger : 0;
 }
 
+static void add_places(tune_pattern_t *earlier, const tune_pattern_t *pattern)
+{
+    for (int i = 0; i < pattern->place_count; i++) {
+        int k = 0;
+        while (k < earlier->place_count && strcmp(earlier->places[k].text, pattern->places[i].text) != 0)
+            k++;
+        if (k < earlier->place_count)
+            earlier->places[k].calls += pattern->places[i].calls;
+        else if (k < TUNE_PLACES_MAX)
+            earlier->places[earlier->place_count++] = pattern->places[i];
+    }
+}
+
 void tune_patterns_add(tune_patterns_t *patterns, const tune_pattern_t *pattern, double near)
 {
     for (int i = 0; i < patterns->count; i++) {
@@ -54,6 +68,7 @@ void tune_patterns_add(tune_patterns_t *patterns, const tune_pattern_t *pattern,
         earlier->calls += pattern->calls;
         earlier->recorded_s += pattern->recorded_s;
         earlier->alike++;
+        add_places(earlier, pattern);
         free(pattern->elements);
         return;
     }

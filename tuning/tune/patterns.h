@@ -17,7 +17,13 @@
 
 #include "space.h"
 
-enum { TUNE_ELEMENT_BYTES = 4 };
+enum { TUNE_ELEMENT_BYTES = 4, TUNE_PLACES_MAX = 8, TUNE_PLACE_BYTES = 64 };
+
+/* Where calls come from, as the recording has it, and how many. */
+typedef struct {
+    char text[TUNE_PLACE_BYTES];
+    double calls;
+} tune_place_t;
 
 typedef struct {
     tune_collective_t collective;
@@ -26,6 +32,8 @@ typedef struct {
     double calls;      /* of it and of those like it */
     double recorded_s; /* what they took */
     int alike;         /* patterns that it stands for */
+    tune_place_t places[TUNE_PLACES_MAX]; /* of its calls, the first so many; what is not known is left out */
+    int place_count;
 } tune_pattern_t;
 
 typedef struct {

@@ -6,7 +6,7 @@
 #include <time.h>
 
 #include "report.h"
-#include "search_patterns.h"
+#include "call_sites.h"
 
 static const char *id_of(const tune_lab_t *lab, int collective, int config)
 {
@@ -199,6 +199,15 @@ static json_t *host(const tune_report_t *report)
     return array;
 }
 
+static json_t *places(const tune_pattern_t *pattern)
+{
+    json_t *object = json_object();
+
+    for (int i = 0; i < pattern->place_count; i++)
+        json_object_set_new(object, pattern->places[i].text, json_real(pattern->places[i].calls));
+    return object;
+}
+
 /* The patterns of a recording, with the time of each configuration. */
 static json_t *patterns(const tune_report_t *report)
 {
@@ -217,11 +226,32 @@ static json_t *patterns(const tune_report_t *report)
                 json_object_set_new(us, id_of(lab, (int)pattern->collective, config),
                                     json_real(tune_pattern_us(lab, i, config)));
         json_array_append_new(
-            array, json_pack("{s:s, s:I, s:f, s:f, s:i, s:s?, s:o}", "collective",
+            array, json_pack("{s:s, s:I, s:f, s:f, s:i, s:s?, s:o, s:o}", "collective",
                              tune_collective_name(pattern->collective), "bytes",
                              (json_int_t)tune_pattern_bytes(pattern), "calls", pattern->calls, "recorded_s",
                              pattern->recorded_s, "alike", pattern->alike, "configuration",
-                             chosen < 0 ? NULL : id_of(lab, (int)pattern->collective, chosen), "us", us));
+                             chosen < 0 ? NULL : id_of(lab, (int)pattern->collective, chosen), "us", us,
+                             "sites", places(pattern)));
+    }
+    return array;
+}
+
+static json_t *call_sites(const tune_report_t *report)
+{
+    const tune_lab_t *lab = report->lab;
+    json_t *array = json_array();
+    tune_call_site_t site;
+
+    for (int i = 0; tune_call_site(lab, &report->results->decided, i, &site); i++) {
+        char hints[TUNE_HINTS_BYTES];
+        if (site.config < 0)
+            continue;
+        const tune_config_t *config = &lab->lists[site.collective].configs[site.config];
+        json_array_append_new(array, json_pack("{s:s, s:s, s:f, s:s, s:f, s:f, s:f, s:s}", "collective",
+                                               tune_collective_name(site.collective), "site", site.place,
+                                               "calls", site.calls, "configuration", config->id, "us",
+                                               site.us, "rules_us", site.rule_us, "host_us", site.host_us,
+                                               "hints", tune_config_hints(site.collective, config, hints)));
     }
     return array;
 }
@@ -243,6 +273,8 @@ static json_t *document_of(const tune_report_t *report)
         searches(report), "choices", choices(report), "host", host(report));
     if (document && report->lab->options->patterns)
         json_object_set_new(document, "patterns", patterns(report));
+    if (document && report->lab->options->patterns)
+        json_object_set_new(document, "call_sites", call_sites(report));
     if (document && report->results->lockstep.measurements)
         json_object_set_new(document, "lockstep_seconds", json_real(report->results->lockstep.seconds));
     return document;

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "report.h"
-#include "search_patterns.h"
+#include "call_sites.h"
 
 static void print_choices(const tune_report_t *report, int collective)
 {
@@ -55,6 +55,25 @@ static void print_patterns(const tune_report_t *report)
                tune_collective_name(pattern->collective), text, pattern->calls, pattern->alike,
                configs[chosen].id, tune_pattern_us(lab, i, chosen), configs[alone].id,
                tune_pattern_us(lab, i, alone), tune_pattern_us(lab, i, 0));
+    }
+}
+
+/* Of each place that calls such collectives, what is the best for its calls alone. */
+static void print_call_sites(const tune_report_t *report)
+{
+    const tune_lab_t *lab = report->lab;
+    tune_call_site_t site;
+
+    for (int i = 0; lab->options->patterns && tune_call_site(lab, &report->results->decided, i, &site); i++) {
+        char hints[TUNE_HINTS_BYTES];
+        if (i == 0)
+            printf("\n%-15s %-30s %10s %10s %10s %10s  %s\n", "call site", "", "calls", "best us", "rules us",
+                   "host us", "best, as hints");
+        if (site.config >= 0)
+            printf(
+                "%-15s %-30s %10.0f %10.1f %10.1f %10.1f  %s\n", tune_collective_name(site.collective),
+                site.place, site.calls, site.us, site.rule_us, site.host_us,
+                tune_config_hints(site.collective, &lab->lists[site.collective].configs[site.config], hints));
     }
 }
 
@@ -160,6 +179,7 @@ void tune_report_table(const tune_report_t *report)
         if (options->collectives[collective])
             print_choices(report, collective);
     print_patterns(report);
+    print_call_sites(report);
     print_searches(report);
     if (!options->compare)
         return;

@@ -246,6 +246,8 @@ def slack_problems(document, folder):
             line = lines[row["site"]][1]
             hows[line].add(row["how"])
             found[line] = [a + b for a, b in zip(found[line], (row["samples"], row["after_s"], row["before_samples"], row["before_s"]))]
+    for row in document["per_rank"]:
+        assert row["watch_s"] <= 0.05 * row["run_s"], row
     watched = any(hows[line] & {"touch", "untouched"} for line in known)
     late = known.pop("late")
     if watched: # else neither pages nor watchpoints can be had here, and there are upper bounds alone

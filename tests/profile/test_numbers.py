@@ -61,6 +61,17 @@ class Sums(ProfileCase):
         # 4 s x 300/400 + 0 + 1 s, of 40
         self.assertAlmostEqual(row["accelerated_s"], 4 / 40)
 
+    def test_cost_of_watching(self):
+        def value(*left_out):
+            its = Builder(ranks=2).record("MPI_Bcast", "a", 1.0)
+            for row, number in zip(its.document["per_rank"], left_out):
+                row.update(watch_s=0.1, watches_left_out=number)
+            return [row["value"] for row in self.json("show", self.file(its))["run"] if row["what"] == "watching"]
+
+        self.assertEqual(value(), [])
+        self.assertEqual(value(0, 0), ["1.0% of it"])
+        self.assertEqual(value(0, 1200), ["1.0% of it; 1,200 watches left out, to take no more"])
+
     def test_arrival(self):
         row, = self.found["arrival"]
         self.assertEqual((row["waited"], row["samples"]), (0.75, 10))

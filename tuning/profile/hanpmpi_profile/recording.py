@@ -23,7 +23,8 @@ HOW = (lambda value: value in HOWS), f"one of {', '.join(HOWS)}"
 WHOLE = (lambda value: isinstance(value, int) and not isinstance(value, bool)), "a whole number"
 # What a row of a list must have, and what it may have; what is not looked at here is not checked.
 LISTS = {
-    "per_rank": ({"rank": COUNT, "run_s": NOT_NEGATIVE, "mpi_s": NOT_NEGATIVE}, {"calls": COUNT}),
+    "per_rank": ({"rank": COUNT, "run_s": NOT_NEGATIVE, "mpi_s": NOT_NEGATIVE},
+                 {"calls": COUNT, "watch_s": NOT_NEGATIVE, "watches_left_out": COUNT}),
     "calls": ({"name": TEXT, "kind": TEXT}, {}),
     "modules": ({"path": PLAIN_TEXT}, {"build_id": PLAIN_TEXT}),
     "communicators": ({"name": PLAIN_TEXT, "size": COUNT}, {"made": COUNT}),

@@ -84,6 +84,7 @@ static bool begin_book(void)
 static void close_rank(hp_book_t *book, const hp_trace_clock_t *clock)
 {
     char host[MPI_MAX_PROCESSOR_NAME + 1] = "";
+    const hp_watch_cost_t watching = hp_watch_cost();
     int length = 0;
 
     P(Get_processor_name)(host, &length);
@@ -93,6 +94,8 @@ static void close_rank(hp_book_t *book, const hp_trace_clock_t *clock)
                                 .calls = hp_recorder.calls,
                                 .clock_offset_ns = clock->ahead_ns[HP_CLOCK_AT_START],
                                 .clock_error_ns = clock->error_ns[HP_CLOCK_AT_FINISH],
+                                .watch_ns = watching.ns,
+                                .watches_left_out = watching.left_out,
                                 .node = hp_book_name(&book->nodes, host),
                                 .threads = hp_recorder.threads};
     const uint32_t number = hp_table_add(&book->ranks, &row, book->ranks.key_words);

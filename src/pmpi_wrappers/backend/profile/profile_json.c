@@ -72,6 +72,20 @@ static int by_rank(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+static json_t *rank_json(const hp_book_rank_t *row)
+{
+    json_t *rank =
+        json_pack("{s:I,s:f,s:f,s:I,s:f,s:f}", "rank", (json_int_t)row->rank, "run_s", seconds(row->run_ns),
+                  "mpi_s", seconds(row->mpi_ns), "calls", (json_int_t)row->calls, "clock_offset_s",
+                  (double)row->clock_offset_ns / 1e9, "clock_error_s", seconds(row->clock_error_ns));
+
+    if (hp_job.knobs.profile_watch) {
+        json_object_set_new(rank, "watch_s", json_real(seconds(row->watch_ns)));
+        json_object_set_new(rank, "watches_left_out", integer(row->watches_left_out));
+    }
+    return rank;
+}
+
 /* The ranks come in the order of the tree. */
 static void add_ranks(json_t *file, hp_book_t *book)
 {
@@ -84,11 +98,7 @@ static void add_ranks(json_t *file, hp_book_t *book)
         json_array_append_new(nodes, text_json(name_at(&book->nodes, i)));
     for (uint32_t i = 0; i < book->ranks.count; i++) {
         const hp_book_rank_t *row = hp_table_row(&book->ranks, i);
-        json_array_append_new(rows, json_pack("{s:I,s:f,s:f,s:I,s:f,s:f}", "rank", (json_int_t)row->rank,
-                                              "run_s", seconds(row->run_ns), "mpi_s", seconds(row->mpi_ns),
-                                              "calls", (json_int_t)row->calls, "clock_offset_s",
-                                              (double)row->clock_offset_ns / 1e9, "clock_error_s",
-                                              seconds(row->clock_error_ns)));
+        json_array_append_new(rows, rank_json(row));
         json_array_append_new(node_of_rank, integer(row->node));
         threads = row->threads > threads ? row->threads : threads;
     }

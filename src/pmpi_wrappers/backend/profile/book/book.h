@@ -107,6 +107,8 @@ typedef struct {
     uint64_t run_ns, mpi_ns, calls; /* behind the key */
     int64_t clock_offset_ns;
     uint64_t clock_error_ns;
+    uint64_t watch_ns,
+        watches_left_out; /* HANPMPI_PROFILE_WATCH: what it took, and what it did not do for that */
     uint32_t node, threads;
 } hp_book_rank_t;
 

@@ -17,7 +17,8 @@ typedef struct {
 /* The whole pages inside a range: no byte of them is anybody else's. */
 hp_memory_range_t hp_memory_pages(hp_memory_range_t range);
 
-/* Are all of these pages such pages? Reads /proc/self/maps: 0.3 us a mapping. False: not, or not known. */
+/* Are all of these pages such pages? Asks the kernel for the mappings that have them (PROCMAP_QUERY), 5 us and 2 us for
+ * each; before Linux 6.11 /proc/self/maps is read: 0.3 us for each mapping of the process. False: not, or not known. */
 bool hp_memory_is_private(hp_memory_range_t pages);
 
 /* Threads of this process; 0: not known. */

@@ -25,6 +25,7 @@ enum { HP_PAGES_RANGES = 2 };
 
 typedef struct {
     uint64_t first, last; /* ticks; 0: there was no touch */
+    uint64_t ns;          /* that the program has lost to faults and signals */
     bool is_cut;          /* a system call ended the watch: what came later was not seen */
 } hp_pages_hits_t;
 

@@ -8,10 +8,10 @@
 #include "pmpi_wrappers/backend/profile/watch/pages.h"
 #include "pmpi_wrappers/backend/profile/watch/words.h"
 
-/* SHARE_OF_RUN: watching takes 1.6% of the run at most, and of its BEGINNING as much as it likes: a watch costs 10 to 200 us, most of which is reading the
- * process's mappings. PLACES: 64 bytes each. */
+/* SHARE_OF_RUN: watching takes 3% of the run at most, and in the beginning what BEGINNING has room for: a watch costs
+ * 10 to 60 us, and before Linux 6.11 what it takes to read the process's mappings. PLACES: 64 bytes each. */
 enum {
-    SHARE_OF_RUN = 64,
+    SHARE_OF_RUN = 32,
     BEGINNING_NS = 50000000,
     PLACES = 1024,
     FIRST_CALLS = 32,
@@ -33,7 +33,8 @@ static struct {
     hp_watch_mode_t mode;
     bool has_words, has_pages;
     unsigned threads;
-    uint64_t opened, spent_ns; /* ticks; of this thread's time */
+    uint64_t opened; /* ticks */
+    hp_watch_cost_t cost;
     place_t places[PLACES];
     uint32_t last; /* the place of the call before */
     /* The watch that is chosen, or runs. */
@@ -92,6 +93,11 @@ void hp_watch_fini(void)
     hp_watch_is_open = watch.has_words = watch.has_pages = false;
 }
 
+hp_watch_cost_t hp_watch_cost(void)
+{
+    return watch.cost;
+}
+
 void hp_watch_forbid_pages(void)
 {
     if (watch.has_pages)
@@ -113,13 +119,21 @@ static bool is_place(const place_t *place, const hp_watch_call_t *call)
 
 static bool is_affordable(void)
 {
-    return watch.spent_ns < BEGINNING_NS ||
-           watch.spent_ns * SHARE_OF_RUN < hp_ticks_ns(hp_ticks() - watch.opened);
+    return watch.cost.ns < BEGINNING_NS ||
+           watch.cost.ns * SHARE_OF_RUN < hp_ticks_ns(hp_ticks() - watch.opened);
 }
 
 static bool is_due(const place_t *place)
 {
-    return (place->calls < FIRST_CALLS || place->calls % ONE_IN == 0) && is_affordable();
+    return place->calls < FIRST_CALLS || place->calls % ONE_IN == 0;
+}
+
+static bool may_watch(const place_t *place)
+{
+    if (!is_due(place) || is_affordable())
+        return is_due(place);
+    watch.cost.left_out++;
+    return false;
 }
 
 bool hp_watch_wants(const hp_watch_call_t *call)
@@ -127,7 +141,7 @@ bool hp_watch_wants(const hp_watch_call_t *call)
     if (watch.what != NOTHING)
         return true;
     const place_t *place = &watch.places[place_of(call)];
-    return call->is_blocking && (!is_place(place, call) || is_due(place));
+    return call->is_blocking && (!is_place(place, call) || may_watch(place));
 }
 
 /* Before the call that will come, or after the one that ends here. */
@@ -138,7 +152,7 @@ static void choose(uint32_t at, bool may_be_after)
 
     watch.what = NOTHING;
     if (next && next->call.has_buffers && next->call.is_blocking && next->samples[1] < next->samples[0] &&
-        is_due(next)) {
+        may_watch(next)) {
         watch.what = BEFORE;
         watch.place = here->next;
     } else if (may_be_after) {
@@ -204,12 +218,12 @@ void hp_watch_start(void)
     watch.is_chosen = false;
     const uint64_t before = clock_ns(CLOCK_THREAD_CPUTIME_ID);
     watch.by_words = watch.by_pages = watch.covers = false;
-    watch.words = (hp_words_hits_t){0, 0, false};
-    watch.pages = (hp_pages_hits_t){0, 0, false};
+    watch.words = (hp_words_hits_t){.count = 0};
+    watch.pages = (hp_pages_hits_t){.first = 0};
     if (hp_memory_threads() <= watch.threads)
         arm();
     hp_watch_is_running = true;
-    watch.spent_ns += clock_ns(CLOCK_THREAD_CPUTIME_ID) - before;
+    watch.cost.ns += clock_ns(CLOCK_THREAD_CPUTIME_ID) - before;
     watch.began_ns = clock_ns(CLOCK_MONOTONIC);
     watch.began = hp_ticks();
 }
@@ -225,7 +239,8 @@ void hp_watch_stop(void)
         watch.pages = hp_pages_disarm();
     if (watch.by_words)
         watch.words = hp_words_disarm();
-    watch.spent_ns += clock_ns(CLOCK_THREAD_CPUTIME_ID) - before;
+    watch.cost.ns += clock_ns(CLOCK_THREAD_CPUTIME_ID) - before;
+    watch.cost.ns += watch.pages.ns + watch.words.count * HP_WORDS_HIT_NS;
 }
 
 /* ---- what it has found ---- */
@@ -308,7 +323,7 @@ void hp_watch_end_call(const hp_watch_call_t *call)
         settle(call);
     if (!is_place(place, call))
         *place = (place_t){.next = NO_PLACE};
-    const bool may_be_after = call->is_blocking && call->has_buffers && is_due(place);
+    const bool may_be_after = call->is_blocking && call->has_buffers && may_watch(place);
     if (call->has_buffers || !place->call.has_buffers)
         place->call = *call;
     place->calls++;

@@ -5,8 +5,8 @@
  * what was sent by writing; the next MPI call ends the watch. Before a call it is the last touch that counts; which call
  * comes next is guessed: the one that came last time after the same call.
  *
- * The first calls of a site are sampled, then one in eight, and none while watching has taken more of the run than
- * 1/SHARE_OF_RUN (watch.c).
+ * The first calls of a site are sampled, then one in eight, and none while watching, with the faults that it makes, has
+ * taken more of the run than 1/SHARE_OF_RUN (watch.c).
  *
  * Threads: one at a time, which the recording's lock sees to; where the program has made threads since open nothing is
  * watched. Ownership: static; rows go to the book. */
@@ -28,6 +28,11 @@ typedef struct {
     hp_memory_range_t send, recv; /* nothing: there is none, or it has gaps */
 } hp_watch_call_t;
 
+typedef struct {
+    uint64_t ns;       /* that watching has taken of this process's time */
+    uint64_t left_out; /* watches, since those before had taken their share of the run */
+} hp_watch_cost_t;
+
 extern bool hp_watch_is_open;
 extern bool hp_watch_is_running; /* an MPI call has to stop it before anything else */
 
@@ -36,6 +41,9 @@ void hp_watch_open(hp_book_t *book, hp_watch_mode_t mode);
 void hp_watch_fini(void);
 
 void hp_watch_stop(void);
+
+/* Since open. */
+hp_watch_cost_t hp_watch_cost(void);
 
 /* Memory of the program may be other processes' business from now on: pages are left alone. */
 void hp_watch_forbid_pages(void);

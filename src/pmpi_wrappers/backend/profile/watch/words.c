@@ -197,7 +197,7 @@ static void read_ring(hp_words_hits_t *hits)
 
 hp_words_hits_t hp_words_disarm(void)
 {
-    hp_words_hits_t hits = {0, 0, false};
+    hp_words_hits_t hits = {.count = 0};
 
     for (unsigned i = 0; i < HP_WORDS_MAX; i++)
         if (words.is_used[i])
@@ -210,6 +210,7 @@ hp_words_hits_t hp_words_disarm(void)
         if (read(words.file[i], &counted, sizeof counted) == (ssize_t)sizeof counted) {
             const uint64_t new = counted - words.counted[i];
             words.counted[i] = counted;
+            hits.count += new;
             words.left[i] = new < words.left[i] ? words.left[i] - (unsigned)new : 0;
         }
         if (words.left[i] == 0) { /* Linux 6.15 and later leave it stopped for good */

@@ -4,7 +4,7 @@
  * containers, virtual machines.
  *
  * The kernel writes the times of hits into memory that it shares with this process. A watchpoint that has been hit
- * HP_WORDS_HITS times switches itself off: a hit takes a microsecond.
+ * HP_WORDS_HITS times switches itself off: a hit takes a microsecond (HP_WORDS_HIT_NS).
  *
  * Threads: the one that called open; one watch at a time. Ownership: fini gives all back. */
 #ifndef HP_PMPI_WRAPPERS_BACKEND_PROFILE_WATCH_WORDS_H
@@ -15,12 +15,13 @@
 #include <stdint.h>
 #include "pmpi_wrappers/backend/profile/watch/memory.h"
 
-enum { HP_WORDS_MAX = 4, HP_WORDS_BYTES = 8, HP_WORDS_HITS = 16 };
+enum { HP_WORDS_MAX = 4, HP_WORDS_BYTES = 8, HP_WORDS_HITS = 16, HP_WORDS_HIT_NS = 1000 };
 
 /* What the hits say. Times: CLOCK_MONOTONIC. */
 typedef struct {
     uint64_t first_ns, last_ns; /* 0: there was none */
-    bool is_full;               /* later ones may be missing */
+    uint64_t count;
+    bool is_full; /* later ones may be missing */
 } hp_words_hits_t;
 
 /* False: the kernel does not allow it; errno says why. */

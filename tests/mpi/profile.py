@@ -137,6 +137,32 @@ def check_sequence(document, names):
     assert sorted(kind["counts"] for kind in lists) == [[r + i + 1 for i in range(RANKS)] for r in range(RANKS)]
 
 
+ON_ONE = "test ${OMPI_COMM_WORLD_RANK:-$PMI_RANK} = 1 && export HANPMPI_ENABLE=0; exec \"$0\" \"$@\"" # for sh -c
+
+
+def check_host_alone(options, folder):
+    """HANPMPI_ENABLE=0: the host MPI's own run is recorded; on one rank: nothing is accelerated on any."""
+    host = {"HANPMPI_PROFILE": "host.json"}
+    assert not run(options, folder, "known", HANPMPI_ENABLE="0", **host)
+    check_not_accelerated(folder, "host.json")
+    said = run(options, folder, "-c", ON_ONE, options.program, "known", program="sh", HANPMPI_PROFILE="mixed.json")
+    assert len(said) == 1 and "HANPMPI_ENABLE=0 is set on some ranks" in said[0], said
+    check_not_accelerated(folder, "mixed.json")
+
+
+def check_not_accelerated(folder, name):
+    document, (calls, sent, _) = read(os.path.join(folder, name)), known(folder, "known")
+    counts = collections.Counter()
+    for record in document["records"]:
+        counts[document["calls"][record["call"]]["name"]] += record["count"]
+        assert not record.get("accelerated"), record
+    wanted = collections.Counter()
+    for (name, _), (number, _) in calls.items():
+        wanted[name] += number
+    assert counts == wanted and {(a, b): [n, m] for a, b, n, m in document["peers"]} == sent, (counts, wanted)
+    assert document["incomplete"] is None and len(document["per_rank"]) == RANKS
+
+
 def check_threads(options, folder):
     run(options, folder, "known", "threads", ranks=2, HANPMPI_PROFILE="threads.json")
     document = read(os.path.join(folder, "threads.json"))
@@ -265,7 +291,7 @@ def slack_problems(document, folder):
         yield f"waited {waited:.6f} of {whole:.6f} s, not {late[2] * 2:.6f} of {late[1] * 2:.6f} s"
 
 
-CASES = [check_off, check_everything, check_threads, check_many, check_unwritable, check_fragments, check_fortran, check_record]
+CASES = [check_off, check_everything, check_host_alone, check_threads, check_many, check_unwritable, check_fragments, check_fortran, check_record]
 TIMED = [check_slack] # alone on the machine, and only by name
 
 

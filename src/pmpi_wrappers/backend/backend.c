@@ -75,9 +75,9 @@ static int after_init(void)
             hp_warn("the MPI gives no communicator: the library is off for this run");
         hp_job.active = false;
     }
+    if (hp_job.is_whole && !hp_ranks_take_turns)
+        hp_device_init(hp_job.has_threads);
     if (hp_job.active) {
-        if (!hp_ranks_take_turns)
-            hp_device_init(hp_job.has_threads);
         hp_persistent_init();
         hp_progress_init();
         hp_watchdog_open(hp_job.has_threads);
@@ -86,8 +86,8 @@ static int after_init(void)
         hp_job_trace_start();
         if (hp_job.knobs.setup_calls == 0 && hp_job.size > 1)
             set_world_up();
-        hp_job_profile_start(); /* the last: what comes before is not the program's */
     }
+    hp_job_profile_start(); /* the last: what comes before is not the program's */
     return hp_job.active;
 }
 
@@ -118,7 +118,10 @@ static void report(void)
 static void before_finalize(void)
 {
     if (!hp_job.active) {
-        hp_handshake_drain();
+        if (!hp_job.is_whole)
+            hp_handshake_drain();
+        hp_job_profile_finish();
+        hp_device_fini();
         hp_job_record_finish(NULL);
         return;
     }

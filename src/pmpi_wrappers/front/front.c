@@ -75,13 +75,15 @@ static void start_backend(void)
 #include "pmpi_wrappers/mpi_calls.def"
 #undef HP_MPI_CALL
     };
-    if (hp_front.backend || !hp_start_is_enabled())
+    const bool is_enabled = hp_start_is_enabled();
+
+    if (hp_front.backend || (!is_enabled && !hp_start_records()))
         return;
     const hp_backend_t *found = hp_start_open_backend(&host, calls, find);
     if (!found)
         return;
     for (unsigned i = 0; i < HP_WRAPPED_COUNT; i++) {
-        if (!found->wrapped[i] || !host_functions[i])
+        if (!is_enabled || !found->wrapped[i] || !host_functions[i])
             continue;
         if (mpi_targets[i] == pmpi_targets[i]) /* no profiler in between */
             mpi_targets[i] = found->wrapped[i];

@@ -18,6 +18,12 @@ bool hp_start_is_enabled(void)
     return !value || !hp_word_boolean(value, &enabled) || enabled; /* the backend reports a bad value */
 }
 
+bool hp_start_records(void)
+{
+    const char *value = getenv("HANPMPI_PROFILE");
+    return value && value[0];
+}
+
 /* Whoever is asked for this is not there to be asked: read here, not from the knobs. */
 static bool is_on(const char *variable)
 {

@@ -8,6 +8,8 @@
 
 /* False for HANPMPI_ENABLE=0. (The backend reads all knobs with their checks; this one is needed before.) */
 bool hp_start_is_enabled(void);
+/* HANPMPI_PROFILE is set: a backend is wanted also where nothing is to be accelerated. */
+bool hp_start_records(void);
 
 /* The thread level that MPI_Init and MPI_Init_thread have to ask for, whatever the program asks for: a thread of
  * the library is wanted (HANPMPI_PROGRESS=thread, HANPMPI_STALL_SECONDS). -1: the program's. What comes of a

@@ -173,6 +173,8 @@ void hp_job_profile_start(void)
 {
     int go = 1;
 
+    if (!hp_job.is_whole)
+        hp_job.knobs.profile[0] = '\0';
     if (!hp_job.knobs.profile[0])
         return;
     if (hp_job.rank == 0)

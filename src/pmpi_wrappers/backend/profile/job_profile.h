@@ -9,7 +9,8 @@
 
 #include "pmpi_wrappers/backend_api.h"
 
-/* Both are collective over MPI_COMM_WORLD and do nothing unless HANPMPI_PROFILE is set. */
+/* Both are collective over MPI_COMM_WORLD and do nothing unless HANPMPI_PROFILE is set and all ranks have the library,
+ * active or not. */
 void hp_job_profile_start(void);
 void hp_job_profile_finish(void);
 

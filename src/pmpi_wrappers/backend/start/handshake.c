@@ -23,8 +23,7 @@ typedef struct {
     int32_t missing; /* a rank that did not answer, or NOBODY */
     int32_t other_version;
     int32_t other_settings;
-    uint8_t any_threads, any_alone;
-    uint8_t pad[2];
+    uint8_t any_threads, any_alone, any_off, any_on;
     uint32_t nodes; /* of the subtree, HP_NODES_MANY if more than NODES_MAX */
     uint8_t pad_nodes[4];
     uint64_t node_ids[NODES_MAX];
@@ -37,6 +36,7 @@ typedef struct {
     uint64_t bytes;
     uint8_t work; /* the verdict */
     uint8_t any_threads, any_alone, has_files;
+    uint8_t any_off, pad[3];
     uint32_t nodes;
     hp_knobs_t knobs;
 } down_t;
@@ -119,6 +119,8 @@ static void join(up_t *mine, const up_t *theirs, int child, int received)
     add_nodes(mine, theirs);
     mine->any_threads |= theirs->any_threads;
     mine->any_alone |= theirs->any_alone;
+    mine->any_off |= theirs->any_off;
+    mine->any_on |= theirs->any_on;
 }
 
 /* Rank 0 tells the user what it found; returns whether the library is to work. */
@@ -141,6 +143,9 @@ static bool judge(const up_t *all)
     if (all->other_settings != NOBODY)
         hp_warn("rank %d has other HANPMPI_* settings than rank 0: rank 0's settings hold for all ranks",
                 all->other_settings);
+    if (all->any_off && all->any_on)
+        hp_warn("HANPMPI_ENABLE=0 is set on some ranks and not on others: the library accelerates nothing on "
+                "any of them");
     return true;
 }
 
@@ -160,6 +165,8 @@ bool hp_handshake(int rank, int size, const hp_own_facts_t *own, hp_knobs_t *ino
     mine.missing = mine.other_version = mine.other_settings = NOBODY;
     mine.any_threads = own->threads;
     mine.any_alone = own->is_alone;
+    mine.any_off = !inout->enable;
+    mine.any_on = (bool)inout->enable;
     add_node(&mine, own->node_id);
     mine.knobs = *inout;
 
@@ -182,6 +189,7 @@ bool hp_handshake(int rank, int size, const hp_own_facts_t *own, hp_knobs_t *ino
         verdict.nodes = mine.nodes;
         verdict.any_threads = mine.any_threads;
         verdict.any_alone = mine.any_alone;
+        verdict.any_off = mine.any_off;
         verdict.has_files = own->has_files;
         verdict.knobs = *inout;
     } else {
@@ -222,6 +230,7 @@ bool hp_handshake(int rank, int size, const hp_own_facts_t *own, hp_knobs_t *ino
     *agreed = (hp_agreed_t){.nodes = verdict.nodes,
                             .any_threads = verdict.any_threads,
                             .any_alone = verdict.any_alone,
+                            .any_off = verdict.any_off,
                             .has_files = verdict.has_files,
                             .verbose = verdict.knobs.verbose};
     if (verdict.work)

@@ -32,12 +32,13 @@ typedef struct {
     uint32_t nodes;   /* different node_ids; HP_NODES_MANY if there are more than a message holds */
     bool any_threads; /* some rank has threads */
     bool any_alone;   /* some rank is */
+    bool any_off;     /* HANPMPI_ENABLE=0 on some rank */
     bool has_files;   /* rank 0 has */
     int64_t verbose;  /* rank 0's HANPMPI_VERBOSE */
 } hp_agreed_t;
 
-/* inout: this rank's knobs; afterwards with rank 0's values of the JOB knobs. Returns true when the library is to
- * work. Warnings are given by rank 0 alone; without rank 0 by the ranks that wait for it. */
+/* inout: this rank's knobs; afterwards with rank 0's values of the JOB knobs. Returns true when all
+ * ranks have the library. Warnings are given by rank 0 alone; without rank 0 by the ranks that wait for it. */
 bool hp_handshake(int rank, int size, const hp_own_facts_t *own, hp_knobs_t *inout, hp_agreed_t *agreed);
 
 /* After a handshake that succeeded, on all ranks: rank 0's bytes reach all of them, along the same tree. The ranks that wait

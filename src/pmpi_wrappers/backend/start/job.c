@@ -98,7 +98,8 @@ void hp_job_start(bool (*has_files)(void))
                                 .is_alone =
                                     !hp_job.has_threads || hp_job.knobs.progress != HP_PROGRESS_THREAD,
                                 .has_files = hp_job.rank == 0 && has_files()};
-    hp_job.active = hp_handshake(hp_job.rank, hp_job.size, &own, &hp_job.knobs, &agreed);
+    hp_job.is_whole = hp_handshake(hp_job.rank, hp_job.size, &own, &hp_job.knobs, &agreed);
+    hp_job.active = hp_job.is_whole && !agreed.any_off;
     hp_job.nodes = agreed.nodes;
     hp_job.any_threads = agreed.any_threads;
     hp_job.any_alone = agreed.any_alone;

@@ -12,7 +12,8 @@
 #include "topo_tree/locality.h"
 
 typedef struct {
-    bool active;       /* the handshake succeeded and MPI_Finalize has not begun */
+    bool is_whole;     /* all ranks have the library */
+    bool active;       /* and it accelerates on all of them, and MPI_Finalize has not begun */
     uint32_t nodes;    /* on so many, at most, are the ranks of MPI_COMM_WORLD */
     bool is_timed;     /* this rank times its calls, and keeps what its selections came to, for a report */
     bool watches;      /* somebody wants to know what is in execution, since when (watchdog.h) */
@@ -32,7 +33,7 @@ typedef struct {
 extern hp_job_t hp_job;
 
 /* Reads the knobs, agrees with the other ranks. Collective over MPI_COMM_WORLD, but safe when some rank lacks
- * the library. Sets hp_job.active. has_files: asked on rank 0, once the knobs are read. */
+ * the library. Sets hp_job.is_whole and hp_job.active. has_files: asked on rank 0, once the knobs are read. */
 void hp_job_start(bool (*has_files)(void));
 
 /* Of MPI_COMM_WORLD, in MPI_Init or MPI_Finalize: do all ranks say so? Not after an MPI error. */

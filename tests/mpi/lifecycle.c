@@ -258,7 +258,7 @@ static const struct {
     {"init", case_init, 0},
     {"init_thread", case_init_thread, 0},
     {"idle", case_idle, 0},
-    {"churn", case_churn, 3000},
+    {"churn", case_churn, 2200},
     {"hold", case_hold, 1500},
     {"never_freed", case_never_freed, 0},
     {"disconnect", case_disconnect, 0},

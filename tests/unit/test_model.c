@@ -314,9 +314,9 @@ static void schedules_or_formulas(void **state)
     hp_setting_default(&setting);
     setting.shapes.shape[HP_LEVEL_NODE] = HP_SHAPE_LINEAR;
     for (uint32_t nodes = MOST; nodes <= MOST + 1; nodes++) {
-        const hp_inter_node_cost_t cost = hp_model_inter_node(&server, nodes, HP_BCAST, 8, &setting);
+        const hp_inter_node_cost_t cost = hp_model_inter_node(&server, nodes, HP_BCAST, 8, &setting, NULL);
         no_schedules = true;
-        const hp_inter_node_cost_t formula = hp_model_inter_node(&server, nodes, HP_BCAST, 8, &setting);
+        const hp_inter_node_cost_t formula = hp_model_inter_node(&server, nodes, HP_BCAST, 8, &setting, NULL);
         no_schedules = false;
         /* A send for each of the others, the wire and a receive; the formula has one more send. */
         const double us = (nodes - 1) * server.between_cpu_us + server.between_us - server.between_cpu_us +
@@ -339,11 +339,11 @@ static void every_way_has_a_cost(void **state)
         for (size_t i = 0; i < ARRAY_LENGTH(nodes); i++) {
             setting.inter_node = hp_inter_node(word);
             const hp_inter_node_cost_t cost =
-                hp_model_inter_node(&server, nodes[i], HP_ALLREDUCE, 65536, &setting);
+                hp_model_inter_node(&server, nodes[i], HP_ALLREDUCE, 65536, &setting, NULL);
             assert_true(cost.fill_us > server.between_us && cost.link_us > 0 && cost.cpu_us > 0);
             setting.inter_node = HP_INTER_NODE_tree;
             const hp_inter_node_cost_t tree =
-                hp_model_inter_node(&server, nodes[i], HP_ALLREDUCE, 65536, &setting);
+                hp_model_inter_node(&server, nodes[i], HP_ALLREDUCE, 65536, &setting, NULL);
             const hp_generator_t *generator = hp_inter_node_generator(hp_inter_node(word));
             const bool is_tree =
                 word == 1 || !hp_inter_node_serves(hp_inter_node(word), HP_ALLREDUCE) ||

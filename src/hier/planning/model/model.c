@@ -7,6 +7,7 @@
 #include "hier/planning/model/model_blocks.h"
 #include "hier/planning/model/model_inter_node.h"
 #include "hier/planning/model/model_intra_node.h"
+#include "hier/planning/model/model_network.h"
 
 /* What a segment costs each rank in the engine, beside its data: segments of 8 KiB took 0.5 us each more than
  * their share of 32 KiB (tuning/README.md, one node, bcast). */
@@ -76,6 +77,24 @@ static void add_inside(segment_t *segment, const hp_intra_node_cost_t *cost)
     segment->bus_us += cost->bus_us;
 }
 
+/* No less than on the network that is known. */
+static hp_inter_node_cost_t between_nodes(const hp_probes_t *probes, const hp_layout_t *layout,
+                                          hp_collective_t collective, double bytes,
+                                          const hp_setting_t *setting)
+{
+    hp_inter_node_cost_t cost = hp_model_inter_node(probes, layout->nodes, collective, bytes, setting,
+                                                    layout->network ? &layout->network->places : NULL);
+    hp_model_network_cost_t network;
+
+    if (!hp_model_network(probes, layout, collective, bytes, setting, &network))
+        return cost;
+    cost.fill_us = most(cost.fill_us, network.fill_us);
+    cost.link_us = most(cost.link_us, network.link_us);
+    if (cost.serial_us > 0)
+        cost.serial_us = most(cost.serial_us, network.fill_us);
+    return cost;
+}
+
 static segment_t segment_of(const hp_probes_t *probes, const hp_layout_t *layout, hp_collective_t collective,
                             double bytes, const hp_setting_t *setting)
 {
@@ -92,8 +111,7 @@ static segment_t segment_of(const hp_probes_t *probes, const hp_layout_t *layout
         add_inside(&segment, &cost);
     }
     if (layout->nodes > 1) {
-        const hp_inter_node_cost_t cost =
-            hp_model_inter_node(probes, layout->nodes, collective, bytes, setting);
+        const hp_inter_node_cost_t cost = between_nodes(probes, layout, collective, bytes, setting);
         segment.fill_us += cost.fill_us + segment_us;
         segment.link_us = cost.link_us;
         segment.serial_us = cost.serial_us;
@@ -149,7 +167,7 @@ static double barrier_us(const hp_probes_t *probes, const hp_layout_t *layout, c
     const double inside_us =
                      hp_model_intra_node_barrier_us(probes, layout->most_ranks, module_of(layout, setting)),
                  message_us =
-                     rounds.count ? hp_model_inter_node(probes, 2, HP_BARRIER, 0, setting).fill_us : 0;
+                     rounds.count ? hp_model_inter_node(probes, 2, HP_BARRIER, 0, setting, NULL).fill_us : 0;
     return (rounds.count + 1) * (inside_us + segment_us) + rounds.count * (message_us + segment_us);
 }
 
@@ -252,6 +270,36 @@ static void try_segments(const hp_probes_t *probes, const hp_layout_t *layout, u
     }
 }
 
+/* Vectors in all ways there are, with the rule's settings otherwise: rules were made where nodes share no links. */
+static best_t find_on_network(const hp_probes_t *probes, const hp_layout_t *layout, uint64_t bytes,
+                              const hp_rule_t *usual)
+{
+    hp_rule_t rule = *usual;
+    best_t best = {.us = -1};
+
+    rule.setting.trees = rule.setting.leaders = 1;
+    rule.setting.ib_segment_bytes = rule.setting.ir_segment_bytes = 0;
+    rule.setting.inter_node = HP_INTER_NODE_tree;
+    for (unsigned shape = 0; layout->network && shape < HP_SHAPE_COUNT; shape++) {
+        rule.setting.shapes.shape[HP_LEVEL_NODE] = (uint8_t)shape;
+        try_segments(probes, layout, bytes, &rule, &best);
+    }
+    for (unsigned word = 0; layout->network && hp_inter_node(word) != HP_INTER_NODE_NONE; word++) {
+        rule.setting.inter_node = hp_inter_node(word);
+        if (!hp_inter_node_is_tree(rule.setting.inter_node) &&
+            hp_inter_node_serves(rule.setting.inter_node, rule.collective))
+            try_segments(probes, layout, bytes, &rule, &best);
+    }
+    return best;
+}
+
+/* What no rule names has to be clearly faster. */
+static void prefer(best_t *best, const best_t *other)
+{
+    if (other->us >= 0 && (best->us < 0 || other->us < best->us * (1 - doubt)))
+        *best = *other;
+}
+
 static best_t find_best(const hp_probes_t *probes, const hp_layout_t *layout, hp_collective_t collective,
                         uint64_t bytes)
 {
@@ -275,6 +323,11 @@ static best_t find_best(const hp_probes_t *probes, const hp_layout_t *layout, hp
     if (best.us >= 0 && hp_collective_is(collective, HP_OF_BLOCKS))
         hp_model_blocks_find(probes, layout, collective, bytes, &tried[0]->setting, best.us * (1 - doubt),
                              &best.algorithm, &best.setting, &best.us);
+    if (best.us >= 0 && collective != HP_BARRIER && !hp_collective_is(collective, HP_OF_BLOCKS) &&
+        layout->nodes > 1) {
+        const best_t other = find_on_network(probes, layout, bytes, tried[0]);
+        prefer(&best, &other);
+    }
     return best;
 }
 

@@ -39,7 +39,8 @@ double hp_model_bound_us(const hp_probes_t *probes, const hp_layout_t *layout, h
 
 /* The settings that the model expects to be fastest, among those of the default rules for one node, or for more than
  * one, with segments of 2 to 512 KiB; the first of those that are equally fast. Of collectives of blocks, with other
- * schedules, too, where these are expected to be clearly faster (hp_model_blocks_find). false: it knows none. *us:
+ * schedules, too, where these are expected to be clearly faster (hp_model_blocks_find); of vectors, where a network is known, by
+ * every way to join the nodes. false: it knows none. *us:
  * the time it expects. */
 bool hp_model_choose(const hp_probes_t *probes, const hp_layout_t *layout, hp_collective_t collective,
                      uint64_t bytes, hp_algorithm_id_t *algorithm, hp_setting_t *setting, double *us);

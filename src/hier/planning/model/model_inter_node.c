@@ -175,10 +175,11 @@ static double cpu_us_of(const hp_model_way_t *load, const hp_probes_t *probes, d
 
 /* The generator that a whole segment goes through; NULL: it goes along trees. */
 static const hp_generator_t *exchange_of(const hp_setting_t *setting, hp_collective_t collective,
-                                         uint32_t nodes, hp_problem_t *problem)
+                                         uint32_t nodes, const struct hp_placement *placement,
+                                         hp_problem_t *problem)
 {
     return !hp_inter_node_is_tree(setting->inter_node) &&
-                   hp_inter_node_problem(setting->inter_node, collective, nodes, false, NULL, problem)
+                   hp_inter_node_problem(setting->inter_node, collective, nodes, false, placement, problem)
                ? hp_inter_node_generator(setting->inter_node)
                : NULL;
 }
@@ -286,11 +287,11 @@ static bool by_schedule(const hp_probes_t *probes, uint32_t nodes, hp_collective
 
 hp_inter_node_cost_t hp_model_inter_node(const hp_probes_t *probes, uint32_t nodes,
                                          hp_collective_t collective, double bytes,
-                                         const hp_setting_t *setting)
+                                         const hp_setting_t *setting, const struct hp_placement *placement)
 {
     hp_inter_node_cost_t cost;
     hp_problem_t problem;
-    const hp_generator_t *exchange = exchange_of(setting, collective, nodes, &problem);
+    const hp_generator_t *exchange = exchange_of(setting, collective, nodes, placement, &problem);
 
     if (exchange && by_exchange(probes, exchange, &problem, bytes, &cost))
         return cost;

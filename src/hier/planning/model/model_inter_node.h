@@ -15,10 +15,11 @@ typedef struct {
     double serial_us; /* before this is over the next segment of the same leader cannot begin */
 } hp_inter_node_cost_t;
 
-/* nodes >= 2. bytes: of the segment. */
+/* nodes >= 2. bytes: of the segment. placement: where the ranks are on the network, for ways that are made for one; NULL: no
+ * network is known. What messages share there does not count (model_network.h). */
 hp_inter_node_cost_t hp_model_inter_node(const hp_probes_t *probes, uint32_t nodes,
                                          hp_collective_t collective, double bytes,
-                                         const hp_setting_t *setting);
+                                         const hp_setting_t *setting, const struct hp_placement *placement);
 
 /* ceil(log2(count)), count >= 1. */
 uint32_t hp_model_log2(uint32_t count);

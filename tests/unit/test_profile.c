@@ -4,6 +4,7 @@
 #include "pmpi_wrappers/backend/profile/book/arrival.h"
 #include "pmpi_wrappers/backend/profile/book/book.h"
 #include "pmpi_wrappers/backend/profile/book/meeting.h"
+#include "pmpi_wrappers/backend/profile/book/recent.h"
 #include "pmpi_wrappers/backend/profile/book/requests.h"
 #include "pmpi_wrappers/backend/profile/book/shapes.h"
 
@@ -32,6 +33,25 @@ static void test_table(void **state)
         assert_true(((row_t *)hp_table_row(&table, i))->value == 2 * i);
     hp_table_fini(&table);
     assert_true(table.count == 0);
+}
+
+/* More keys than places: what stands there is the key's own, or nothing. */
+static void test_recent(void **state)
+{
+    enum { KEYS = 10 << HP_RECENT_BITS };
+    static hp_recent_t recent;
+    unsigned known = 0;
+
+    (void)state;
+    for (uint32_t pass = 0; pass < 3; pass++)
+        for (uint32_t i = 0; i < KEYS; i++) {
+            const uint32_t key = pass < 2 ? i : i % 4;
+            uint32_t *next = hp_recent_row(&recent, key % 7, key / 7);
+            assert_true(*next == 0 || *next == key + 1);
+            known += pass == 2 && *next != 0;
+            *next = key + 1;
+        }
+    assert_true(known >= KEYS - 4);
 }
 
 static void test_bins(void **state)
@@ -277,9 +297,9 @@ static void test_shapes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_table),   cmocka_unit_test(test_bins),     cmocka_unit_test(test_merge),
-        cmocka_unit_test(test_limits),  cmocka_unit_test(test_requests), cmocka_unit_test(test_meeting),
-        cmocka_unit_test(test_samples), cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_table),   cmocka_unit_test(test_recent),  cmocka_unit_test(test_bins),
+        cmocka_unit_test(test_merge),   cmocka_unit_test(test_limits),  cmocka_unit_test(test_requests),
+        cmocka_unit_test(test_meeting), cmocka_unit_test(test_samples), cmocka_unit_test(test_shapes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,13 +23,15 @@ static side_t recv_side(const hp_call_shape_t *shape, const uintptr_t *x)
                     shape->recv_type, shape->recv_types, shape->recv_letter};
 }
 
-static bool is_list(char letter)
+static inline bool is_list(char letter)
 {
-    return letter && strchr("uvrlds", letter);
+    const uint32_t lists = 1u << ('u' - 'a') | 1u << ('v' - 'a') | 1u << ('r' - 'a') | 1u << ('l' - 'a') |
+                           1u << ('d' - 'a') | 1u << ('s' - 'a');
+    return letter && (lists >> (letter - 'a') & 1u);
 }
 
 /* Blocks of a side. */
-static int blocks_of(char letter, const hp_seen_comm_t *comm)
+static inline int blocks_of(char letter, const hp_seen_comm_t *comm)
 {
     switch (letter) {
     case 'p':
@@ -70,7 +72,8 @@ static hp_handle_t type_handle(uintptr_t argument)
 }
 
 /* Does this rank give, or take, what stands there? */
-static bool is_significant(const hp_call_shape_t *shape, const uintptr_t *x, const side_t *side, bool is_root)
+static inline bool is_significant(const hp_call_shape_t *shape, const uintptr_t *x, const side_t *side,
+                                  bool is_root)
 {
     if (side->count < 0 || (side->type < 0 && side->types < 0) || side->buffer == MPI_IN_PLACE)
         return false;
@@ -84,7 +87,8 @@ static bool is_significant(const hp_call_shape_t *shape, const uintptr_t *x, con
 }
 
 /* Of all blocks of a side with one type. */
-static uint64_t elements_of(const hp_call_shape_t *shape, const uintptr_t *x, const side_t *side, int blocks)
+static inline uint64_t elements_of(const hp_call_shape_t *shape, const uintptr_t *x, const side_t *side,
+                                   int blocks)
 {
     uint64_t count = 0;
 
@@ -95,8 +99,8 @@ static uint64_t elements_of(const hp_call_shape_t *shape, const uintptr_t *x, co
     return count;
 }
 
-static uint64_t bytes_of(const hp_call_shape_t *shape, const uintptr_t *x, const side_t *side,
-                         const hp_seen_comm_t *comm, uint16_t *type)
+static inline uint64_t bytes_of(const hp_call_shape_t *shape, const uintptr_t *x, const side_t *side,
+                                const hp_seen_comm_t *comm, uint16_t *type)
 {
     const int blocks = blocks_of(side->letter, comm);
     uint64_t bytes = 0;
@@ -155,25 +159,23 @@ static void add_sides(hp_facts_t *facts, const hp_call_shape_t *shape, const uin
     }
 }
 
-hp_facts_t hp_facts(const hp_call_shape_t *shape, const uintptr_t *x, const hp_seen_comm_t *comm)
+void hp_facts(hp_facts_t *facts, const hp_call_shape_t *shape, const uintptr_t *x, const hp_seen_comm_t *comm)
 {
-    hp_facts_t facts = {.is_root = shape->root >= 0 && is_root(shape, x, comm)};
-
+    *facts = (hp_facts_t){.is_root = shape->root >= 0 && is_root(shape, x, comm)};
     if (!shape->is_simple) {
-        add_sides(&facts, shape, x, comm);
+        add_sides(facts, shape, x, comm);
     } else if (shape->only_count >= 0) {
         const hp_seen_type_t seen = hp_handles_type(type_handle(x[shape->only_type]));
-        facts.has_bytes = true;
-        facts.type = seen.row;
-        facts.bytes = facts.sent = (uint64_t)count_of(shape, x[shape->only_count]) * seen.bytes;
+        facts->has_bytes = true;
+        facts->type = seen.row;
+        facts->bytes = facts->sent = (uint64_t)count_of(shape, x[shape->only_count]) * seen.bytes;
     }
     if (shape->destination >= 0 && (int)x[shape->destination] < 0) /* MPI_PROC_NULL */
-        facts.sent = facts.bytes = 0;
+        facts->sent = facts->bytes = 0;
     if (shape->op >= 0)
-        facts.op = hp_handles_op(HP_HANDLE((MPI_Op)x[shape->op]));
+        facts->op = hp_handles_op(HP_HANDLE((MPI_Op)x[shape->op]));
     if (__builtin_expect(hp_device_is_possible(), 0))
-        facts.on_device = is_on_device(shape, x);
-    return facts;
+        facts->on_device = is_on_device(shape, x);
 }
 
 /* ---- for a watch ---- */
@@ -222,8 +224,7 @@ static hp_memory_range_t range_of(const hp_call_shape_t *shape, const uintptr_t 
     const int blocks = blocks_of(side->letter, comm);
     if (is_list(side->letter) && side->letter != 'l')
         return span_of(shape, x, side, blocks, type.extent);
-    const uint64_t count =
-        is_own ? own_elements(shape, x, side, comm) : elements_of(shape, x, side, blocks);
+    const uint64_t count = is_own ? own_elements(shape, x, side, comm) : elements_of(shape, x, side, blocks);
     return count ? (hp_memory_range_t){(char *)side->buffer, count * type.extent} : nothing;
 }
 

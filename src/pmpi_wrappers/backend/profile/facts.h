@@ -16,8 +16,9 @@ typedef struct {
     bool has_bytes, on_device, is_root;
 } hp_facts_t;
 
-/* comm: NULL: the call has none, or it is not known. */
-hp_facts_t hp_facts(const hp_call_shape_t *shape, const uintptr_t *x, const hp_seen_comm_t *comm);
+/* Sets *facts. comm: NULL: the call has none, or it is not known. */
+void hp_facts(hp_facts_t *facts, const hp_call_shape_t *shape, const uintptr_t *x,
+              const hp_seen_comm_t *comm);
 
 /* Where the data is that the call has read, and where it has put some. *sent: not what it has put there; nothing: there
  * is none, or it lies in memory with gaps. */

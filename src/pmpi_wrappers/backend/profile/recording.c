@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include "pmpi_wrappers/backend/profile/book/arrival.h"
+#include "pmpi_wrappers/backend/profile/book/recent.h"
 #include "pmpi_wrappers/backend/profile/facts.h"
 #include "pmpi_wrappers/backend/profile/book/requests.h"
 #include "pmpi_wrappers/backend/profile/sequence.h"
@@ -193,12 +194,30 @@ static uint32_t world_peer(const seen_t *seen)
     return HP_UNKNOWN_PEER;
 }
 
+static hp_book_peer_t *find_peer(uint32_t peer)
+{
+    static hp_recent_t recent;
+    const hp_table_t *peers = &hp_recorder.book.peers;
+    uint32_t *next = hp_recent_row(&recent, peer, 0);
+
+    if (__builtin_expect(*next != 0, 1))
+        return hp_table_row(peers, *next - 1);
+    hp_book_peer_t *row = hp_book_peer(&hp_recorder.book, (uint32_t)hp_job.rank, peer);
+    *next = row ? hp_table_number(peers, row) + 1 : 0;
+    return row;
+}
+
 static void count_peer(uint32_t peer, uint64_t bytes)
 {
-    if (peer == HP_UNKNOWN_PEER)
+    if (peer == HP_NO_PEER)
+        return;
+    hp_book_peer_t *row = peer == HP_UNKNOWN_PEER ? NULL : find_peer(peer);
+    if (!row) {
         hp_recorder.book.lost[HP_LOST_peers]++;
-    else if (peer != HP_NO_PEER)
-        hp_book_peer_add(&hp_recorder.book, (uint32_t)hp_job.rank, peer, 1, bytes);
+        return;
+    }
+    row->messages++;
+    row->bytes += bytes;
 }
 
 static uint32_t kind_of(const seen_t *seen)
@@ -271,21 +290,45 @@ static void start_requests(seen_t *seen)
     }
 }
 
+static hp_book_wait_t *find_wait(const seen_t *seen, const hp_seen_request_t *request)
+{
+    static hp_recent_t recent;
+    const hp_table_t *waits = &hp_recorder.book.waits;
+    const uint16_t row = (uint16_t)(seen->shape - hp_call_shapes);
+    uint32_t *next = hp_recent_row(&recent, (uint64_t)request->row << 16 | row,
+                                   (uint64_t)request->site << 32 | seen->site);
+
+    if (__builtin_expect(*next != 0, 1))
+        return hp_table_row(waits, *next - 1);
+    hp_book_wait_t *wait = hp_book_wait(&hp_recorder.book, &(hp_book_wait_t){.post_call = request->row,
+                                                                             .wait_call = row,
+                                                                             .post_site = request->site,
+                                                                             .wait_site = seen->site});
+    *next = wait ? hp_table_number(waits, wait) + 1 : 0;
+    return wait;
+}
+
+static void count_wait(const seen_t *seen, const hp_seen_request_t *request, uint64_t share_ns)
+{
+    const uint64_t enter = seen->recording->enter;
+    hp_book_wait_t *wait = find_wait(seen, request);
+
+    if (!wait) {
+        hp_recorder.book.lost[HP_LOST_waits]++;
+        return;
+    }
+    wait->count++;
+    wait->bytes += request->bytes;
+    wait->between_ns += hp_ticks_ns(enter > request->posted ? enter - request->posted : 0);
+    wait->wait_ns += share_ns;
+}
+
 static void complete(const seen_t *seen, hp_seen_request_t *request, uint64_t share_ns)
 {
     const hp_recording_t *recording = seen->recording;
-    const uint64_t between = recording->enter > request->posted ? recording->enter - request->posted : 0;
 
     if (request->is_active)
-        hp_book_wait_add(&hp_recorder.book,
-                         &(hp_book_wait_t){.post_call = request->row,
-                                           .wait_call = (uint16_t)(seen->shape - hp_call_shapes),
-                                           .post_site = request->site,
-                                           .wait_site = seen->site,
-                                           .count = 1,
-                                           .bytes = request->bytes,
-                                           .between_ns = hp_ticks_ns(between),
-                                           .wait_ns = share_ns});
+        count_wait(seen, request, share_ns);
     if (request->is_active && request->event != HP_NO_EVENT)
         hp_sequence_add_wait((uint32_t)(seen->shape - hp_call_shapes), seen->site, request->event,
                              recording->enter, recording->leave);
@@ -372,35 +415,37 @@ static void take_received(seen_t *seen)
         seen->facts.bytes = seen->facts.sent;
 }
 
-/* Mostly a call is like the one before of its kind. */
-static hp_book_record_t *find_record(const hp_book_record_t *key)
+static hp_book_record_t *find_record(const seen_t *seen)
 {
-    enum { WORDS = offsetof(hp_book_record_t, ranks) / sizeof(uint64_t) };
-    static uint32_t last[HP_ROW_COUNT];
-    hp_table_t *records = &hp_recorder.book.records;
+    static hp_recent_t recent;
+    const hp_table_t *records = &hp_recorder.book.records;
+    const hp_facts_t *facts = &seen->facts;
+    const uint16_t row = (uint16_t)(seen->shape - hp_call_shapes);
+    uint32_t *next = hp_recent_row(
+        &recent,
+        (uint64_t)row << 48 | (uint64_t)seen->comm_row << 32 | (uint64_t)facts->type << 16 | facts->op,
+        (uint64_t)facts->on_device << 40 | (uint64_t)(uint8_t)seen->bin << 32 | seen->site);
 
-    if (last[key->call] < records->count) {
-        hp_book_record_t *record = hp_table_row(records, last[key->call]);
-        if (hp_table_equal((const uint64_t *)record, (const uint64_t *)key, WORDS))
-            return record;
-    }
-    hp_book_record_t *record = hp_book_record(&hp_recorder.book, key);
-    if (record)
-        last[key->call] = (uint32_t)(((char *)record - records->rows) / records->row_bytes);
+    if (__builtin_expect(*next != 0, 1))
+        return hp_table_row(records, *next - 1);
+    const uint64_t lost = hp_recorder.book.lost[HP_LOST_records];
+    hp_book_record_t *record =
+        hp_book_record(&hp_recorder.book, &(hp_book_record_t){.call = row,
+                                                              .comm = seen->comm_row,
+                                                              .type = facts->type,
+                                                              .op = facts->op,
+                                                              .site = seen->site,
+                                                              .bin = seen->bin,
+                                                              .on_device = facts->on_device});
+    if (record && hp_recorder.book.lost[HP_LOST_records] == lost) /* else it is to be counted each time */
+        *next = hp_table_number(records, record) + 1;
     return record;
 }
 
 static void count_record(seen_t *seen)
 {
     seen->bin = (int8_t)(seen->facts.has_bytes ? hp_book_bin(seen->facts.bytes) : HP_BOOK_NO_BYTES);
-    const hp_book_record_t key = {.call = (uint16_t)(seen->shape - hp_call_shapes),
-                                  .comm = seen->comm_row,
-                                  .type = seen->facts.type,
-                                  .op = seen->facts.op,
-                                  .site = seen->site,
-                                  .bin = seen->bin,
-                                  .on_device = seen->facts.on_device};
-    hp_book_record_t *record = find_record(&key);
+    hp_book_record_t *record = find_record(seen);
     if (record) {
         hp_book_record_add(record, seen->facts.bytes, seen->ns);
         record->accelerated += seen->is_accelerated;
@@ -468,7 +513,7 @@ static void end_locked(const hp_recording_t *recording, const hp_call_shape_t *s
         seen.facts = (hp_facts_t){.bytes = 0};
         start_requests(&seen);
     } else {
-        seen.facts = hp_facts(shape, x, seen.comm);
+        hp_facts(&seen.facts, shape, x, seen.comm);
     }
     if (shape->status >= 0 && code == MPI_SUCCESS)
         take_received(&seen);

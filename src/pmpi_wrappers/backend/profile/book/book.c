@@ -95,30 +95,42 @@ void hp_book_record_add(hp_book_record_t *record, uint64_t bytes, uint64_t ns)
     record->histogram[k < HP_BOOK_HISTOGRAM ? k : HP_BOOK_HISTOGRAM - 1]++;
 }
 
-void hp_book_peer_add(hp_book_t *book, uint32_t source, uint32_t destination, uint64_t messages,
-                      uint64_t bytes)
+hp_book_peer_t *hp_book_peer(hp_book_t *book, uint32_t source, uint32_t destination)
 {
     const hp_book_peer_t key = {.source = source, .destination = destination};
     const uint32_t number = hp_table_add(&book->peers, &key, WORDS(hp_book_peer_t, messages));
 
-    if (number == HP_TABLE_FULL) {
+    return number == HP_TABLE_FULL ? NULL : hp_table_row(&book->peers, number);
+}
+
+void hp_book_peer_add(hp_book_t *book, uint32_t source, uint32_t destination, uint64_t messages,
+                      uint64_t bytes)
+{
+    hp_book_peer_t *peer = hp_book_peer(book, source, destination);
+
+    if (!peer) {
         book->lost[HP_LOST_peers] += messages;
         return;
     }
-    hp_book_peer_t *peer = hp_table_row(&book->peers, number);
     peer->messages += messages;
     peer->bytes += bytes;
 }
 
+hp_book_wait_t *hp_book_wait(hp_book_t *book, const hp_book_wait_t *key)
+{
+    const uint32_t number = hp_table_add(&book->waits, key, WORDS(hp_book_wait_t, count));
+
+    return number == HP_TABLE_FULL ? NULL : hp_table_row(&book->waits, number);
+}
+
 void hp_book_wait_add(hp_book_t *book, const hp_book_wait_t *wait)
 {
-    const uint32_t number = hp_table_add(&book->waits, wait, WORDS(hp_book_wait_t, count));
+    hp_book_wait_t *row = hp_book_wait(book, wait);
 
-    if (number == HP_TABLE_FULL) {
+    if (!row) {
         book->lost[HP_LOST_waits] += wait->count;
         return;
     }
-    hp_book_wait_t *row = hp_table_row(&book->waits, number);
     row->count += wait->count;
     row->bytes += wait->bytes;
     row->between_ns += wait->between_ns;

@@ -53,14 +53,14 @@ static bool grow(hp_table_t *table)
     return true;
 }
 
-uint32_t hp_table_add_slow(hp_table_t *table, const uint64_t *key, uint64_t hash)
+uint32_t hp_table_add_slow(hp_table_t *table, const void *key, uint64_t hash)
 {
     if (table->count >= table->limit || (table->count == table->room && !grow(table)))
         return HP_TABLE_FULL;
     const uint32_t number = table->count++;
-    uint64_t *row = hp_table_row(table, number);
+    void *row = hp_table_row(table, number);
     memset(row, 0, table->row_bytes);
-    memcpy(row, key, table->key_words * sizeof *key);
+    memcpy(row, key, table->key_words * sizeof(uint64_t));
     file(table, number, hash);
     return number;
 }

@@ -14,6 +14,9 @@
 
 enum { HP_TABLE_FULL = UINT32_MAX };
 
+/* A word of a key, whatever its members are. */
+typedef uint64_t __attribute__((may_alias)) hp_table_word_t;
+
 typedef struct {
     char *rows;
     uint32_t *slots; /* number of a row + 1; 0: none */
@@ -26,26 +29,35 @@ void hp_table_fini(hp_table_t *table);
 
 /* The number of the row with this key, which is added (zero behind the key) where there is none. HP_TABLE_FULL:
  * there is none and no room for it. */
-uint32_t hp_table_add_slow(hp_table_t *table, const uint64_t *key, uint64_t hash);
+uint32_t hp_table_add_slow(hp_table_t *table, const void *key, uint64_t hash);
 
 static inline void *hp_table_row(const hp_table_t *table, uint32_t number)
 {
     return table->rows + (size_t)number * table->row_bytes;
 }
 
-static inline uint64_t hp_table_hash(const uint64_t *key, unsigned words)
+static inline uint32_t hp_table_number(const hp_table_t *table, const void *row)
 {
+    return (uint32_t)((size_t)((const char *)row - table->rows) / table->row_bytes);
+}
+
+static inline uint64_t hp_table_hash(const void *key, unsigned words)
+{
+    const hp_table_word_t *word = key;
     uint64_t hash = 0;
+
     for (unsigned i = 0; i < words; i++)
-        hash = (hash ^ key[i] ^ (hash >> 29)) * 0x9e3779b97f4a7c15u;
+        hash = (hash ^ word[i] ^ (hash >> 29)) * 0x9e3779b97f4a7c15u;
     return hash ^ (hash >> 32);
 }
 
-static inline bool hp_table_equal(const uint64_t *a, const uint64_t *b, unsigned words)
+static inline bool hp_table_equal(const void *a, const void *b, unsigned words)
 {
+    const hp_table_word_t *one = a, *other = b;
     uint64_t difference = 0;
+
     for (unsigned i = 0; i < words; i++)
-        difference |= a[i] ^ b[i];
+        difference |= one[i] ^ other[i];
     return difference == 0;
 }
 

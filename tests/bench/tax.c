@@ -6,9 +6,10 @@
  *
  *   HANPMPI_TOPOLOGY="node:2 core:1" HANPMPI_MODEL=0 LD_PRELOAD=libhanpmpi.so mpirun -np 2 tax [limit ns]
  *
- * and once more with HANPMPI_ENABLE=0. Exit code 1: a call did not pass as expected, or its tax is above the limit. Rank 0
- * measures, and is the root, so that it need not wait for rank 1. Calls that the library intercepts on some MPIs for
- * non-blocking collectives (MPI_Send, ...) have nothing to do here, and none is in flight.
+ * once more with HANPMPI_ENABLE=0, and once with HANPMPI_PROFILE: then it is what recording a call costs, too. Exit code 1:
+ * a call did not pass as expected, or its tax is above the limit. Rank 0 measures, and is the root, so that it need not wait
+ * for rank 1. Calls that the library intercepts on some MPIs for non-blocking collectives (MPI_Send, ...) have nothing to do
+ * here, and none is in flight.
  *
  *   tax --count      no times: calls MPI_X alone, for callgrind; tests/instructions/tax.py reads what it says */
 #include <dlfcn.h>
@@ -47,6 +48,9 @@ typedef int (*send_t)(const void *, int, MPI_Datatype, int, int, MPI_Comm);
 typedef int (*recv_t)(void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Status *);
 typedef int (*wait_t)(MPI_Request *, MPI_Status *);
 typedef int (*test_t)(MPI_Request *, int *, MPI_Status *);
+typedef int (*isend_t)(const void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request *);
+typedef int (*irecv_t)(void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request *);
+typedef int (*waitall_t)(int, MPI_Request *, MPI_Status *);
 
 static char data[SETUP_BYTES], result[sizeof(double)];
 static MPI_Request none = MPI_REQUEST_NULL;
@@ -129,14 +133,45 @@ static void call_test(function_t test, MPI_Comm comm)
     ((test_t)test)(&none, &flag, MPI_STATUS_IGNORE);
 }
 
+/* Two calls: what is started is waited for, by ours or by the host MPI's. */
+static function_t host_wait, host_waitall;
+
+static void call_isend(function_t isend, MPI_Comm comm)
+{
+    const function_t wait = isend == (function_t)MPI_Isend ? (function_t)MPI_Wait : host_wait;
+    MPI_Request request;
+    ((isend_t)isend)(data, 1, MPI_DOUBLE, MPI_PROC_NULL, 0, comm, &request);
+    ((wait_t)wait)(&request, MPI_STATUS_IGNORE);
+}
+
+static void call_irecv(function_t irecv, MPI_Comm comm)
+{
+    const function_t waitall = irecv == (function_t)MPI_Irecv ? (function_t)MPI_Waitall : host_waitall;
+    MPI_Request request;
+    ((irecv_t)irecv)(data, 1, MPI_DOUBLE, MPI_PROC_NULL, 0, comm, &request);
+    ((waitall_t)waitall)(1, &request, MPI_STATUSES_IGNORE);
+}
+
+static void call_waitall(function_t waitall, MPI_Comm comm)
+{
+    MPI_Request two[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+    (void)comm;
+    ((waitall_t)waitall)(2, two, MPI_STATUSES_IGNORE);
+}
+
 /* outcome NULL: no collective, the library counts nothing. */
 typedef struct {
     const char *outcome, *collective;
-    const char *name; /* of the MPI's own */
+    const char *name; /* of the MPI's own; "+": of the first of two */
     function_t ours;
     void (*call)(function_t function, MPI_Comm comm);
     MPI_Comm comm;
 } call_t;
+
+static bool is_pair(const call_t *call)
+{
+    return strchr(call->name, '+');
+}
 
 /* The first loaded libmpi that defines PMPI_Bcast. */
 static int find_host_mpi(struct dl_phdr_info *object, size_t size, void *found)
@@ -163,7 +198,15 @@ static double batch(const call_t *call, function_t function)
     return (MPI_Wtime() - start) / CALLS * 1e9;
 }
 
-/* The difference of the least times: whatever else the machine does makes a batch longer, never shorter. */
+static function_t function_of(void *library, const char *name)
+{
+    char first[64];
+    snprintf(first, sizeof first, "%.*s", (int)strcspn(name, "+"), name);
+    return (function_t)dlsym(library, first);
+}
+
+/* Of one call, in ns: the difference of the least times. Whatever else the machine does makes a batch longer, never
+ * shorter. */
 static double tax_of(const call_t *call, function_t host, const char *outcome)
 {
     double ours = 1e30, bare = 1e30;
@@ -175,9 +218,9 @@ static double tax_of(const call_t *call, function_t host, const char *outcome)
         bare = bare_now < bare ? bare_now : bare;
     }
     if (rank == 0)
-        printf("%-9s %-9s %8.1f ns, bare %8.1f ns, tax %6.1f ns\n", outcome, call->name + 5, ours, bare,
-               ours - bare);
-    return rank == 0 ? ours - bare : 0;
+        printf("%-9s %-13s %8.1f ns, bare %8.1f ns, tax %6.1f ns%s\n", outcome, call->name + 5, ours, bare,
+               ours - bare, is_pair(call) ? " of two" : "");
+    return rank == 0 ? (ours - bare) / (is_pair(call) ? 2 : 1) : 0;
 }
 
 /* Several times: the least is what the call itself takes, without what the guard does now and then. */
@@ -207,7 +250,7 @@ static bool measure(const call_t *call, void *library, bool counts, double *wors
     if (counts) {
         count(call, outcome);
     } else {
-        const double tax = tax_of(call, (function_t)dlsym(library, call->name), outcome);
+        const double tax = tax_of(call, function_of(library, call->name), outcome);
         *worst = tax > *worst ? tax : *worst;
     }
     if (!watched)
@@ -284,9 +327,15 @@ int main(int argc, char **argv)
         {NULL, NULL, "PMPI_Recv", (function_t)MPI_Recv, call_recv, MPI_COMM_WORLD},
         {NULL, NULL, "PMPI_Wait", (function_t)MPI_Wait, call_wait, MPI_COMM_WORLD},
         {NULL, NULL, "PMPI_Test", (function_t)MPI_Test, call_test, MPI_COMM_WORLD},
+        {NULL, NULL, "PMPI_Waitall", (function_t)MPI_Waitall, call_waitall, MPI_COMM_WORLD},
+        {NULL, NULL, "PMPI_Isend+Wait", (function_t)MPI_Isend, call_isend, MPI_COMM_WORLD},
+        {NULL, NULL, "PMPI_Irecv+Waitall", (function_t)MPI_Irecv, call_irecv, MPI_COMM_WORLD},
     };
+    host_wait = function_of(library, "PMPI_Wait");
+    host_waitall = function_of(library, "PMPI_Waitall");
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
-        passed = measure(&calls[i], library, counts, &worst) && passed;
+        if (!counts || !is_pair(&calls[i]))
+            passed = measure(&calls[i], library, counts, &worst) && passed;
     MPI_Comm_free(&guarded);
     MPI_Comm_free(&ungathered);
     MPI_Comm_free(&native);

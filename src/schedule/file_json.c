@@ -149,10 +149,12 @@ static bool take_pattern(reader_t *reader, const json_t *value)
     if (!value)
         return refuse(reader, HP_ERR_ARG, "there is no \"pattern\"");
     const char *name = json_string_value(value);
-    const hp_pattern_t pattern = name ? hp_pattern_find(name) : HP_PATTERN_COUNT;
+    if (!name)
+        return refuse(reader, HP_ERR_ARG, "pattern: %s is not a text", show(value, shown));
+    const hp_pattern_t pattern = hp_pattern_find(name);
     if (pattern == HP_PATTERN_COUNT)
         return refuse(reader, HP_ERR_ARG, "pattern: %s is not one: did you mean \"%s\"?", show(value, shown),
-                      hp_word_nearest(name ? name : "", pattern_word));
+                      hp_word_nearest(name, pattern_word));
     reader->stored->problem.pattern = pattern;
     return true;
 }

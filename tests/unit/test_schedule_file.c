@@ -159,7 +159,7 @@ static const struct {
     {"\"three around a ring\"", "3", "comment: 3 is not a text"},
     {"\"pattern\": \"allgather\", ", "", "there is no \"pattern\""},
     {"\"allgather\"", "\"allgathr\"", "pattern: \"allgathr\" is not one: did you mean \"allgather\"?"},
-    {"\"allgather\"", "7", "pattern: 7 is not one: did you mean \"scan\"?"},
+    {"\"allgather\"", "7", "pattern: 7 is not a text"},
     {"\"positions\": 3", "\"positions\": 0", "positions: 0 is not a whole number from 1 to 4096"},
     {"\"positions\": 3", "\"positions\": 1000000000000",
      "positions: 1000000000000 is not a whole number from 1 to 4096"},

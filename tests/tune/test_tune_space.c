@@ -361,6 +361,9 @@ static void test_routines(void **state)
     assert_true(has(&fixture, TUNE_ALLTOALL, "flat-bruck-radix16"));
     assert_false(has(&fixture, TUNE_ALLTOALL, "flat-bruck-radix32")); /* more than there are ranks */
     assert_true(has(&fixture, TUNE_ALLGATHER, "flat-pat-aggregate1"));
+    assert_true(has(&fixture, TUNE_ALLGATHER, "flat-bine"));
+    assert_false(
+        has(&fixture, TUNE_ALLGATHER, "flat-bine-blocks2")); /* it has a block for each rank anyway */
     assert_false(has(&fixture, TUNE_ALLREDUCE, "han-circulant+circulant-shm-64K"));
     assert_string_equal(setting(&fixture, TUNE_ALLTOALL, "flat-bruck-radix4", "between_nodes"),
                         "alltoall_bruck_radix4_16");

@@ -3,6 +3,7 @@
  * the library: hanpmpi_tune and the tests. Run when the library is built. */
 #include <ctype.h>
 #include <stdio.h>
+#include <string.h>
 #include "hier/call/inter_node.h"
 #include "hier/collectives/block_generator.h"
 #include "topo_tree/network/placement.h"
@@ -227,10 +228,12 @@ static void write_parameters_of(unsigned word, hp_collective_t collective)
     const hp_inter_node_t way = hp_inter_node(word);
     hp_problem_t problem;
 
-    if (!serves_flat(way, collective, 4, &problem) || hp_pattern_is(problem.pattern, HP_PATTERN_CUT))
+    if (!serves_flat(way, collective, 4, &problem))
         return;
     const hp_parameter_t *parameters = hp_inter_node_generator(way)->parameters;
     for (unsigned i = 0; i < HP_PARAMETERS_MAX && parameters[i].name; i++) {
+        if (strcmp(parameters[i].name, "blocks") == 0)
+            continue;
         begin_row(way, collective);
         printf(", %s, %u, %u, %u)", parameters[i].name, parameters[i].least, parameters[i].most,
                parameters[i].usual);

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """network_lies.py --library libhanpmpi.so: jobs with a HANPMPI_NETWORK that is not true: another tree, a link slower than said, a host missing.
-Results are right, the guard falls back from what is made for the network that there is not, and that is said once; of one that is true nothing is said.
+Results are right. A guard that falls back from what is made for the network that there is not says so once, and what it names runs no more; a host that is
+missing is said once; of a network that is true nothing is said.
 
 Exit code: 0, 1 on a failure, 77 when no virtual cluster can be made here, or no MPI that uses its network.
 """
@@ -67,9 +68,10 @@ class Cluster:
         done = subprocess.run([mpis.VCLUSTER, "run", self.mpi, "1", self.program, str(calls), str(size)], env={**os.environ, **settings},
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=150)
         lines = [line for line in done.stdout.splitlines() if "HANPMPI_NETWORK" in line]
-        good = (done.returncode == 0 and f"right: {calls} calls of each" in done.stdout and len(lines) == (1 if words else 0)
-                and all(word in lines[0] for word in words))
-        if words == FALLS_BACK and good:
+        least = 1 if words and words != FALLS_BACK else 0  # what is made for another network may yet be the fastest
+        good = (done.returncode == 0 and f"right: {calls} calls of each" in done.stdout
+                and least <= len(lines) <= (1 if words else 0) and all(word in line for line in lines for word in words))
+        if words == FALLS_BACK and good and lines:
             collective = re.search(r"(\w+) of \d+ bytes took", lines[0])[1]
             good = any(line.split()[:1] == [collective] and "the host MPI  " in line for line in done.stdout.splitlines())
         self.failures += not good

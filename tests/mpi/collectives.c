@@ -117,53 +117,6 @@ static void group_signatures(void)
                 }
 }
 
-/* Numbers that lie apart on the root and side by side on the others, or the other way round: the numbers arrive, and nothing in the
- * gaps. value_bytes: of those of a number, without its padding. */
-static void check_apart(MPI_Datatype basic, size_t bytes, size_t value_bytes, size_t distance)
-{
-    enum { NUMBERS = 3, COUNT = 40, BYTES_MAX = 16, GAP = 0x55 };
-    static unsigned char data[2 * BYTES_MAX * NUMBERS * COUNT];
-    const int rank = hp_comm_rank(MPI_COMM_WORLD);
-    MPI_Datatype apart;
-
-    CHECK_MPI(MPI_Type_create_hvector(NUMBERS, 1, (MPI_Aint)distance, basic, &apart));
-    CHECK_MPI(MPI_Type_commit(&apart));
-    for (int root = 0; root < world_size(); root++)
-        for (int side = 0; side < 2; side++) {
-            const bool is_apart = (rank == root) == (side == 0);
-            const size_t step = is_apart ? distance : bytes;
-            const size_t extent = (NUMBERS - 1) * step + bytes;
-            memset(data, GAP, sizeof data);
-            for (size_t i = 0; i < NUMBERS * COUNT && rank == root; i++)
-                memset(data + i / NUMBERS * extent + i % NUMBERS * step, (int)i + 100, bytes);
-            CHECK_MPI(MPI_Bcast(data, is_apart ? COUNT : NUMBERS * COUNT, is_apart ? apart : basic, root,
-                                MPI_COMM_WORLD));
-            for (size_t i = 0; i < NUMBERS * COUNT; i++) {
-                const unsigned char *number = data + i / NUMBERS * extent + i % NUMBERS * step;
-                for (size_t k = 0; k < value_bytes; k++)
-                    CHECK_EQUAL(number[k], (unsigned char)(i + 100), "a byte of a number");
-                for (size_t k = bytes; k < step && i % NUMBERS < NUMBERS - 1; k++)
-                    CHECK_EQUAL(number[k], GAP, "a byte of a gap");
-            }
-        }
-    CHECK_MPI(MPI_Type_free(&apart));
-}
-
-static void group_apart(void)
-{
-    enum { LONG_DOUBLE_BYTES = 10 };
-    const struct {
-        MPI_Datatype type;
-        size_t bytes, value_bytes;
-    } basics[] = {{MPI_C_FLOAT_COMPLEX, 8, 8},
-                  {MPI_C_DOUBLE_COMPLEX, 16, 16},
-                  {MPI_LONG_DOUBLE, sizeof(long double), LONG_DOUBLE_BYTES}};
-
-    for (size_t i = 0; i < sizeof basics / sizeof *basics; i++)
-        for (size_t halves = 2; halves <= 4; halves++)
-            check_apart(basics[i].type, basics[i].bytes, basics[i].value_bytes, basics[i].bytes * halves / 2);
-}
-
 /* Every operation on every basic that it is defined for. */
 static void group_operations(void)
 {
@@ -317,7 +270,6 @@ static const hp_group_t groups[] = {
     {"types_c", group_types_c},       {"counts", group_counts},         {"types", group_types},
     {"signatures", group_signatures}, {"operations", group_operations}, {"repeatable", group_repeatable},
     {"in_place", group_in_place},     {"large", group_large},           {"counts_c", group_counts_c},
-    {"apart", group_apart},
 };
 
 int main(int argc, char **argv)

@@ -1,7 +1,6 @@
 #include "pmpi_wrappers/backend/calls/packed.h"
 
 #include <stdlib.h>
-#include "pmpi_wrappers/backend/glue/pack.h"
 
 /* Where the program's data is for the processor. */
 static void *host_buffer(const hp_packed_t *packed)

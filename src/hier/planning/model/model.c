@@ -280,11 +280,11 @@ static best_t find_on_network(const hp_probes_t *probes, const hp_layout_t *layo
     rule.setting.trees = rule.setting.leaders = 1;
     rule.setting.ib_segment_bytes = rule.setting.ir_segment_bytes = 0;
     rule.setting.inter_node = HP_INTER_NODE_tree;
-    for (unsigned shape = 0; layout->network && shape < HP_SHAPE_COUNT; shape++) {
+    for (unsigned shape = 0; shape < HP_SHAPE_COUNT; shape++) {
         rule.setting.shapes.shape[HP_LEVEL_NODE] = (uint8_t)shape;
         try_segments(probes, layout, bytes, &rule, &best);
     }
-    for (unsigned word = 0; layout->network && hp_inter_node(word) != HP_INTER_NODE_NONE; word++) {
+    for (unsigned word = 0; hp_inter_node(word) != HP_INTER_NODE_NONE; word++) {
         rule.setting.inter_node = hp_inter_node(word);
         if (!hp_inter_node_is_tree(rule.setting.inter_node) &&
             hp_inter_node_serves(rule.setting.inter_node, rule.collective))
@@ -324,7 +324,7 @@ static best_t find_best(const hp_probes_t *probes, const hp_layout_t *layout, hp
         hp_model_blocks_find(probes, layout, collective, bytes, &tried[0]->setting, best.us * (1 - doubt),
                              &best.algorithm, &best.setting, &best.us);
     if (best.us >= 0 && collective != HP_BARRIER && !hp_collective_is(collective, HP_OF_BLOCKS) &&
-        layout->nodes > 1) {
+        layout->nodes > 1 && layout->network) {
         const best_t other = find_on_network(probes, layout, bytes, tried[0]);
         prefer(&best, &other);
     }

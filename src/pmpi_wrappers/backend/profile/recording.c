@@ -211,13 +211,7 @@ static void count_peer(uint32_t peer, uint64_t bytes)
 {
     if (peer == HP_NO_PEER)
         return;
-    hp_book_peer_t *row = peer == HP_UNKNOWN_PEER ? NULL : find_peer(peer);
-    if (!row) {
-        hp_recorder.book.lost[HP_LOST_peers]++;
-        return;
-    }
-    row->messages++;
-    row->bytes += bytes;
+    hp_book_peer_count(&hp_recorder.book, peer == HP_UNKNOWN_PEER ? NULL : find_peer(peer), 1, bytes);
 }
 
 static uint32_t kind_of(const seen_t *seen)
@@ -311,16 +305,12 @@ static hp_book_wait_t *find_wait(const seen_t *seen, const hp_seen_request_t *re
 static void count_wait(const seen_t *seen, const hp_seen_request_t *request, uint64_t share_ns)
 {
     const uint64_t enter = seen->recording->enter;
-    hp_book_wait_t *wait = find_wait(seen, request);
+    const uint64_t between = enter > request->posted ? enter - request->posted : 0;
 
-    if (!wait) {
-        hp_recorder.book.lost[HP_LOST_waits]++;
-        return;
-    }
-    wait->count++;
-    wait->bytes += request->bytes;
-    wait->between_ns += hp_ticks_ns(enter > request->posted ? enter - request->posted : 0);
-    wait->wait_ns += share_ns;
+    hp_book_wait_count(
+        &hp_recorder.book, find_wait(seen, request),
+        &(hp_book_wait_t){
+            .count = 1, .bytes = request->bytes, .between_ns = hp_ticks_ns(between), .wait_ns = share_ns});
 }
 
 static void complete(const seen_t *seen, hp_seen_request_t *request, uint64_t share_ns)

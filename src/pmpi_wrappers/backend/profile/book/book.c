@@ -106,14 +106,7 @@ hp_book_peer_t *hp_book_peer(hp_book_t *book, uint32_t source, uint32_t destinat
 void hp_book_peer_add(hp_book_t *book, uint32_t source, uint32_t destination, uint64_t messages,
                       uint64_t bytes)
 {
-    hp_book_peer_t *peer = hp_book_peer(book, source, destination);
-
-    if (!peer) {
-        book->lost[HP_LOST_peers] += messages;
-        return;
-    }
-    peer->messages += messages;
-    peer->bytes += bytes;
+    hp_book_peer_count(book, hp_book_peer(book, source, destination), messages, bytes);
 }
 
 hp_book_wait_t *hp_book_wait(hp_book_t *book, const hp_book_wait_t *key)
@@ -125,16 +118,7 @@ hp_book_wait_t *hp_book_wait(hp_book_t *book, const hp_book_wait_t *key)
 
 void hp_book_wait_add(hp_book_t *book, const hp_book_wait_t *wait)
 {
-    hp_book_wait_t *row = hp_book_wait(book, wait);
-
-    if (!row) {
-        book->lost[HP_LOST_waits] += wait->count;
-        return;
-    }
-    row->count += wait->count;
-    row->bytes += wait->bytes;
-    row->between_ns += wait->between_ns;
-    row->wait_ns += wait->wait_ns;
+    hp_book_wait_count(book, hp_book_wait(book, wait), wait);
 }
 
 /* Who was late most often stays; of a longer list the least goes. */

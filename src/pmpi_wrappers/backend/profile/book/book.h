@@ -192,6 +192,31 @@ void *hp_book_pack(const hp_book_t *book, size_t *bytes);
 /* False: no memory, or these are not the bytes of a book. */
 bool hp_book_unpack(hp_book_t *book, const void *packed, size_t bytes);
 
+/* Adds to a row of hp_book_peer. NULL: it is lost. */
+static inline void hp_book_peer_count(hp_book_t *book, hp_book_peer_t *peer, uint64_t messages,
+                                      uint64_t bytes)
+{
+    if (!peer) {
+        book->lost[HP_LOST_peers] += messages;
+        return;
+    }
+    peer->messages += messages;
+    peer->bytes += bytes;
+}
+
+/* Adds what stands behind the key of more to a row of hp_book_wait. NULL: it is lost. */
+static inline void hp_book_wait_count(hp_book_t *book, hp_book_wait_t *wait, const hp_book_wait_t *more)
+{
+    if (!wait) {
+        book->lost[HP_LOST_waits] += more->count;
+        return;
+    }
+    wait->count += more->count;
+    wait->bytes += more->bytes;
+    wait->between_ns += more->between_ns;
+    wait->wait_ns += more->wait_ns;
+}
+
 /* (2^(n-1), 2^n] */
 static inline int hp_book_bin(uint64_t value)
 {

@@ -130,10 +130,11 @@ static bool is_due(const place_t *place)
 
 static bool may_watch(const place_t *place)
 {
-    if (!is_due(place) || is_affordable())
-        return is_due(place);
-    watch.cost.left_out++;
-    return false;
+    if (!is_due(place))
+        return false;
+    const bool is_wanted = is_affordable();
+    watch.cost.left_out += !is_wanted;
+    return is_wanted;
 }
 
 bool hp_watch_wants(const hp_watch_call_t *call)

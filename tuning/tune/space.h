@@ -113,7 +113,7 @@ const char *tune_inside_name(unsigned inside);
 
 typedef enum { TUNE_NATIVE, TUNE_FLAGS, TUNE_COPIES, TUNE_FLAT, TUNE_HAN } tune_algorithm_t;
 
-enum { TUNE_ID_BYTES = 128, TUNE_TEXT_BYTES = 96, TUNE_ROUTINE_BYTES = 64, TUNE_CHOICES_MAX = 16 };
+enum { TUNE_ID_BYTES = 192, TUNE_TEXT_BYTES = 96, TUNE_ROUTINE_BYTES = 64, TUNE_CHOICES_MAX = 16 };
 
 typedef struct {
     char id[TUNE_ID_BYTES]; /* unique in the list */

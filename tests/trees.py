@@ -1,7 +1,7 @@
 """trees: trees of switches with hosts on them, for the simulator (smpi/machine.py) and the virtual cluster (cluster/vcluster): read
 from a network file (hanpmpi-network(5)), or made up. Rates are in bytes a second, latencies in seconds.
 
-hanpmpi_info reads the files, whatever their form: HANPMPI_INFO names it, else it is the build's, or the one in PATH.
+hanpmpi_info reads the files, whatever their form: HP_INFO names it, else it is the build's, or the one in PATH.
 """
 import collections
 import json
@@ -80,10 +80,10 @@ class Tree:
 
 def find_reader():
     built = Path(__file__).resolve().parents[1] / "build/bin/hanpmpi_info"
-    for candidate in filter(None, (os.environ.get("HANPMPI_INFO"), str(built), "hanpmpi_info")):
+    for candidate in filter(None, (os.environ.get("HP_INFO"), str(built), "hanpmpi_info")):
         if shutil.which(candidate):
             return candidate
-    raise Trouble("no hanpmpi_info to read a network file with: build it, or name one in HANPMPI_INFO")
+    raise Trouble("no hanpmpi_info to read a network file with: build it, or name one in HP_INFO")
 
 
 def read(path):

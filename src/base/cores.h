@@ -6,7 +6,9 @@
  *
  * A rank's own mask is not what the job may use: `mpirun --bind-to core` gives each rank one core of its own, and
  * four such ranks on four cores are not crowded, while four ranks below `taskset -c 0` are. So ranks exchange
- * hp_cores_t with their localities, and hp_locality_cores (topo_tree/locality.h) adds up their masks.
+ * hp_cores_t with their localities, and hp_locality_cores (topo_tree/locality.h) adds up their masks. Nor is a
+ * communicator all that runs: two ranks of four on two cores have two cores, and two others that want them. So the
+ * ranks of the whole job are counted at its start.
  * "Core" means here what the kernel schedules on: a hardware thread.
  *
  * Threads: any; each call reads the system anew. Ownership: the caller's structures, nothing is kept. */
@@ -20,9 +22,12 @@ typedef struct {
     uint64_t mask_id; /* equal for processes with the same affinity mask */
     uint32_t count;   /* cores in the mask */
     uint32_t limit;   /* cores that all processes of this control group may use together */
+    /* Of the whole job, this process among them; 0: not known. */
+    uint32_t sharers; /* ranks on this node with this mask */
+    uint32_t beside;  /* ranks on this node */
 } hp_cores_t;
 
-/* Of the calling process's main thread. */
+/* Of the calling process's main thread. Of the job nothing is known then. */
 void hp_cores_read(hp_cores_t *out);
 
 /* The cores that a process beside us may use, such as the launcher that started us and is bound to none of the

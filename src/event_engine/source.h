@@ -6,13 +6,14 @@
 #define HP_EVENT_ENGINE_SOURCE_H
 
 #include <stdint.h>
+#include "base/status.h"
 
 typedef struct hp_source hp_source_t;
 struct hp_source {
-    /* On the rank that sends: the first `bytes` bytes of the buffer are to be there. On others: they have come. bytes
-     * grows, and is all of the message in the end. What fails here the source keeps to itself: the messages of a
-     * collective go on. */
-    void (*advance)(hp_source_t *source, uint64_t bytes);
+    /* On the rank that sends: the first `bytes` bytes of the buffer are to be there; an error ends the collective there, so
+     * that nobody gets what is not. On others: they have come; HP_OK always: other ranks may wait for this one's messages, so
+     * these go on, and what fails the source keeps to itself. bytes grows, and is all of the message in the end. */
+    hp_status_t (*advance)(hp_source_t *source, uint64_t bytes);
 };
 
 #endif

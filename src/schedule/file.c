@@ -119,6 +119,8 @@ static bool write_head(FILE *out, const hp_problem_t *problem, uint32_t cut, con
         written = written && put(out, ",\n  \"ordered\": ", json_true());
     if (hp_pattern_is(problem->pattern, HP_PATTERN_CUT))
         written = written && put(out, ",\n  \"cut\": ", json_integer(cut));
+    if (generator->in_flight)
+        written = written && put(out, ",\n  \"in_flight\": ", json_integer(generator->in_flight));
     for (unsigned i = 0; i < HP_PARAMETERS_MAX && generator->parameters[i].name; i++)
         json_object_set_new(parameters, generator->parameters[i].name, json_integer(problem->parameter[i]));
     return put(out, ",\n  \"parameters\": ", parameters) && written;

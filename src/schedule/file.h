@@ -6,6 +6,7 @@
  *        "comment": "a chain of three",
  *        "pattern": "bcast", "positions": 3, "root": 0,
  *        "cut": 1,
+ *        "in_flight": 2,
  *        "parameters": {"blocks": 1},
  *        "schedules": [
  *          {"scratch": 0, "steps": [
@@ -19,8 +20,9 @@
  * received. An action is one of HP_ACTION_TABLE, or "sync", whose steps end at the stream. send and recv list ranges:
  * [space, first], [space, first, count] or [space, first, count, run, stride], as in schedule.h. "root" belongs to
  * patterns that have one, "cut" to those that cut a vector, "ordered": true to reductions that keep the operands in
- * order. "comment", "parameters" (what whoever wrote the file chose; a generator that was read accepts just that),
- * "root" and "ordered" may be left out; so may "scratch".
+ * order. "in_flight" is the generator's: so many steps of a position are under way at most. It, "comment", "parameters"
+ * (what whoever wrote the file chose; a generator that was read accepts just that), "root" and "ordered" may be left
+ * out; so may "scratch".
  *
  * The algorithm has the file's name, without ".json". What is larger than the limits below is refused before memory or
  * time is spent on it.
@@ -42,8 +44,8 @@ enum {
 /* Blocks in all messages times positions: a few seconds of verification. */
 #define HP_SCHEDULE_FILE_WORK_MAX (UINT64_C(1) << 31)
 
-/* Writes the schedules of all positions. generator: what made them; its text and its parameters' names are written,
- * too. HP_OK, HP_ERR_NO_MEM, or HP_ERR_ARG where the stream did not take it all. */
+/* Writes the schedules of all positions. generator: what made them; its text, its parameters' names and how many
+ * steps it has under way are written, too. HP_OK, HP_ERR_NO_MEM, or HP_ERR_ARG where the stream did not take it all. */
 hp_status_t hp_schedule_file_write(FILE *out, const hp_schedule_t *schedules, const hp_problem_t *problem,
                                    const hp_generator_t *generator);
 

@@ -104,8 +104,8 @@ static bool take_partner(reader_t *reader, const char *what, const json_t *value
     return true;
 }
 
-static const char *const file_keys[] = {"format",  "comment", "pattern",    "positions", "root",
-                                        "ordered", "cut",     "parameters", "schedules", NULL};
+static const char *const file_keys[] = {"format", "comment",   "pattern",    "positions", "root", "ordered",
+                                        "cut",    "in_flight", "parameters", "schedules", NULL};
 static const char *const schedule_keys[] = {"scratch", "steps", NULL};
 
 static const char *file_key(unsigned i)
@@ -268,6 +268,9 @@ static bool take_head(reader_t *reader, json_t *root)
            take_root(reader, json_object_get(root, "root")) &&
            take_ordered(reader, json_object_get(root, "ordered")) &&
            take_cut(reader, json_object_get(root, "cut")) &&
+           (!json_object_get(root, "in_flight") ||
+            take_number(reader, "in_flight", json_object_get(root, "in_flight"), 1, INT32_MAX,
+                        &reader->stored->generator.in_flight)) &&
            take_parameters(reader, json_object_get(root, "parameters"));
 }
 

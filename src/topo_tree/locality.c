@@ -195,6 +195,19 @@ uint32_t hp_locality_cores(const hp_locality_t *table, const uint32_t *ranks, ui
     return sum < limit ? (uint32_t)sum : limit;
 }
 
+bool hp_locality_is_crowded(const hp_locality_t *table, const uint32_t *ranks, uint32_t count,
+                            uint32_t together)
+{
+    if (count > together)
+        return together > 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const hp_cores_t *cores = &table[ranks[i]].cores;
+        if (cores->sharers > cores->count || cores->beside > cores->limit)
+            return true;
+    }
+    return false;
+}
+
 /* More than any machine has of anything. */
 #define MAX_FACTOR (1u << 20)
 

@@ -6,6 +6,7 @@
 #ifndef HP_TOPO_TREE_LOCALITY_H
 #define HP_TOPO_TREE_LOCALITY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include "base/cores.h"
@@ -25,6 +26,11 @@ typedef struct {
  * share it; different masks are taken to be disjoint, which is how launchers bind. A limit is taken to hold for all
  * of them together, as in a container that runs the whole job. */
 uint32_t hp_locality_cores(const hp_locality_t *table, const uint32_t *ranks, uint32_t count);
+
+/* Are there more ranks than cores where these ranks of one node run, counting all of the job that is known? together:
+ * hp_locality_cores of them; where that is not known, they are not crowded. */
+bool hp_locality_is_crowded(const hp_locality_t *table, const uint32_t *ranks, uint32_t count,
+                            uint32_t together);
 
 /* Identity of this host: a 64-bit hash (FNV-1a) of the host name and the kernel's boot id. Two containers or
  * UTS namespaces with different host names are different nodes even on one kernel. Never HP_ID_UNKNOWN. */

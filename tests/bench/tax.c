@@ -94,9 +94,31 @@ static void call_allreduce(function_t allreduce, MPI_Comm comm)
     ((allreduce_t)allreduce)(data, result, 1, MPI_DOUBLE, MPI_SUM, comm);
 }
 
-static void call_barrier(function_t barrier, MPI_Comm comm)
+__attribute__((noinline)) static void call_barrier(function_t barrier, MPI_Comm comm)
 {
     ((barrier_t)barrier)(comm);
+    __asm__ volatile(""); /* no jump */
+}
+
+/* One call, which is reached on many ways: another one each time. */
+#define WAY(n)                                                                                               \
+    __attribute__((noinline)) static void way_##n(function_t barrier, MPI_Comm comm)                         \
+    {                                                                                                        \
+        call_barrier(barrier, comm);                                                                         \
+        __asm__ volatile("" ::"i"(n));                                                                       \
+    }
+#define EACH_WAY(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15)
+EACH_WAY(WAY)
+
+static void call_on_ways(function_t barrier, MPI_Comm comm)
+{
+    static void (*const ways[])(function_t, MPI_Comm) = {
+#define NAME(n) way_##n,
+        EACH_WAY(NAME)
+#undef NAME
+    };
+    static unsigned next;
+    ways[next++ % (sizeof ways / sizeof *ways)](barrier, comm);
 }
 
 static void call_gather(function_t gather, MPI_Comm comm)
@@ -321,6 +343,7 @@ int main(int argc, char **argv)
         {"hint", "barrier", "PMPI_Barrier", barrier, call_barrier, native},
         {"hint", "gather", "PMPI_Gather", gather, call_gather, ungathered},
         {"guard", "bcast", "PMPI_Bcast", bcast, call_long_bcast, guarded},
+        {NULL, NULL, "PMPI_Barrier", barrier, call_on_ways, native},
         {NULL, NULL, "PMPI_Comm_size", (function_t)MPI_Comm_size, call_comm_size, MPI_COMM_WORLD},
         {NULL, NULL, "PMPI_Send", (function_t)MPI_Send, call_send, MPI_COMM_WORLD},
         {NULL, NULL, "PMPI_Bsend", (function_t)MPI_Bsend, call_send, MPI_COMM_WORLD}, /* a recording's alone */

@@ -7,6 +7,7 @@ killed one. And that two users of a machine do not wreck each other's cluster.
 Exit code: 0, 1 on a failure, 77 when no virtual cluster can be made here.
 """
 import argparse
+import os
 import random
 import signal
 import subprocess
@@ -57,7 +58,7 @@ def nothing_left(watch, after):
         raise Failed(f"{after}: left behind: {'; '.join(problems)}")
 
 
-def up_and_down(watch, _options, _choices):
+def up_and_down(watch, options, _choices):
     for words in (("up", "3", "none"), ("up", "4", "1gbit", "--top", "500mbit")):
         vcluster(watch, *words)
         vcluster(watch, "down")
@@ -65,6 +66,18 @@ def up_and_down(watch, _options, _choices):
     code = 7
     vcluster(watch, "with", "2", "none", "--", "sh", "-c", f"sleep 1000 & exit {code}", expect=code)
     nothing_left(watch, "with, and a process that stays")
+    # /proc shows no environment of a process that is just starting a program, which this one always is.
+    script, number = (os.path.join(options.directory, name) for name in ("again", "number"))
+    with open(script, "w") as file:
+        file.write('#!/bin/sh\nexec "$0"\n')
+    os.chmod(script, 0o755)
+    vcluster(watch, "with", "1", "none", "--", "sh", "-c", f"{script} > /dev/null 2>&1 & echo $! > {number}; exit {code}", expect=code)
+    with open(number) as file:
+        pid = int(file.read())
+    if os.path.exists(f"/proc/{pid}/exe"):  # a zombie has none
+        os.kill(pid, signal.SIGKILL)
+        raise Failed(f"left behind: process {pid}, which starts itself again and again")
+    nothing_left(watch, "with, and a process that starts itself again and again")
 
 
 def interrupted_up(watch, options, choices):

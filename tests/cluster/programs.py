@@ -17,13 +17,25 @@ VENV = os.path.join(os.path.dirname(os.path.dirname(HERE)), ".venv")
 MARK = "VCLUSTER_MARK"  # in the environment of all that a run or a command started
 
 
+def environment_of(pid):
+    """As it stands in memory. Within execve(2) a process has none for a moment; those that never have one (threads of the kernel, and who
+    has ended) have no program either."""
+    for _ in range(50):
+        with open(f"/proc/{pid}/environ", "rb") as file:
+            text = file.read()
+        if text or not os.path.exists(f"/proc/{pid}/exe"):
+            break
+        time.sleep(0.001)
+    return text
+
+
 def processes_marked(mark):
     """All processes whose environment carries the mark, or one that a nested run derived from it."""
     wanted = re.compile(rb"(^|\0)" + f"{MARK}={mark}".encode() + rb"(/|\0|$)")
     found = []
     for pid in filter(str.isdigit, os.listdir("/proc")):
-        with contextlib.suppress(OSError), open(f"/proc/{pid}/environ", "rb") as file:
-            if wanted.search(file.read()) and int(pid) != os.getpid():
+        with contextlib.suppress(OSError):
+            if int(pid) != os.getpid() and wanted.search(environment_of(pid)):
                 found.append(int(pid))
     return found
 

@@ -5,8 +5,8 @@
  * MPI go through unharmed: only those count whose return address lies in a file named libhanpmpi*. What an
  * MPI call would do on an error is done too: the communicator's error handler runs.
  *
- *   FAULT=alloc|mmap|hwloc|isend|irecv|setup   malloc and its kin; mmap; hwloc; MPI_Isend; MPI_Irecv; what
- * sets a communicator up
+ *   FAULT=alloc|mmap|hwloc|isend|irecv|pack|setup   malloc and its kin; mmap; hwloc; MPI_Isend; MPI_Irecv; MPI_Pack;
+ * what sets a communicator up
  *   FAULT=memfd|read_peer                      memfd_create; process_vm_readv, as where the kernel refuses
  * them FAULT_NTH=N        counted from 1; all: every one FAULT_RANK=R       in MPI_COMM_WORLD; all: on every
  * rank
@@ -181,6 +181,10 @@ FUNCTION("isend", int, mpi_failure(comm), PMPI_Isend,
 FUNCTION("irecv", int, mpi_failure(comm), PMPI_Irecv,
          (void *buffer, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm, MPI_Request *request),
          (buffer, count, type, peer, tag, comm, request))
+FUNCTION("pack", int, mpi_failure(comm), PMPI_Pack,
+         (const void *data, int count, MPI_Datatype type, void *packed, int bytes, int *position,
+          MPI_Comm comm),
+         (data, count, type, packed, bytes, position, comm))
 COLLECTIVE(PMPI_Allgather,
            (const void *send, int send_count, MPI_Datatype send_type, void *recv, int recv_count,
             MPI_Datatype recv_type, MPI_Comm comm),

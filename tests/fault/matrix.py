@@ -228,6 +228,13 @@ def irecv(bench, mpi):
 
 
 @test
+def pack(bench, mpi):
+    """The Nth MPI_Pack of a root fails: reported, and nobody gets what was not packed. Also where ranks read each other's memory."""
+    return "; ".join(sweep(bench, mpi, "pack", 1, "reported", settings=settings)
+                     for settings in (None, on_memory("shm", MACHINES[0]), on_memory("single_copy", MACHINES[0])))
+
+
+@test
 def mmap(bench, mpi):
     """The Nth mmap fails (there is one at most, by which the library looks into the program's file): no harm."""
     return sweep(bench, mpi, "mmap", 1, "right", may_be_none=True)

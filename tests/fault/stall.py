@@ -22,7 +22,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(HERE), "cluster"))
 import left_behind  # noqa: E402
 import mpis  # noqa: E402
 
-HOSTS, RANKS, JOBS = 3, 3, 4
+HOSTS, RANKS, JOBS = 3, 3, 6
 LIMIT_S = 1
 IN_TIME_S = LIMIT_S + 1.5  # a rank that does not answer has a second to do so
 MPIS = ("openmpi", "mpich")

@@ -155,7 +155,7 @@ static job_t *make_job(const layout_t *layout, const hp_locality_t *table)
                            .lends_slots = true};
     hp_knobs_t knobs = job_knobs();
     knobs.pool_rings = HP_POOL_RINGS_MAX; /* of all ranks, which are one process here */
-    knobs.guard = 0;                      /* what the built-in rules say */
+    knobs.guard = knobs.model = 0;        /* what the built-in rules say */
     for (unsigned level = 0; level < HP_LEVEL_COUNT; level++)
         config.links[level] = level == HP_LEVEL_NODE ? (sim_link_t){.latency_ns = 10000, .ns_per_byte = 1}
                                                      : (sim_link_t){.latency_ns = 500, .ns_per_byte = 0.125};

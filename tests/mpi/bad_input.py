@@ -16,7 +16,10 @@ import sys
 import tempfile
 import time
 
+import side_by_side
+
 CASES = []
+WAITING = []  # of these, those whose jobs but wait for most of their time
 RANK_LINE = re.compile(
     r"rank (?P<rank>\d+) backend (?P<backend>\S+) bcast (?P<bcast>\d+/\d+) reduce (?P<reduce>\d+/\d+) "
     r"allreduce (?P<allreduce>\d+/\d+) events (?P<events>-?\d+)"
@@ -28,6 +31,11 @@ FORCED = {"HANPMPI_BCAST": "han", "HANPMPI_REDUCE": "han", "HANPMPI_ALLREDUCE": 
 def case(function):
     CASES.append(function)
     return function
+
+
+def waiting_case(function):
+    WAITING.append(function)
+    return case(function)
 
 
 class Result:
@@ -70,13 +78,13 @@ class Host:
         environment = {name: value for name, value in os.environ.items() if not name.startswith("HANPMPI_")}
         environment.pop("LD_PRELOAD", None)
         environment.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
-        environment.update(settings or {})
         shown = " ".join(f"{name}='{value}'" for name, value in (settings or {}).items())
         start = time.monotonic()
-        done = subprocess.run(
-            arguments, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
-            timeout=self.options.timeout, check=False,
-        )
+        with side_by_side.job_folder() as folder:
+            done = subprocess.run(
+                arguments, env={**environment, **folder, **(settings or {})}, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                errors="replace", timeout=self.options.timeout, check=False,
+            )
         return Result(f"{shown} {' '.join(arguments)}", done.returncode, done.stdout, done.stderr,
                       time.monotonic() - start)
 
@@ -453,7 +461,7 @@ def pitfall_08_other_settings(host):
     result.check_said(0)
 
 
-@case
+@waiting_case
 def pitfall_08_one_rank_off(host):
     """One rank with HANPMPI_ENABLE=0, the others without: no hang, right results, said."""
     for off in range(2):
@@ -466,7 +474,7 @@ def pitfall_08_one_rank_off(host):
                      "calls were taken")
 
 
-@case
+@waiting_case
 def pitfall_08_one_rank_without(host):
     """One rank without the preload: a warning in time, and the program runs on, untouched."""
     for without in range(3):
@@ -521,7 +529,7 @@ def missing_backend(host):
         result.check_said(1, "warning", "backend", host.options.abi)
 
 
-@case
+@waiting_case
 def required(host):
     """HANPMPI_REQUIRE=1: a job in which the library cannot be active ends in MPI_Init, and says why; one in which it is runs on."""
     result = host.run({**FORCED, "HANPMPI_REQUIRE": "1"})
@@ -633,7 +641,7 @@ def pitfall_05_profiler(host):
             result.check(rank["bcast"] == all_taken(), "not all calls were taken")
 
 
-@case
+@waiting_case
 def pitfall_07_exit_codes(host):
     """MPI_Abort and a missing MPI_Finalize end as they do without the library."""
     for name in ("abort", "no_finalize"):
@@ -645,6 +653,17 @@ def pitfall_07_exit_codes(host):
                 break
         result.check(result.code == plain.code, f"{name}: exit code {plain.code} without the library")
         result.check_said(0)
+
+
+def fails(host, function):
+    """Runs a case and prints what became of it."""
+    try:
+        function(host)
+        print(f"ok   {function.__name__}", flush=True)
+        return False
+    except (AssertionError, subprocess.TimeoutExpired) as error:
+        print(f"FAIL {function.__name__}: {error}", flush=True)
+        return True
 
 
 def main():
@@ -664,16 +683,9 @@ def main():
         for function in CASES:
             print(f"{function.__name__}: {function.__doc__}")
         return 0
-    host, failures = Host(options), 0
-    for function in CASES:
-        if options.names and function.__name__ not in options.names:
-            continue
-        try:
-            function(host)
-            print(f"ok   {function.__name__}", flush=True)
-        except (AssertionError, subprocess.TimeoutExpired) as error:
-            failures += 1
-            print(f"FAIL {function.__name__}: {error}", flush=True)
+    host = Host(options)
+    chosen = [function for function in CASES if not options.names or function.__name__ in options.names]
+    failures = side_by_side.run_cases(chosen, WAITING, lambda function: fails(host, function)).count(True)
     print(f"{failures} failed")
     return 1 if failures else 0
 

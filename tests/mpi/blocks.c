@@ -147,6 +147,22 @@ static void group_reordered(void)
     comm = MPI_COMM_WORLD;
 }
 
+/* The same calls on one communicator after another: nothing may be left of the last one's size, ranks and root. In TURNS turns
+ * most roots that are drawn come twice in a row. */
+static void group_successive(void)
+{
+    enum { TURNS = 9 };
+    int rank = hp_comm_rank(MPI_COMM_WORLD), size = hp_comm_size(MPI_COMM_WORLD);
+
+    for (int turn = 0; turn < TURNS; turn++) {
+        int is_apart = turn % 3 == 2 && rank == size - 1;
+        CHECK_MPI(MPI_Comm_split(MPI_COMM_WORLD, is_apart, turn % 3 == 1 ? -rank : rank, &comm));
+        run_all(maps.map[HP_BASIC_SHORT_INT], 3, HP_OPERATION_USER_LEFTMOST, &(form_t){.one_root = true});
+        CHECK_MPI(MPI_Comm_free(&comm));
+    }
+    comm = MPI_COMM_WORLD;
+}
+
 /* MPI_X_c. */
 static void group_counts_c(void)
 {
@@ -209,6 +225,7 @@ static const hp_group_t groups[] = {
     {"persistent", group_persistent},
     {"large", group_large},
     {"reordered", group_reordered},
+    {"successive", group_successive},
 };
 
 int main(int argc, char **argv)

@@ -117,6 +117,150 @@ static void group_signatures(void)
                 }
 }
 
+/* ---- complex numbers apart ---- */
+
+enum { NUMBERS = 3, ELEMENTS = 40, GAP = 0x55 };
+
+typedef struct {
+    MPI_Datatype type;
+    size_t bytes;
+} number_t;
+
+/* Where the numbers of a buffer lie: NUMBERS of them in each of ELEMENTS elements. */
+typedef struct {
+    MPI_Datatype type;
+    int count;
+    size_t first, step, extent;
+} layout_t;
+
+/* The numbers arrive, and nothing comes into what is between them. */
+static void bcast_layouts(const layout_t *at_root, const layout_t *elsewhere, size_t bytes, int root)
+{
+    const int rank = hp_comm_rank(MPI_COMM_WORLD);
+    const layout_t *own = rank == root ? at_root : elsewhere;
+    const size_t all = own->first + ELEMENTS * own->extent + bytes;
+    unsigned char *data = malloc(all);
+
+    memset(data, GAP, all);
+    for (size_t i = 0; i < NUMBERS * ELEMENTS && rank == root; i++)
+        memset(data + own->first + i / NUMBERS * own->extent + i % NUMBERS * own->step, (int)i + 100, bytes);
+    CHECK_MPI(MPI_Bcast(data, own->count, own->type, root, MPI_COMM_WORLD));
+    for (size_t i = 0; i < NUMBERS * ELEMENTS; i++) {
+        const unsigned char *value = data + own->first + i / NUMBERS * own->extent + i % NUMBERS * own->step;
+        for (size_t k = 0; k < (i % NUMBERS < NUMBERS - 1 ? own->step : bytes); k++)
+            CHECK_EQUAL(value[k], k < bytes ? (unsigned char)(i + 100) : GAP,
+                        k < bytes ? "a number" : "a gap");
+    }
+    free(data);
+}
+
+/* Both ways round. Frees the types. */
+static void check_layouts(layout_t *apart, layout_t *dense, size_t bytes, int root)
+{
+    bcast_layouts(apart, dense, bytes, root);
+    bcast_layouts(dense, apart, bytes, root);
+    CHECK_MPI(MPI_Type_free(&apart->type));
+    CHECK_MPI(MPI_Type_free(&dense->type));
+}
+
+/* type: of elements, whose numbers are so far apart. */
+static layout_t make_layout(MPI_Datatype type, size_t first, size_t step)
+{
+    MPI_Aint lb, extent;
+
+    CHECK_MPI(MPI_Type_commit(&type));
+    CHECK_MPI(MPI_Type_get_extent(type, &lb, &extent));
+    return (layout_t){type, ELEMENTS, first, step, (size_t)extent};
+}
+
+static MPI_Datatype make_vector(const number_t *number, size_t step)
+{
+    MPI_Datatype vector;
+    CHECK_MPI(MPI_Type_create_hvector(NUMBERS, 1, (MPI_Aint)step, number->type, &vector));
+    return vector;
+}
+
+/* NUMBERS of them, so far apart, in one of WAYS ways. */
+enum { WAYS = 11 };
+static MPI_Datatype make_apart(int way, const number_t *number, size_t step)
+{
+    const MPI_Aint at[] = {0, (MPI_Aint)step, 2 * (MPI_Aint)step};
+    const int lengths[] = {1, 1, 1}, places[] = {0, 1, 2};
+    const int sizes[] = {1, 2 * NUMBERS}, part[] = {1, NUMBERS}, origin[] = {0, 0};
+    const int all = 2 * NUMBERS, block = MPI_DISTRIBUTE_BLOCK, each = MPI_DISTRIBUTE_DFLT_DARG, ranks = 2;
+    const MPI_Datatype types[] = {number->type, number->type, number->type};
+    MPI_Datatype wide, vector = make_vector(number, step), out;
+
+    CHECK_MPI(MPI_Type_create_resized(number->type, 0, (MPI_Aint)step, &wide));
+    switch (way) {
+    case 0:
+        CHECK_MPI(MPI_Type_dup(vector, &out));
+        break;
+    case 1:
+        CHECK_MPI(MPI_Type_create_resized(vector, 0, 4 * (MPI_Aint)step, &out));
+        break;
+    case 2:
+        CHECK_MPI(MPI_Type_create_hindexed(NUMBERS, lengths, at, number->type, &out));
+        break;
+    case 3:
+        CHECK_MPI(MPI_Type_create_hindexed_block(NUMBERS, 1, at, number->type, &out));
+        break;
+    case 4:
+        CHECK_MPI(MPI_Type_create_struct(NUMBERS, lengths, at, types, &out));
+        break;
+    case 5:
+        CHECK_MPI(MPI_Type_contiguous(NUMBERS, wide, &out));
+        break;
+    case 6:
+        CHECK_MPI(MPI_Type_vector(NUMBERS, 1, 1, wide, &out));
+        break;
+    case 7:
+        CHECK_MPI(MPI_Type_indexed(NUMBERS, lengths, places, wide, &out));
+        break;
+    case 8:
+        CHECK_MPI(MPI_Type_create_indexed_block(NUMBERS, 1, places, wide, &out));
+        break;
+    case 9:
+        CHECK_MPI(MPI_Type_create_subarray(2, sizes, part, origin, MPI_ORDER_C, wide, &out));
+        break;
+    default:
+        CHECK_MPI(MPI_Type_create_darray(ranks, 0, 1, &all, &block, &each, &ranks, MPI_ORDER_C, wide, &out));
+    }
+    CHECK_MPI(MPI_Type_free(&vector));
+    CHECK_MPI(MPI_Type_free(&wide));
+    return out;
+}
+
+/* Behind a pair that has a gap itself. */
+static layout_t make_behind_pair(const number_t *number, size_t step)
+{
+    enum { PAIR_BYTES = 16 };
+    const int lengths[] = {1, 1};
+    const MPI_Aint at[] = {0, PAIR_BYTES};
+    MPI_Datatype types[] = {MPI_DOUBLE_INT, make_vector(number, step)}, out;
+
+    CHECK_MPI(MPI_Type_create_struct(2, lengths, at, types, &out));
+    CHECK_MPI(MPI_Type_free(&types[1]));
+    return make_layout(out, PAIR_BYTES, step);
+}
+
+/* As an application has them that sends some members of its structs. */
+static void group_apart(void)
+{
+    const number_t numbers[] = {{MPI_C_FLOAT_COMPLEX, 8}, {MPI_C_DOUBLE_COMPLEX, 16}};
+
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        const size_t bytes = numbers[i].bytes, step = bytes + bytes / 2;
+        for (int way = 0; way <= WAYS; way++) {
+            layout_t apart = way < WAYS ? make_layout(make_apart(way, &numbers[i], step), 0, step)
+                                        : make_behind_pair(&numbers[i], step);
+            layout_t dense = way < WAYS ? make_layout(make_vector(&numbers[i], bytes), 0, bytes)
+                                        : make_behind_pair(&numbers[i], bytes);
+            check_layouts(&apart, &dense, bytes, way % world_size());
+        }
+    }
+}
+
 /* Every operation on every basic that it is defined for. */
 static void group_operations(void)
 {
@@ -270,6 +414,7 @@ static const hp_group_t groups[] = {
     {"types_c", group_types_c},       {"counts", group_counts},         {"types", group_types},
     {"signatures", group_signatures}, {"operations", group_operations}, {"repeatable", group_repeatable},
     {"in_place", group_in_place},     {"large", group_large},           {"counts_c", group_counts_c},
+    {"apart", group_apart},
 };
 
 int main(int argc, char **argv)

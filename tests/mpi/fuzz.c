@@ -3,10 +3,12 @@
  * usage: fuzz [--seed S] [--count N] [--seconds T] [--max-bytes B] [--stuck-seconds T] [--expect-taken]
  *             [--only COLLECTIVES] [--bcast LIST] [--reduce LIST] [--allgatherv LIST] ... [--modules LIST]
  *             [--nonblocking PERCENT] [--persistent PERCENT] [--free-communicators] [--thread-multiple]
+ *             [--known NAME]
  *
  * --nonblocking: of the cases, so many are sequences of collectives in flight; --persistent: of these
  * collectives, so many are persistent (where mpi.h has them). --free-communicators: with collectives in flight,
  * as is done without the option where the host survives it. --thread-multiple: the level that is asked for.
+ * --known: each rank writes to NAME.RANK what a recording has to say of it (fuzz_known.h).
  * --only: of these collectives, comma-separated ("bcast,scan"), and Bcast where the host would get the one drawn wrong.
  * LIST: algorithms, or modules for each level ("rules": no hint), comma-separated, from which the hints of a
  * communicator are drawn; leaders, pieces and joins are drawn too. Without --seed the clock
@@ -14,6 +16,7 @@
  * that repeats it. */
 #include "fuzz.h"
 
+#include "fuzz_known.h"
 #include "host_bugs.h"
 
 #include <getopt.h>
@@ -27,7 +30,7 @@ static hp_fuzz_options_t options = {.count = 2000,
                                     .max_bytes = 256 << 10,
                                     .stuck_seconds = 120,
                                     .modules = "rules,p2p,shm,single_copy,native"};
-static const char *program;
+static const char *program, *known_name;
 
 /* What the alarm prints. */
 static int64_t case_number;
@@ -54,7 +57,7 @@ static void read_only(const char *list)
     }
 }
 
-enum { OTHER_OPTIONS = 13, OF_COLLECTIVE = 256 };
+enum { OTHER_OPTIONS = 14, OF_COLLECTIVE = 256 };
 
 static void parse(int argc, char **argv)
 {
@@ -64,7 +67,8 @@ static void parse(int argc, char **argv)
         {"stuck-seconds", required_argument, NULL, 'w'}, {"modules", required_argument, NULL, 'M'},
         {"expect-taken", no_argument, NULL, 'e'},        {"nonblocking", required_argument, NULL, 'i'},
         {"persistent", required_argument, NULL, 'p'},    {"thread-multiple", no_argument, NULL, 'T'},
-        {"free-communicators", no_argument, NULL, 'f'},  {"only", required_argument, NULL, 'o'}};
+        {"free-communicators", no_argument, NULL, 'f'},  {"only", required_argument, NULL, 'o'},
+        {"known", required_argument, NULL, 'k'}};
     struct timespec now;
 
     for (int i = 0; i < HP_FUZZ_COLLECTIVES; i++) { /* the last stays as it is: the end */
@@ -113,6 +117,9 @@ static void parse(int argc, char **argv)
             break;
         case 'o':
             options.only = optarg;
+            break;
+        case 'k':
+            known_name = optarg;
             break;
         default:
             if (letter < OF_COLLECTIVE)
@@ -202,6 +209,7 @@ static void create_pair(hp_pair_t *pair, hp_random_t *random)
     if (options.nonblocking > 0 && hp_random_below(random, 2) && pair->library != MPI_COMM_NULL) {
         int one = 1, sum = 0;
         CHECK_MPI(MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, pair->library));
+        hp_fuzz_known_call(HP_FUZZ_ALLREDUCE, HP_FUZZ_BLOCKING, false, sizeof one);
         CHECK_EQUAL(sum, pair->size, "the sum of ones");
     }
 }
@@ -322,6 +330,8 @@ int main(int argc, char **argv)
     hp_operations_fini();
     hp_basics_fini();
     summarise(MPI_Wtime() - start);
+    if (known_name)
+        hp_fuzz_known_write(known_name);
     CHECK_MPI(MPI_Comm_free(&control));
     CHECK_MPI(MPI_Finalize());
 

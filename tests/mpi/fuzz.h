@@ -17,6 +17,7 @@
  *   fuzz_side.c      their buffers
  *   fuzz_sequence.c  many in flight: the steps and their order
  *   fuzz_flight.c    what is in flight, and the functions that complete it
+ *   fuzz_known.c     what a recording has to say of it
  *
  * All decisions come from one stream of random numbers, the same on all ranks. An object takes one number off
  * it and derives everything else from that, so that no rank can get ahead of another. What a rank decides for

@@ -465,6 +465,21 @@ void hp_fuzz_blocks_renew(hp_fuzz_blocks_t *blocks, uint64_t salt)
     fill(blocks);
 }
 
+static uint64_t side_bytes(const hp_fuzz_side_t *side)
+{
+    uint64_t bytes = 0;
+
+    for (int i = 0; i < side->blocks; i++)
+        bytes += hp_typemap_bytes(side->block[i].map, side->block[i].count);
+    return bytes;
+}
+
+uint64_t hp_fuzz_blocks_bytes(const hp_fuzz_blocks_t *blocks)
+{
+    const uint64_t sent = side_bytes(&blocks->send), received = side_bytes(&blocks->receive);
+    return sent > received ? sent : received;
+}
+
 /* ---- running and comparing ---- */
 
 /* What is not significant: nothing may look at it. */

@@ -33,6 +33,9 @@ void hp_fuzz_blocks_free(hp_fuzz_blocks_t *blocks);
 /* Other values, of the salt. */
 void hp_fuzz_blocks_renew(hp_fuzz_blocks_t *blocks, uint64_t salt);
 
+/* What this rank contributes or what it receives, whichever is more. */
+uint64_t hp_fuzz_blocks_bytes(const hp_fuzz_blocks_t *blocks);
+
 /* Returns MPI's error code. type: of reductions. */
 int hp_fuzz_blocks_call(hp_fuzz_blocks_t *blocks, MPI_Comm comm, hp_fuzz_way_t way, MPI_Datatype type,
                         MPI_Op op, MPI_Request *request);

@@ -1,4 +1,4 @@
-#include "fuzz.h"
+#include "fuzz_known.h"
 
 #include "between_nodes.h" /* generated */
 
@@ -192,6 +192,8 @@ void hp_pair_create(hp_pair_t *pair, hp_random_t *random, const hp_fuzz_options_
     }
     CHECK_MPI(MPI_Comm_set_errhandler(pair->library, MPI_ERRORS_RETURN)); /* an error is said with its case */
     pair->native = hp_comm_dup_native(comm);
+    CHECK_MPI(MPI_Comm_set_name(pair->library, HP_FUZZ_KNOWN_COMM));
+    CHECK_MPI(MPI_Comm_set_name(pair->native, HP_FUZZ_KNOWN_COMM));
     pair->rank = hp_comm_rank(comm);
     pair->size = hp_comm_size(comm);
     pair->world_ranks = world_ranks(comm);

@@ -1,4 +1,5 @@
 #include "fuzz_blocks.h"
+#include "fuzz_known.h"
 #include "host_bugs.h"
 
 enum { PRISTINE_SEND, PRISTINE_RECEIVE, SEND, LIBRARY, NATIVE, BUFFERS };
@@ -40,6 +41,14 @@ struct hp_fuzz_run {
     ((way) == HP_FUZZ_BLOCKING ? MPI_Barrier(comm) : MPI_Ibarrier(comm, request))
 #endif
 
+/* What this rank contributes or what it receives, whichever is more. */
+static uint64_t bytes_of(const hp_fuzz_run_t *run)
+{
+    if (run->test.collective == HP_FUZZ_BARRIER)
+        return 0;
+    return run->blocks ? hp_fuzz_blocks_bytes(run->blocks) : hp_typemap_bytes(run->test.map, run->test.count);
+}
+
 /* send and receive: two buffers for the same map and count; Bcast uses receive only. */
 static void call(hp_fuzz_run_t *run, MPI_Comm comm, hp_fuzz_way_t way, const hp_buffer_t *send,
                  const hp_buffer_t *receive)
@@ -54,6 +63,7 @@ static void call(hp_fuzz_run_t *run, MPI_Comm comm, hp_fuzz_way_t way, const hp_
     bool at_root = test->pair->rank == test->root;
     void *reduced = test->null_elsewhere && !at_root ? NULL : into;
 
+    hp_fuzz_known_call(test->collective, way, test->count_form, bytes_of(run));
     if (run->blocks) {
         char text[900];
         int code = hp_fuzz_blocks_call(run->blocks, comm, way, type, op, &run->request);
@@ -236,8 +246,10 @@ void hp_fuzz_run_start(hp_fuzz_run_t *run)
     }
     if (!run->started)
         call(run, test->pair->library, run->way, &run->buffer[SEND], &run->buffer[LIBRARY]);
-    if (run->way == HP_FUZZ_PERSISTENT)
+    if (run->way == HP_FUZZ_PERSISTENT) {
         CHECK_MPI(MPI_Start(&run->request));
+        hp_fuzz_known_start(bytes_of(run));
+    }
     run->started = true;
     if (run->blocks)
         hp_fuzz_blocks_free_types(run->blocks);

@@ -98,7 +98,7 @@ static void case_computing(void)
     const double until = now_s() + 2 * patience_s;
     const bool summed = compute(MPI_COMM_WORLD, patience_s);
     do
-        usleep(1000000); /* the last ones behind it, still without a call; the cores may be busy */
+        usleep(400000); /* the last ones behind it, still without a call; the cores may be busy */
     while (summed && hp_lib_resources().requests > 0 && now_s() < until);
     for (int i = 0; i < KINDS; i++) {
         CHECK_MPI(MPI_Request_get_status(work.requests[i], &complete[i], MPI_STATUS_IGNORE));

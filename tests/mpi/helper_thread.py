@@ -5,11 +5,11 @@ with every way to wait and to end.
 Runs helper_thread.c. A case fails by AssertionError.
 """
 import argparse
-import concurrent.futures
 import os
 import shlex
 import subprocess
-import tempfile
+
+import side_by_side
 
 RANKS = 3
 MACHINES = {"nodes": "node:3 core:1", "node": "node:1 core:3", "both": "node:2 core:2"}
@@ -21,8 +21,8 @@ SETTINGS = {"HANPMPI_SETUP_CALLS": "1", "HANPMPI_NONBLOCKING": "on", "HANPMPI_GU
 def run(options, case, behind="", code=0, limit=60, ranks=RANKS, **settings):
     preload = ":".join(part for part in (options.library, behind, options.helper) if part)
     command = ["env", f"LD_PRELOAD={preload}", *shlex.split(options.run), "-np", str(ranks), options.program, *case.split()]
-    with tempfile.TemporaryDirectory(prefix="hanpmpi-") as folder:  # Open MPI's jobs that end at the same time remove each other's files
-        done = subprocess.run(command, env={**os.environ, **SETTINGS, "TMPDIR": folder, **settings}, capture_output=True, text=True, timeout=limit)
+    with side_by_side.job_folder() as folder:
+        done = subprocess.run(command, env={**os.environ, **SETTINGS, **folder, **settings}, capture_output=True, text=True, timeout=limit)
     assert (done.returncode == 0) == (code == 0), (case, settings, done.returncode, done.stdout + done.stderr)
     return done.stdout, done.stderr
 
@@ -89,14 +89,13 @@ def main():
     for name in ("library", "run", "helper", "program", "deny"):
         parser.add_argument("--" + name, default="")
     options = parser.parse_args()
-    with concurrent.futures.ThreadPoolExecutor(2) as pool:  # these two but sleep
-        sleepers = [pool.submit(case, options) for case in (idles, a_watchdog_idles)]
-        for case in (moves_on_without_calls, nothing_moves, waits, ends, prints_statistics):
-            case(options)
-            print(f"{case.__name__}: ok", flush=True)
-    for done in sleepers:
-        done.result()
-    print("idles: ok", flush=True)
+
+    def run_case(case):
+        case(options)
+        print(f"{case.__name__}: ok", flush=True)
+
+    side_by_side.run_cases([idles, moves_on_without_calls, nothing_moves, waits, ends, prints_statistics], [idles], run_case)
+    run_case(a_watchdog_idles)  # each of its looks would find its caches cold beside jobs that compute
 
 
 if __name__ == "__main__":

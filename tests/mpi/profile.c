@@ -3,8 +3,10 @@
  *
  *   profile NAME            everything; each rank writes what it knows to NAME.RANK
  *   profile NAME threads    several threads send at the same time
- *   profile NAME many       10,648 call sites, 1,000 communicators
- *   profile NAME abort|exit|term   ends without MPI_Finalize */
+ *   profile NAME many CALLS 10,648 call sites, 1,000 communicators, and as many calls more from all of these sites; each
+ *                           rank writes to NAME.RANK by how much that made its memory grow
+ *   profile NAME times      calls that take long enough for a clock to be looked at before and after
+ *   profile NAME abort|exit|term|kill   ends without MPI_Finalize */
 #include <mpi.h>
 #include <pthread.h>
 #include <signal.h>
@@ -18,6 +20,7 @@ enum { LINES = 1000, RANKS = 16, REPEATS = 20, ROOM = 4096 };
 static struct {
     const char *name;
     long calls, bytes;
+    double seconds;
 } known[LINES]; /* by line */
 static struct {
     long messages, bytes;
@@ -35,7 +38,9 @@ static double send[ROOM], recv[ROOM];
         known[line].bytes += (long)(size_of_it);                                                             \
         const double entered_ = MPI_Wtime();                                                                 \
         MPI_##what arguments;                                                                                \
-        seconds += MPI_Wtime() - entered_;                                                                   \
+        const double took_ = MPI_Wtime() - entered_;                                                         \
+        known[line].seconds += took_;                                                                        \
+        seconds += took_;                                                                                    \
     } while (0)
 
 static void count_message(int to, long bytes)
@@ -54,8 +59,8 @@ static void write_known(const char *name)
         MPI_Abort(MPI_COMM_WORLD, 1);
     for (int line = 0; line < LINES; line++)
         if (known[line].name)
-            fprintf(file, "call %s %d %ld %ld\n", known[line].name, line, known[line].calls,
-                    known[line].bytes);
+            fprintf(file, "call %s %d %ld %ld %.9f\n", known[line].name, line, known[line].calls,
+                    known[line].bytes, known[line].seconds);
     for (int to = 0; to < size; to++)
         if (sent[to].messages)
             fprintf(file, "sent %d %ld %ld\n", to, sent[to].messages, sent[to].bytes);
@@ -199,7 +204,7 @@ static void everything(void)
         nonblocking();
         messages();
         if (rank == 0) /* time enough that what a call costs beside is nothing */
-            usleep(5000);
+            usleep(20000);
         DO(Barrier, 0, (MPI_COMM_WORLD));
     }
     int turned_rank;
@@ -218,6 +223,40 @@ static void everything(void)
 /* ---- threads ---- */
 
 enum { THREADS = 4, THREAD_MESSAGES = 2000 };
+
+static void times(void)
+{
+    enum { LONG = 1 << 18, ROUNDS = 400 };
+    static double out[LONG], in[LONG];
+    MPI_Request requests[2];
+    const int peer = size - 1 - rank;
+
+    for (int i = 0; i < ROUNDS; i++) {
+        DO(Bcast, sizeof out, (out, LONG, MPI_DOUBLE, 0, MPI_COMM_WORLD));
+        DO(Allreduce, sizeof out, (out, in, LONG, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD));
+        DO(Sendrecv, sizeof out,
+           (out, LONG, MPI_DOUBLE, peer, 0, in, LONG, MPI_DOUBLE, peer, 0, MPI_COMM_WORLD,
+            MPI_STATUS_IGNORE));
+        DO(Irecv, sizeof in, (in, LONG, MPI_DOUBLE, peer, 1, MPI_COMM_WORLD, &requests[0]));
+        DO(Isend, sizeof out, (out, LONG, MPI_DOUBLE, peer, 1, MPI_COMM_WORLD, &requests[1]));
+        DO(Waitall, 0, (2, requests, MPI_STATUSES_IGNORE));
+    }
+}
+
+/* Rank 0 sends before rank 1 receives. */
+static void unexpected(void)
+{
+    enum { MESSAGES = 10 };
+    double value = 0;
+
+    for (int i = 0; rank == 0 && i < MESSAGES; i++)
+        MPI_Send(&value, 1, MPI_DOUBLE, 1, i, MPI_COMM_WORLD);
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int i = 0; rank == 1 && i < MESSAGES; i++) {
+        MPI_Recv(&value, 1, MPI_DOUBLE, 0, i, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        usleep(5000); /* longer than a look is apart from the next */
+    }
+}
 
 static void *send_to_self(void *argument)
 {
@@ -278,20 +317,45 @@ LEVEL(second)
 #define NEXT second(which / 22)
 LEVEL(first)
 
-static void many(void)
+static long memory_kib(void)
 {
-    many_comm = MPI_COMM_SELF;
-    for (int repeat = 0; repeat < 3; repeat++)
-        for (int i = 0; i < 22 * 22 * 22; i++)
-            first(i);
+    long pages = 0, resident = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+
+    if (!file || fscanf(file, "%ld %ld", &pages, &resident) != 2)
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    fclose(file);
+    return resident * (sysconf(_SC_PAGESIZE) / 1024);
+}
+
+static void many(long calls, const char *name)
+{
+    enum { SITES_OF_IT = 22 * 22 * 22, FIRST = 3 * SITES_OF_IT };
+    char path[4096];
+    long before = 0;
+    double start = 0;
+
     for (int i = 0; i < 1000; i++) {
-        char name[32];
         MPI_Comm_dup(MPI_COMM_SELF, &many_comm);
-        snprintf(name, sizeof name, "number %d", i);
-        MPI_Comm_set_name(many_comm, name);
+        snprintf(path, sizeof path, "number %d", i);
+        MPI_Comm_set_name(many_comm, path);
         MPI_Barrier(many_comm);
         MPI_Comm_free(&many_comm);
     }
+    many_comm = MPI_COMM_SELF;
+    for (long i = 0; i < FIRST + calls; i++) {
+        if (i == FIRST) {
+            before = memory_kib();
+            start = MPI_Wtime();
+        }
+        first((int)(i % SITES_OF_IT));
+    }
+    snprintf(path, sizeof path, "%s.%d", name, rank);
+    FILE *file = fopen(path, "w");
+    if (!file)
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    fprintf(file, "grown %ld\nns %.1f\n", memory_kib() - before, 1e9 * (MPI_Wtime() - start) / (double)calls);
+    fclose(file);
 }
 
 int main(int argc, char **argv)
@@ -308,7 +372,12 @@ int main(int argc, char **argv)
             return 77;
         threads();
     } else if (strcmp(what, "many") == 0) {
-        many();
+        many(argc > 3 ? atol(argv[3]) : 0, argv[1]);
+    } else if (strcmp(what, "unexpected") == 0) {
+        unexpected();
+    } else if (strcmp(what, "times") == 0) {
+        times();
+        write_known(argv[1]);
     } else if (what[0]) {
         MPI_Barrier(MPI_COMM_WORLD);
         if (strcmp(what, "abort") == 0 && rank == 0)
@@ -317,6 +386,8 @@ int main(int argc, char **argv)
             exit(0);
         if (strcmp(what, "term") == 0)
             raise(SIGTERM);
+        if (strcmp(what, "kill") == 0 && rank == 1)
+            raise(SIGKILL);
         pause();
     } else {
         everything();

@@ -48,6 +48,13 @@ const hp_typemap_t *hp_typemap_find(MPI_Datatype type)
     return found;
 }
 
+uint64_t hp_typemap_bytes(const hp_typemap_t *map, int64_t count)
+{
+    int bytes;
+    CHECK_MPI(MPI_Type_size(map->type, &bytes));
+    return (uint64_t)count * (uint64_t)bytes;
+}
+
 hp_typemap_t *hp_typemap_dup(const hp_typemap_t *map)
 {
     hp_typemap_t *copy = malloc(sizeof *copy);

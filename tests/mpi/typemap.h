@@ -48,6 +48,9 @@ void hp_typemap_free(hp_typemap_t *map);
 /* The type map of a datatype handle that this file made; fails the program for any other. */
 const hp_typemap_t *hp_typemap_find(MPI_Datatype type);
 
+/* Of the data of so many elements, by MPI_Type_size. */
+uint64_t hp_typemap_bytes(const hp_typemap_t *map, int64_t count);
+
 /* into = left op into, for every basic of count elements. */
 void hp_typemap_combine(const hp_typemap_t *map, hp_operation_t operation, const void *left, void *into,
                         int count);

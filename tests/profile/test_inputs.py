@@ -9,6 +9,7 @@ import unittest
 
 from builder import Builder, rich
 from harness import ROOT, ProfileCase
+from hanpmpi_profile.recording import WRITTEN, read
 
 COMMANDS = ("show", "html", "scaling", "overlap", "diff", "advice")
 
@@ -29,7 +30,8 @@ def sequence(**changes):
 
 BAD = {
     "no JSON": ("not JSON", "is no JSON", "HANPMPI_PROFILE=FILE"),
-    "empty": ("", "is no JSON"),
+    "empty": ("", "is empty: the job has not come to MPI_Finalize"),
+    "unexpected": (Builder().having(unexpected={"samples": 0, "with_any": 0, "messages": 0, "most": 0}), "unexpected: samples must be"),
     "truncated": (json.dumps(rich().document)[:3000], "ends in the middle: it was cut, or is still being written"),
     "deeply nested": ("[" * 100000, "is no JSON"),
     "a list": ([1], "holds something else and no \"format\": \"hanpmpi-profile\"", "HANPMPI_PROFILE=FILE"),
@@ -90,6 +92,45 @@ class Inputs(ProfileCase):
     def test_files_that_are_not_there(self):
         for path, wanted in ((self.folder / "none.json", "No such file"), (self.folder, "Is a directory")):
             self.refused([f"{path}: {wanted}"], "show", path)
+
+    def test_job_that_has_not_ended(self):
+        """What it leaves is named: first the empty file, then parts of ranks."""
+        path = self.folder / "run.json"
+        part = self.file("", "run.json.part")
+        self.refused([f"{path}: No such file or directory, but {part}: the job has not come to MPI_Finalize"], "show", path)
+        first = self.file(Builder().having(incomplete="rank 0 was ended by SIGTERM: this is its part alone"), "run.json.rank-0")
+        self.refused([f"{path}: No such file", "1 of its ranks left what they recorded", f"own: {first}"], "show", path)
+        self.file(Builder(), "run.json.rank-2")
+        self.refused(["2 of its ranks left", f"own: {first} and others"], "show", path)
+        self.assertIn("CAUTION: incomplete: rank 0 was ended by SIGTERM", self.text("show", first))
+
+    def test_cut_anywhere(self):
+        """A file as the library writes it, a line a list: what is missing is said."""
+        document = rich().document
+        head = {key: value for key, value in document.items() if key not in WRITTEN}
+        text = json.dumps(head)[:-1] + "".join(f",\n\"{key}\":{json.dumps(document[key])}" for key in WRITTEN) + "}\n"
+        self.text("show", self.file(text))
+        for number, key in enumerate(WRITTEN):
+            for at in (text.index(f"\n\"{key}\":") + len(key) + 4, text.index(f"\n\"{key}\":") + len(key) + 8):
+                path = self.file(text[:at])
+                wanted = [f"\"{key}\" is not complete"] + ([f"missing is all of {', '.join(WRITTEN[number + 1:])}"] if WRITTEN[number + 1:] else [])
+                if number < WRITTEN.index("records"):
+                    self.refused([f"{path}: ends in the middle", *wanted], "show", path)
+                    continue
+                shown = " ".join(self.text("show", path).split())
+                for said in ("CAUTION: incomplete: the file ends in the middle", *wanted):
+                    self.assertIn(said, shown)
+
+    def test_rows_before_the_cut(self):
+        """Records are read up to the last one that is whole, also where the file ends behind it."""
+        document = rich().document
+        head = json.dumps({key: value for key, value in document.items() if key not in WRITTEN})[:-1]
+        text = head + "".join(f",\n\"{key}\":{json.dumps(document[key])}" for key in WRITTEN[:5])
+        for dropped in (1, 2, 5): # "]"; "}]"; in the middle of the last row
+            its = read(self.file(text[:-dropped]))
+            self.assertEqual(its.records, document["records"][:None if dropped == 1 else -1])
+            self.assertIn(f"\"records\" is not complete ({len(its.records)} rows of it are here), and missing is all of peers", its.incomplete)
+            self.assertEqual((its.peers, its.waits, its.arrival), ([], [], []))
 
     def test_page_that_cannot_be_written(self):
         page = self.folder / "none" / "page.html"

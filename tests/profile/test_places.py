@@ -127,6 +127,8 @@ class Names(ProfileCase):
         its = Builder().record("MPI_Bcast", "a", 1.0)
         its.document["sites"] = [{"frames": [[0, 16]], "python": ["/home/me/train.py:30 step", "/home/me/train.py:90 <module>"]}]
         self.assertEqual(self.label(its), "step (train.py:30) < <module>:90")
+        its.document["sites"] = [{"python": ["/home/me/my train: 2.py:30 Solver.step"]}]
+        self.assertEqual(self.label(its), "Solver.step (my train: 2.py:30)")
 
     def test_not_asked(self):
         program = self.build("c", "-g")

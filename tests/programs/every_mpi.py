@@ -8,6 +8,7 @@ The two MPIs of Debian have tests of their own (tests/mpi).
 Exit code: 0, 1 on a failure, 77 when no further MPI is installed.
 """
 import argparse
+import concurrent.futures
 import os
 import subprocess
 import sys
@@ -94,6 +95,10 @@ def build(name, compiler, sources, program):
     return execute(f"{name}: compile", compiler[:1] + FLAGS + sources + compiler[1:] + ["-o", program, "-lm", "-ldl"], {})
 
 
+def build_both(name, compiler, program):
+    return build(name, compiler, INTERCEPT, program) and build(name, compiler, NONBLOCKING, program + "-nonblocking")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--library", required=True, help="libhanpmpi.so")
@@ -105,11 +110,13 @@ def main():
         return 77
     good = True
     with tempfile.TemporaryDirectory(prefix="hanpmpi-") as directory:
-        for name, (compiler, run, environment) in found.items():
-            program, nonblocking = os.path.join(directory, name), os.path.join(directory, name + "-nonblocking")
-            if not (build(name, compiler, INTERCEPT, program) and build(name, compiler, NONBLOCKING, nonblocking)):
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            built = {name: pool.submit(build_both, name, compiler, os.path.join(directory, name)) for name, (compiler, _, _) in found.items()}
+        for name, (_, run, environment) in found.items():
+            if not built[name].result():
                 good = False
                 continue
+            program, nonblocking = os.path.join(directory, name), os.path.join(directory, name + "-nonblocking")
             # Intel MPI 2021.16 by itself ends by a floating point exception on two ranks of an AMD EPYC with 2 cores.
             if not execute(f"{name}: C, without the library", run + ["-np", "2", program], environment):
                 print(f"skipped {name}: it does not run here without the library, either", flush=True)

@@ -9,6 +9,7 @@ their times: the program's own where it tells them, else from start to end, and 
   real_programs.py --library ... --cluster 4 --ranks 16 lammps-profile      over the virtual cluster (needs root)
   real_programs.py --library ... --side forced lammps                       every collective taken, two made-up nodes
   real_programs.py --library ... --side applications --json out.json ft is  a first run, and one that knows what that has found
+  real_programs.py --library ... --side recorded --ranks 16 --repeat 5 --json out.json lammps    what HANPMPI_PROFILE costs
   real_programs.py ... --mpi openmpi5 --resume --within 150 --json out.json all      what out.json lacks, as many as fit in 150 s
 
 Exit code: 0 all equal, 1 a difference or another MPI than the one named, 77 nothing could be run (program not installed).
@@ -46,6 +47,11 @@ FORCED = {
         "BCAST", "REDUCE", "ALLREDUCE", "BARRIER", "ALLGATHER", "ALLGATHERV", "ALLTOALL", "ALLTOALLV", "ALLTOALLW", "REDUCE_SCATTER",
         "REDUCE_SCATTER_BLOCK", "GATHER", "GATHERV", "SCATTER", "SCATTERV", "SCAN", "EXSCAN")},
 }
+
+# The host MPI's own run, recorded; and with the slack of its calls measured.
+RECORDED = {"HANPMPI_ENABLE": "0", "HANPMPI_PROFILE": "recording.json"}
+SETTINGS = {"forced": FORCED, "recorded": RECORDED, "watched": {**RECORDED, "HANPMPI_PROFILE_WATCH": "all"}}
+
 
 def told(pattern, text):
     """The seconds that a program prints, or None."""
@@ -96,8 +102,7 @@ def run(arguments, program, side, directory, stats=False):
         environment["LD_PRELOAD"] = arguments.library
         if stats:
             environment.update(HANPMPI_STATS="1", HANPMPI_VERBOSE="2")
-        if side == "forced":
-            environment.update(FORCED)
+        environment.update(SETTINGS.get(side, {}))
     if side in ("first", "wisdom"):
         cache = environment["HANPMPI_CACHE"] = os.path.join(directory, "cache")
         if side == "first":
@@ -105,11 +110,16 @@ def run(arguments, program, side, directory, stats=False):
     report = os.path.join(directory, program.report or "none")
     if os.path.exists(report):  # HPCC appends to it, GROMACS keeps the former one
         os.remove(report)
+    recording = os.path.join(directory, RECORDED["HANPMPI_PROFILE"])
+    if os.path.exists(recording):
+        os.remove(recording)
     begin = time.monotonic()
     done = subprocess.run([*command, executable_of(arguments, program), *program.arguments], cwd=directory, env=environment,
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                           timeout=arguments.timeout)
     seconds = time.monotonic() - begin
+    if "HANPMPI_PROFILE" in SETTINGS.get(side, {}) and not os.path.exists(recording):
+        raise SystemExit(f"{' '.join(done.args)}: no recording was written\n{done.stderr[-1500:]}")
     text = done.stdout
     if os.path.exists(report):
         text += open(report).read()
@@ -120,7 +130,8 @@ def run(arguments, program, side, directory, stats=False):
 # What the table of applications shows, in its order.
 TABLE = ["lammps-melt", "lammps-profile", "lammps-pppm", "gromacs", "espresso", "cp2k", "nwchem", "hpcc", "scalapack", "mpi4py-fft",
          "training-server", "training-allreduce", "is", "ft", "sparse"]
-SIDES = {"library": ["library"], "forced": ["forced"], "both": ["library", "forced"], "applications": ["first", "wisdom"]}
+SIDES = {"library": ["library"], "forced": ["forced"], "both": ["library", "forced"], "applications": ["first", "wisdom"],
+         "recorded": ["recorded"], "watched": ["watched"]}
 # share: of the time since MPI_Init in collectives; taken: of that in those that the library ran; collectives: {name: share of that};
 # all by rank 0, with the library. mpi: what the library found in the process.
 Row = collections.namedtuple("Row", "program side equal lines native library native_in_mpi library_in_mpi share taken collectives mpi "
@@ -206,7 +217,7 @@ def main():
     parser.add_argument("--side", choices=sorted(SIDES), default="library",
                         help="what is compared with the host MPI alone: the library as it is (library), under settings by which every "
                         "collective is taken (forced), each of them (both), or a first run and one that knows what that has found "
-                        "(applications)")
+                        "(applications), the host MPI alone, recorded (recorded), and its buffers watched as well (watched)")
     parser.add_argument("--json", metavar="FILE", help="keep the table")
     parser.add_argument("--resume", action="store_true", help="keep the programs that FILE has already, and measure the others")
     parser.add_argument("--within", type=float, metavar="SECONDS", help="begin with no further program after that time")

@@ -81,21 +81,25 @@ static char *element(const exchange_t *x, uint32_t rank, size_t i)
     return x->recv[rank].address + i * x->type.extent;
 }
 
-static void advance(hp_source_t *source, uint64_t bytes)
+static hp_status_t advance(hp_source_t *source, uint64_t bytes)
 {
     steps_t *steps = (steps_t *)source;
     const exchange_t *x = steps->exchange;
     const size_t first = steps->elements, end = bytes / x->type.bytes;
-    char *there = sim_alloc(end - first + 1, x->type.bytes);
+    const bool is_root = steps->rank == x->collective->root;
     const char *expected = x->expected + first * x->type.bytes;
 
+    if (is_root && ++steps->count == x->collective->failing_step)
+        return HP_ERR_TRANSPORT;
+    char *there = sim_alloc(end - first + 1, x->type.bytes);
     steps->wrong |= bytes % x->type.bytes != 0 || end <= first || end > x->collective->count;
     steps->elements = end;
-    if (steps->rank == x->collective->root)
+    if (is_root)
         elements_unpack(element(x, steps->rank, first), expected, end - first, &x->type);
     elements_pack(there, element(x, steps->rank, first), end - first, &x->type);
     steps->wrong |= memcmp(there, expected, (end - first) * x->type.bytes) != 0;
     free(there);
+    return HP_OK;
 }
 
 /* The root's data is taken away. */
@@ -176,7 +180,8 @@ void exchange_init(exchange_t *x, const collective_t *c, uint32_t rank_count)
             memcpy(x->send[rank].before, x->send[rank].raw, x->send[rank].raw_bytes);
     }
     expect(x, rank_count);
-    if (c->algorithm->collective == HP_BCAST && !c->lockstep && rank_count > 1 && (c->data_seed & 2))
+    if (c->algorithm->collective == HP_BCAST && !c->lockstep && rank_count > 1 &&
+        (c->failing_step || (c->data_seed & 2)))
         begin_steps(x, rank_count);
 }
 

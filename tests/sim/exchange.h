@@ -20,6 +20,7 @@ typedef struct {
     bool lockstep; /* by lockstep.h: han, not in place */
     bool blocking; /* in flight with others: the rank does nothing else before it is done */
     bool inexact;  /* doubles whose sum depends on the order; results are then compared between ranks only */
+    uint32_t failing_step; /* of a bcast: the step of its root's source that fails, from 1 on; 0: none does */
     uint32_t root;
     size_t count;
     uint64_t data_seed;
@@ -46,6 +47,7 @@ typedef struct {
     const exchange_t *exchange;
     uint32_t rank;
     size_t elements; /* so far */
+    uint32_t count;  /* of the root's steps */
     bool wrong;
 } steps_t;
 

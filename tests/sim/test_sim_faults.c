@@ -1,4 +1,4 @@
-/* test_sim_faults: the Nth call of the transport, or the Nth allocation, fails, for every N: the rank whose
+/* test_sim_faults: the Nth call of the transport, the Nth allocation, or the Nth step of a source fails, for every N: the rank whose
  * call it was reports it, is done, holds nothing. Nothing leaks (the address sanitizer watches). The other
  * ranks may be left waiting, as they are when a process dies. docs/pitfalls.md 27. */
 #include "sim/allocator.h"
@@ -168,6 +168,50 @@ static void started_again_without_memory(void **state)
         }
 }
 
+/* Returns false when the root's source makes not that many steps. */
+static bool fail_step(const fixture_t *f, uint64_t seed)
+{
+    sim_outcome_t outcomes[RANKS];
+    job_t *job = job_create(&f->world, &f->knobs);
+    const bool worked = job_run(job, &f->c, 1, outcomes);
+    if (!worked && outcomes[f->c.root].status != HP_ERR_TRANSPORT) {
+        print_case(&f->c, RANKS, &f->knobs, &f->world);
+        seeds_fail(seed, job_problem(job));
+    }
+    for (uint32_t rank = 0; rank < RANKS && !worked; rank++)
+        if (rank != f->c.root && (outcomes[rank].finished || outcomes[rank].status != HP_OK)) {
+            print_case(&f->c, RANKS, &f->knobs, &f->world);
+            seeds_fail(seed, "a rank is done without the whole message");
+        }
+    if (!worked) {
+        fixture_t whole = *f;
+        whole.c.failing_step = 0;
+        holds_nothing(f, seed, job, f->c.root);
+        recovers(&whole, seed, job);
+    }
+    job_destroy(job);
+    return !worked;
+}
+
+static void every_step_of_a_source_fails_once(void **state)
+{
+    (void)state;
+    const seeds_t seeds = seeds_start("every_step_of_a_source_fails_once", 40);
+    for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; seed++)
+        for (unsigned i = 0; any_algorithm(i); i++) {
+            if (any_algorithm(i)->collective != HP_BCAST)
+                continue;
+            fixture_t f = fixture_of(seed, any_algorithm(i));
+            f.c.lockstep = false; /* which has no source */
+            do
+                f.c.failing_step++;
+            while (fail_step(&f, seed));
+            if (f.c.failing_step == 1)
+                seeds_fail(seed, "no step was met");
+            free(f.table);
+        }
+}
+
 static void creating_without_memory(void **state)
 {
     (void)state;
@@ -191,9 +235,8 @@ static void creating_without_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_call_fails_once),
-        cmocka_unit_test(every_allocation_fails_once),
-        cmocka_unit_test(started_again_without_memory),
+        cmocka_unit_test(every_call_fails_once),        cmocka_unit_test(every_allocation_fails_once),
+        cmocka_unit_test(started_again_without_memory), cmocka_unit_test(every_step_of_a_source_fails_once),
         cmocka_unit_test(creating_without_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -152,6 +152,23 @@ static int *equal_blocks(const simulated_call_t *call)
     return counts;
 }
 
+static bool has_block(int from, int to)
+{
+    (void)to;
+    return from % 4 != 3;
+}
+
+static void run_allgatherv(const simulated_call_t *call)
+{
+    int *counts = equal_blocks(call);
+
+    for (int i = 0; i < call->size; i++)
+        counts[i] = has_block(i, call->rank) ? call->count : 0;
+    RUN(call, Allgatherv, call->send, counts[call->rank], MPI_INT64_T, call->recv, counts,
+        counts + call->size, MPI_INT64_T, call->comm);
+    free(counts);
+}
+
 static void run_gatherv(const simulated_call_t *call)
 {
     int *counts = equal_blocks(call);
@@ -180,6 +197,7 @@ const simulated_collective_t simulated_collectives[] = {
     {"reduce_scatter_block", .sends_all = true, .run = run_reduce_scatter_block, .expected = my_sum},
     {"alltoallv", .sends_all = true, .receives_all = true, .run = run_alltoallv, .expected = mine_of_block,
      .comes = few_meet},
+    {"allgatherv", .receives_all = true, .run = run_allgatherv, .expected = of_block, .comes = has_block},
     {"gatherv", .receives_all = true, .at_root = true, .run = run_gatherv, .expected = of_block},
     {"scatterv", .sends_all = true, .run = run_scatterv, .expected = mine_of_root},
 };

@@ -1,6 +1,7 @@
 /* simulated_collectives: the collectives that `simulated` runs, a row each: what they move, and every element of their results.
  *
- * `bytes` is the size of a vector, or of one block; alltoallv sends a block to some of the ranks, to others on each rank.
+ * `bytes` is the size of a vector, or of one block; alltoallv sends a block to some of the ranks, to others on each rank;
+ * in allgatherv every fourth rank has none.
  * Data: 64-bit integers; element e of a rank's send buffer is simulated_input(rank, e).
  *
  * Threads: one, as the simulator. */

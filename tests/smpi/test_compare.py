@@ -89,15 +89,37 @@ def test_wrong_algorithms_are_found(directory):
         want(compare.is_wrong(job) == wrong, f"{name} is {'wrong' if wrong else 'right'}")
 
 
+def test_algorithms(directory):
+    """Each of the library's, also what is made for the network, which the library is told."""
+    results = directory / "algorithms.json"
+    arguments = ("--results", results, "--network", "tree_chain", "--nodes", "4", "--ranks-per-node", "1", "--leaf", "2", "--bytes", "65536",
+                 "--collectives", "alltoall,allgatherv,allreduce", "--no-validate", "--sides", "library,algorithms")
+    done = command(*arguments, "--tell-network")
+    want(done.returncode == 0, f"the run failed:\n{done.stdout}{done.stderr}")
+    points = json.loads(results.read_text())["points"]
+    for point in ("pairwise/alltoall", "contention_free/alltoall", "depth_first_ring/allgatherv", "binomial 8192/allreduce", "ring 65536/allreduce"):
+        want(points.get(f"hanpmpi {point}/65536", {}).get("taken"), f"hanpmpi {point} is not measured: {sorted(points)}")
+    want("hanpmpi bruck/allgatherv/65536" in points and "hanpmpi binomial/allgatherv/65536" not in points, f"what has blocks that differ: {sorted(points)}")
+    own = {side.split("/")[0]: point["us"] for side, point in points.items() if "/alltoall/" in side and " " in side}
+    row = next(line for line in done.stdout.splitlines() if line.startswith("| alltoall"))
+    want(f"{min(own, key=own.get).split()[1]} |" in row, f"the best of {own} is not in the table: {row}")
+    other = directory / "untold.json"
+    want(command("--results", other, *arguments[2:]).returncode == 0, "the run without a network failed")
+    names = json.loads(other.read_text())["points"]
+    want("hanpmpi pairwise/alltoall/65536" in names and not any("contention_free" in name for name in names), f"without a network: {sorted(names)}")
+    done = command("--results", directory / "star.json", "--nodes", "2", "--tell-network")
+    want(done.returncode != 0 and "--tell-network: accepted with a tree of switches" in done.stderr, f"a star has no network file: {done.stderr}")
+
+
 def test_bad_options(directory):
     for arguments, text in ((["--bytes", "7"], "multiples of 8"), (["--network", "ring"], "star"), (["--setting", "X=1"], "HANPMPI_"),
-                            (["--sides", "ours"], "library, selectors, forced"), (["--ranks-per-node", "0"], "numbers from 1")):
+                            (["--sides", "ours"], "library, algorithms, selectors, forced"), (["--ranks-per-node", "0"], "numbers from 1")):
         done = command("--results", directory / "none.json", *arguments)
         want(done.returncode == 2 and arguments[0] in done.stderr and text in done.stderr, f"{arguments}: {done.returncode} {done.stderr}")
 
 
 if __name__ == "__main__":
-    for test in (test_table_and_resume, test_messages_are_charged, test_wrong_algorithms_are_found, test_bad_options):
+    for test in (test_table_and_resume, test_messages_are_charged, test_wrong_algorithms_are_found, test_algorithms, test_bad_options):
         with tempfile.TemporaryDirectory(prefix="hanpmpi-compare-") as place:
             test(Path(place))
         print(f"{test.__name__}: passed")

@@ -79,13 +79,53 @@ def bandwidths(options, directory):
 
 
 def bounds(options, directory):
-    """ROUTINES' T: 8 x 24 blocks over the trunks of a star, 16 x 16 over the middle one of a chain."""
+    """8 x 24 blocks of an alltoall over the trunks of a star, 16 x 16 over the middle one of a chain; and what acknowledges those of the other way."""
     for kind, blocks in (("star", 8 * 24), ("chain", 16 * 16)):
         parsed = argparse.Namespace(**vars(machine.parse("--nodes", "32", "--leaf", "8", "--ranks-per-node", "1", "--bandwidth", "1e8")),
-                                    message_charge=0)
+                                    message_charge=0,
+                                    no_acknowledgements=True)
         parsed.tree = machine.tree_of(parsed, f"tree_{kind}")
         want(math.isclose(compare.bound(parsed, "alltoall", 10000, 32), 1e6 * blocks * 10000 / 1e8), f"{kind}: alltoall's bound")
         want(math.isclose(compare.bound(parsed, "allgather", 10000, 32), 1e6 * 31 * 10000 / 1e8), f"{kind}: allgather's bound")
+        parsed.no_acknowledgements = False
+        want(math.isclose(compare.bound(parsed, "alltoall", 10000, 32), 1.05e6 * blocks * 10000 / 1e8), f"{kind}: alltoall's bound, acknowledged")
+        want(math.isclose(compare.bound(parsed, "allgather", 10000, 32), 1e6 * (31 + 0.05) * 10000 / 1e8), f"{kind}: allgather's bound, acknowledged")
+
+
+def measured(options, directory, collective, size, *more):
+    """The time of compare.py's library, us, and the fraction of the bound that it reaches."""
+    measured.number = getattr(measured, "number", 0) + 1
+    done = subprocess.run([sys.executable, Path(__file__).parent / "compare.py", "--programs", options.programs, "--results",
+                           directory / f"{measured.number}.json", "--collectives", collective, "--bytes", str(size), "--sides", "library", "--no-validate",
+                           "--network", "tree_chain", "--ranks-per-node", "1", "--bandwidth", "125e6", "--message-charge", "1.5e-6", "--tell-network",
+                           *more], capture_output=True, text=True, timeout=200)
+    rows = [line.split("|") for line in done.stdout.splitlines() if line.startswith(f"| {collective}")]
+    want(done.returncode == 0 and len(rows) == 1, f"{collective}, {more}:\n{done.stdout}{done.stderr}")
+    return float(rows[0][3]), float(rows[0][-2])
+
+
+def setting(**settings):
+    return [word for name, value in settings.items() for word in ("--setting", f"HANPMPI_{name}={value}")]
+
+
+def contention_free(options, directory):
+    """32 hosts on a chain of four switches: phases that share no link reach 97% of the bound where a message takes nothing of the way back."""
+    way = setting(ALLTOALL="flat", BETWEEN_NODES="contention_free_pairwise")
+    _, fraction = measured(options, directory, "alltoall", 131072, "--nodes", "32", "--leaf", "8", "--no-acknowledgements", *way)
+    want(0.97 < fraction <= 1, f"contention_free_pairwise reaches {fraction} of the bound")
+    way = setting(ALLTOALL="flat", BETWEEN_NODES="pairwise")
+    _, fraction = measured(options, directory, "alltoall", 1048576, "--nodes", "4", "--leaf", "2", *way)
+    want(0.99 < fraction <= 1, f"among four hosts pairwise reaches {fraction} of the bound with acknowledgements")
+
+
+def told(options, directory):
+    """Halving across the trunk is what the rules say, for a network that is not known; what is told decides. (ring: 960 us, the rules: 2,894.)"""
+    place = ("--nodes", "8", "--leaf", "4", "--no-acknowledgements")
+    us, _ = measured(options, directory, "allreduce", 65536, *place)
+    ring, _ = measured(options, directory, "allreduce", 65536, *place, *setting(ALLREDUCE="han", BETWEEN_NODES="ring", SEGMENT_BYTES=65536))
+    rules, _ = measured(options, directory, "allreduce", 65536, *place, *setting(MODEL=0))
+    want(us <= 1.05 * ring and us < 0.5 * rules, f"allreduce takes {us} us where it is told the network, a ring {ring}, what the rules say {rules}")
+
 
 
 def comparison(options, directory):
@@ -110,7 +150,7 @@ def main():
     parser.add_argument("--programs", type=Path, required=True)
     parser.add_argument("--networks", type=Path, required=True)
     options = parser.parse_args()
-    for test in (shapes, mappings, bandwidths, bounds, comparison):
+    for test in (shapes, mappings, bandwidths, bounds, contention_free, told, comparison):
         with tempfile.TemporaryDirectory(prefix="hanpmpi-trees-") as directory:
             test(options, Path(directory))
         print(f"{test.__name__}: passed", flush=True)

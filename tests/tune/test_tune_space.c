@@ -360,6 +360,10 @@ static void test_routines(void **state)
     assert_false(has(&fixture, TUNE_ALLTOALL, "flat-bruck-radix2")); /* which is usual */
     assert_true(has(&fixture, TUNE_ALLTOALL, "flat-bruck-radix16"));
     assert_false(has(&fixture, TUNE_ALLTOALL, "flat-bruck-radix32")); /* more than there are ranks */
+    assert_true(has(&fixture, TUNE_ALLTOALL, "flat-pairwise-window1"));
+    assert_true(has(&fixture, TUNE_ALLTOALLV, "flat-pairwise-window8"));
+    assert_false(has(&fixture, TUNE_ALLTOALL, "flat-pairwise-window16")); /* which is usual */
+    assert_false(has(&fixture, TUNE_ALLTOALL, "flat-bruck-window4"));
     assert_true(has(&fixture, TUNE_ALLGATHER, "flat-pat-aggregate1"));
     assert_true(has(&fixture, TUNE_ALLGATHER, "flat-bine"));
     assert_false(
@@ -378,6 +382,7 @@ static void test_routines(void **state)
     fixture.options.choices.network = true;
     tune_space_init(fixture.lists, &fixture.options.choices, &fixture.layout);
     assert_true(has(&fixture, TUNE_ALLTOALL, "flat-contention_free_barriers-barriers4"));
+    assert_false(has(&fixture, TUNE_ALLTOALL, "flat-contention_free-window4")); /* it has one of its own */
     assert_true(has(&fixture, TUNE_ALLREDUCE, "han-contention_free+depth_first_ring-shm-64K"));
     assert_false(has(&fixture, TUNE_ALLREDUCE, "han-contention_free_pairwise+ring-shm-64K"));
     fixture_fini(&fixture);

@@ -1,4 +1,5 @@
-/* check: the head of every unit test: cmocka with what it needs, and random numbers that can be repeated.
+/* check: the head of every unit test: cmocka with what it needs, random numbers that can be repeated, and the time of the
+ * processor.
  *
  * Threads: tests are single-threaded. Ownership: nothing is allocated. */
 #ifndef HP_TESTS_UNIT_CHECK_H
@@ -11,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <cmocka.h>
 
 #define ARRAY_LENGTH(array) (sizeof(array) / sizeof *(array))
@@ -36,6 +38,15 @@ static inline uint32_t check_random_below(check_random_t *random, uint32_t bound
     random->state ^= random->state >> 7;
     random->state ^= random->state << 17;
     return (uint32_t)((random->state >> 16) % bound);
+}
+
+/* Nanoseconds of the processor this process has used: what a test may demand of work's speed, since it does not count
+ * while others have the processor (tests run beside each other, and under sanitizers in what time the rest leaves). */
+static inline uint64_t check_processor_ns(void)
+{
+    struct timespec used;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+    return (uint64_t)used.tv_sec * 1000000000 + (uint64_t)used.tv_nsec;
 }
 
 #endif

@@ -140,26 +140,36 @@ static void crowds(void **state)
 {
     (void)state;
     /* mpirun --bind-to core: each rank has one of its own, of a machine with many more. */
-    const hp_cores_t bound[] = {{1, 1, 64}, {2, 1, 64}, {3, 1, 64}, {4, 1, 64}};
+    const hp_cores_t bound[] = {{1, 1, 64, 0, 0}, {2, 1, 64, 0, 0}, {3, 1, 64, 0, 0}, {4, 1, 64, 0, 0}};
     assert_false(is_crowded(bound, 4, 4));
     /* taskset -c 0 mpirun --bind-to none, on the same machine. */
-    const hp_cores_t tasked[] = {{1, 1, 64}, {1, 1, 64}, {1, 1, 64}, {1, 1, 64}};
+    const hp_cores_t tasked[] = {{1, 1, 64, 0, 0}, {1, 1, 64, 0, 0}, {1, 1, 64, 0, 0}, {1, 1, 64, 0, 0}};
     assert_true(is_crowded(tasked, 4, 1));
     /* A container with a quota of two cores. */
-    const hp_cores_t quota[] = {{9, 64, 2}, {9, 64, 2}, {9, 64, 2}};
+    const hp_cores_t quota[] = {{9, 64, 2, 0, 0}, {9, 64, 2, 0, 0}, {9, 64, 2, 0, 0}};
     assert_true(is_crowded(quota, 3, 2));
     assert_false(is_crowded(quota, 2, 2));
     /* Two cores each, for threads. */
-    const hp_cores_t pairs[] = {{1, 2, 64}, {2, 2, 64}, {3, 2, 64}, {4, 2, 64}};
+    const hp_cores_t pairs[] = {{1, 2, 64, 0, 0}, {2, 2, 64, 0, 0}, {3, 2, 64, 0, 0}, {4, 2, 64, 0, 0}};
     assert_false(is_crowded(pairs, 4, 8));
     /* Bound to two packages of two cores, three ranks each. */
-    const hp_cores_t packages[] = {{1, 2, 4}, {1, 2, 4}, {1, 2, 4}, {2, 2, 4}, {2, 2, 4}, {2, 2, 4}};
+    const hp_cores_t packages[] = {{1, 2, 4, 0, 0}, {1, 2, 4, 0, 0}, {1, 2, 4, 0, 0}, {2, 2, 4, 0, 0}, {2, 2, 4, 0, 0}, {2, 2, 4, 0, 0}};
     assert_true(is_crowded(packages, 6, 4));
     /* Unbound. */
-    const hp_cores_t unbound[] = {{9, 4, 4}, {9, 4, 4}, {9, 4, 4}, {9, 4, 4}};
+    const hp_cores_t unbound[] = {{9, 4, 4, 0, 0}, {9, 4, 4, 0, 0}, {9, 4, 4, 0, 0}, {9, 4, 4, 0, 0}};
     assert_false(is_crowded(unbound, 4, 4));
+    /* Two of the four ranks of a job: unbound on two cores, on four, all bound to one core each of a container of two. */
+    const hp_cores_t some[] = {{9, 2, 2, 4, 4}, {9, 2, 2, 4, 4}};
+    assert_true(is_crowded(some, 2, 2));
+    const hp_cores_t roomy[] = {{9, 4, 4, 4, 4}, {9, 4, 4, 4, 4}};
+    assert_false(is_crowded(roomy, 2, 4));
+    const hp_cores_t contained[] = {{1, 1, 2, 1, 4}, {2, 1, 2, 1, 4}};
+    assert_true(is_crowded(contained, 2, 2));
+    /* One of them shares its core with a rank of another communicator. */
+    const hp_cores_t shared[] = {{1, 1, 64, 1, 4}, {2, 1, 64, 2, 4}};
+    assert_true(is_crowded(shared, 2, 2));
     /* Simulated ranks have no cores. */
-    const hp_cores_t unknown[] = {{0, 0, 0}, {0, 0, 0}};
+    const hp_cores_t unknown[] = {{0, 0, 0, 0, 0}, {0, 0, 0, 0, 0}};
     assert_false(is_crowded(unknown, 2, 0));
 }
 
@@ -168,7 +178,7 @@ static void cores_of_the_fullest_node(void **state)
 {
     (void)state;
     const hp_locality_t table[] = {
-        {.id = {1}, .cores = {1, 1, 8}}, {.id = {2}, .cores = {2, 2, 8}}, {.id = {2}, .cores = {3, 3, 8}}};
+        {.id = {1}, .cores = {1, 1, 8, 0, 0}}, {.id = {2}, .cores = {2, 2, 8, 0, 0}}, {.id = {2}, .cores = {3, 3, 8, 0, 0}}};
     hp_transport_t transport = {0};
     hp_knobs_t knobs;
 

@@ -6,6 +6,7 @@
 #include "base/knobs.h"
 #include "hier/call/inter_node_files.h"
 #include "hier/call/setting.h"
+#include "hier/collectives/block_generator.h"
 #include "schedule/file.h"
 #include "schedule/generators/generators.h"
 
@@ -148,6 +149,23 @@ static void what_cannot_be_run_is_refused(void **state)
     hp_schedule_file_free(generator);
 }
 
+/* A block that goes straight to its place may have any size. */
+static void what_is_direct_serves_blocks_that_differ(void **state)
+{
+    hp_generator_t *direct =
+        from_file("direct", "pairwise", (hp_problem_t){.pattern = HP_PATTERN_ALLTOALL, .count = 6});
+    hp_generator_t *carried =
+        from_file("carried", "bruck", (hp_problem_t){.pattern = HP_PATTERN_ALLTOALL, .count = 6});
+    hp_problem_t ranks = {.pattern = HP_PATTERN_ALLTOALL, .count = 6};
+    (void)state;
+
+    assert_true(hp_block_serves(direct, HP_ALLTOALLV, &ranks));
+    assert_true(hp_block_serves(carried, HP_ALLTOALL, &ranks));
+    assert_false(hp_block_serves(carried, HP_ALLTOALLV, &ranks));
+    hp_schedule_file_free(direct);
+    hp_schedule_file_free(carried);
+}
+
 /* Asked for before the files are read: the slot comes first, on all ranks alike. */
 static void what_was_asked_for_is_said(void **state)
 {
@@ -203,9 +221,9 @@ static void there_is_a_limit(void **state)
     }
     hp_inter_node_take(&catalog, "my", keep_line, NULL);
     assert_int_equal(line_count, 1);
-    assert_string_equal(lines[0], "my: the last 3 schedules do not join nodes: 32 are the limit");
-    assert_non_null(hp_inter_node_generator(found("file31")));
-    assert_int_equal(found("file32"), HP_INTER_NODE_NONE);
+    assert_string_equal(lines[0], "my: the last 3 schedules do not join nodes: 128 are the limit");
+    assert_non_null(hp_inter_node_generator(found("file127")));
+    assert_int_equal(found("file128"), HP_INTER_NODE_NONE);
     end(&catalog);
 }
 
@@ -214,6 +232,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(files_are_words),
         cmocka_unit_test(what_cannot_be_run_is_refused),
+        cmocka_unit_test(what_is_direct_serves_blocks_that_differ),
         cmocka_unit_test(what_was_asked_for_is_said),
         cmocka_unit_test(there_is_a_limit),
     };

@@ -76,7 +76,7 @@ static void fill(hp_book_t *book, unsigned rank)
     assert_true(hp_book_init(book));
     for (unsigned k = 0; k < 2; k++) {
         const unsigned i = (k + rank) % 2;
-        const uint64_t module = hp_book_module(book, i ? "/lib/b.so" : "/bin/a", "");
+        const uint64_t module = hp_book_module(book, i ? "/lib/b.so" : "/bin/a", "", "");
         site.frame[0] = module << 48 | (0x1000 + i);
         const hp_book_record_t key = {.call = 7,
                                       .site = hp_book_site(book, &site),

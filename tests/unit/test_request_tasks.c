@@ -193,13 +193,15 @@ typedef struct {
     uint64_t bytes[OPERATIONS_MAX];
     uint32_t count;
     uint32_t posted[OPERATIONS_MAX]; /* messages, before each step */
+    uint32_t failing;                /* the step that fails, from 1 on; 0: none does */
 } recorder_t;
 
-static void record_step(hp_source_t *source, uint64_t bytes)
+static hp_status_t record_step(hp_source_t *source, uint64_t bytes)
 {
     recorder_t *recorder = (recorder_t *)source;
     recorder->posted[recorder->count] = recorder->fixture->hand.posted;
     recorder->bytes[recorder->count++] = bytes;
+    return recorder->count == recorder->failing ? HP_ERR_NO_MEM : HP_OK;
 }
 
 static void emit_filled(const void *plan, hp_segment_t *segment, uint64_t i)
@@ -233,6 +235,24 @@ static void segments_leave_while_others_are_filled(void **state)
         assert_int_equal(recorder.bytes[i], (i + 1) * SEGMENT_BYTES);
         assert_int_equal(recorder.posted[i], i);
     }
+}
+
+/* What it was to fill does not leave, and nothing is in flight any more. */
+static void a_source_that_fails_ends_the_collective(void **state)
+{
+    enum { SEGMENTS = 3, FAILING = 2 };
+    fixture_t *f = *state;
+    recorder_t recorder = {.source = {record_step}, .fixture = f, .failing = FAILING};
+    hp_pipeline_t pipeline = prepare(f, SEGMENTS, SEGMENTS, emit_filled);
+
+    pipeline.source = &recorder.source;
+    f->lanes[0] = hp_request_advance_lane(f->request, true);
+    f->lanes[1] = hp_request_lane(f->request, HP_LANE_SEND, CHILD, TAG, SEGMENTS);
+    assert_int_equal(hp_request_start(f->request, &pipeline), HP_ERR_NO_MEM);
+    assert_int_equal(recorder.count, FAILING);
+    assert_int_equal(f->hand.posted, FAILING - 1);
+    assert_true(hp_request_done(f->request));
+    assert_int_equal(hp_request_counters(f->request)->in_flight, 0);
 }
 
 static void emit_emptied(const void *plan, hp_segment_t *segment, uint64_t i)
@@ -562,6 +582,7 @@ int main(void)
         TEST(waits_wait_for_what_is_before_them),
         TEST(a_longer_message_of_another_rank_is_noticed),
         TEST(segments_leave_while_others_are_filled),
+        TEST(a_source_that_fails_ends_the_collective),
         TEST(what_has_come_is_taken_in_order),
         TEST(pulls_read_the_address_when_they_start),
         TEST(a_pull_ends_with_the_buffer),

@@ -60,6 +60,25 @@ static void parameters(void **state)
                 messages("contention_free_barriers barriers=4", HP_PATTERN_ALLTOALL, 16, 3));
 }
 
+/* How many steps may be under way goes with the schedule, whatever the algorithm says. */
+static void windows(void **state)
+{
+    hp_generator_t *generator;
+    (void)state;
+
+    generator = made("pairwise", HP_PATTERN_ALLTOALL, 6);
+    assert_int_equal(generator->in_flight, 0);
+    hp_schedule_file_free(generator);
+    generator = made("pairwise window=4", HP_PATTERN_ALLTOALL, 6);
+    assert_int_equal(generator->in_flight, 4);
+    hp_schedule_file_free(generator);
+    generator = made("contention_free", HP_PATTERN_ALLTOALL, 6);
+    assert_int_equal(generator->in_flight, 1);
+    hp_schedule_file_free(generator);
+    assert_false(is_made("bruck window=4", HP_PATTERN_ALLTOALL, 6)); /* ranks carry others' blocks */
+    assert_false(is_made("pairwise window=0", HP_PATTERN_ALLTOALL, 6));
+}
+
 static void what_is_none(void **state)
 {
     static const char *const words[] = {"",
@@ -114,8 +133,8 @@ static void what_does_not_go_together(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(parameters), cmocka_unit_test(what_is_none),
-                                       cmocka_unit_test(two_algorithms),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(parameters), cmocka_unit_test(windows),
+                                       cmocka_unit_test(what_is_none), cmocka_unit_test(two_algorithms),
                                        cmocka_unit_test(what_does_not_go_together)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,15 +8,10 @@
 #include <string.h>
 #include "broken.h"
 #include "check.h"
+#include "positions.h"
 #include "schedule/generators/generators.h"
 #include "schedule/verify.h"
 #include "trees.h"
-
-static uint32_t positions_max(void)
-{
-    const char *text = getenv("HP_SCHEDULE_POSITIONS");
-    return text ? (uint32_t)strtoul(text, NULL, 10) : 128;
-}
 
 /* The i-th generator of this process; NULL past the last. */
 static const hp_generator_t *generator_here(unsigned i)
@@ -88,7 +83,7 @@ static uint64_t verify_roots(const hp_generator_t *generator, hp_problem_t probl
 
 static void each_is_right(void **state)
 {
-    const uint32_t most = positions_max();
+    const uint32_t most = positions_max(128);
     (void)state;
 
     const hp_generator_t *generator;

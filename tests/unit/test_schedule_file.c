@@ -70,6 +70,7 @@ static void round_trip(const hp_generator_t *generator, const hp_problem_t *prob
         fail_msg("%s %s: %s", hp_pattern_name(problem->pattern), generator->name, why);
     assert_string_equal(read->name, "copy");
     assert_string_equal(read->text, generator->text);
+    assert_int_equal(read->in_flight, generator->in_flight);
     /* With few positions others are, too. */
     assert_true((read->direct & generator->direct) == (generator->direct & read->patterns));
     assert_int_equal(read->problem->count, problem->count);
@@ -179,6 +180,8 @@ static const struct {
      "cut: 4000000000 is not a whole number from 1 to 1048576"},
     {"\"allgather\", \"positions\": 3", "\"allreduce\", \"cut\": 3, \"ordered\": 1, \"positions\": 3",
      "ordered: 1 is neither true nor false"},
+    {"\"positions\": 3", "\"positions\": 3, \"in_flight\": 0",
+     "in_flight: 0 is not a whole number from 1 to 2147483647"},
     {"{\"radix\": 2}", "[]", "parameters: {\"name\": number} is accepted"},
     {"{\"radix\": 2}", "{\"a\": 1, \"b\": 1, \"c\": 1}", "parameters: 3 of them, at most 2 are accepted"},
     {"{\"radix\": 2}", "{\"ra dix\": 2}",

@@ -1,7 +1,10 @@
 /* test_schedule_nodes: schedules of two levels: every generator in nodes of many shapes is right, broken copies are
- * found, and between the nodes there is what the generator does among so many positions, and nothing else. */
+ * found, and between the nodes there is what the generator does among so many positions, and nothing else.
+ *
+ * HP_SCHEDULE_POSITIONS: only shapes of so many positions are verified. */
 #include "broken.h"
 #include "check.h"
+#include "positions.h"
 #include "schedule/generators/generators.h"
 #include "trees.h"
 
@@ -30,6 +33,14 @@ static const shape_t shapes[] = {
     {8, {2, 1, 2, 1, 2, 1, 2, 1}},
 };
 static const shape_t large = {8, {8, 8, 8, 8, 8, 8, 8, 8}}, large_uneven = {6, {9, 3, 8, 1, 7, 5}};
+
+static uint32_t positions_of(const shape_t *shape)
+{
+    uint32_t positions = 0;
+    for (uint32_t n = 0; n < shape->count; n++)
+        positions += shape->sizes[n];
+    return positions;
+}
 
 /* The problem's nodes; node_first: room for NODES_MAX + 1. */
 static void lay_out(hp_problem_t *problem, const shape_t *shape, uint32_t *node_first)
@@ -93,6 +104,8 @@ static uint32_t verify_forms(const hp_generator_t *generator, hp_pattern_t patte
 {
     uint32_t verified = 0, node_first[NODES_MAX + 1];
 
+    if (positions_of(shape) > positions_max(POSITIONS_MAX))
+        return 0;
     for (uint32_t leaders = HP_LEADERS_ALL; leaders <= 1; leaders++)
         for (int ordered = 0; ordered <= hp_pattern_is(pattern, HP_PATTERN_REDUCES); ordered++) {
             hp_problem_t problem = {.pattern = pattern, .ordered = ordered, .leaders = leaders};

@@ -2,6 +2,7 @@
  * take (one_port.h), for every number of positions up to 128, or up to HP_SCHEDULE_POSITIONS. */
 #include "one_port.h"
 #include "check.h"
+#include "positions.h"
 #include "schedule/generators/generators.h"
 
 enum { POSITIONS_MAX = 128 };
@@ -208,8 +209,7 @@ static void compare(const char *generator, const hp_problem_t *problem, const on
 static void they_are_as_claimed(void **state)
 {
     static const uint32_t values[] = {1, 2, 3, 4, 7, 12};
-    const char *text = getenv("HP_SCHEDULE_POSITIONS");
-    const uint32_t most = text ? (uint32_t)atoi(text) : POSITIONS_MAX;
+    const uint32_t most = positions_max(POSITIONS_MAX);
     (void)state;
 
     for (unsigned c = 0; c < ARRAY_LENGTH(claims); c++) {

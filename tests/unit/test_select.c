@@ -1,6 +1,7 @@
 /* test_select: which algorithm runs a call, with which settings, or why none does.
  *
  * docs/pitfalls.md 32 (rules are checked), 33 (segment sizes of rules are used). */
+#include "hier/planning/model/described.h"
 #include "hier/planning/select.h"
 #include "places.h"
 
@@ -373,6 +374,63 @@ static void mockups_by_force(void **state)
     hp_comm_destroy(comm);
 }
 
+/* Where a network is described and nobody measures: not what rules say that were made where nodes share no links. Eight hosts on two
+ * switches, whose link is as fast as one of them; ranks in the order of the hosts. */
+static void a_described_network_decides(void **state)
+{
+    static const uint32_t machines[] = {0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7};
+    const hp_knobs_t knobs = knobs_with(HP_KNOB_ID_guard, "0"), guarded = default_knobs();
+    hp_knobs_t without_model = knobs;
+    const hp_rule_t rule = {.collective = HP_ALLREDUCE,
+                            .nodes = {1, UINT64_MAX},
+                            .bytes = {0, UINT64_MAX},
+                            .ranks = {0, UINT64_MAX},
+                            .algorithm = HP_ALGORITHM_NATIVE,
+                            .line = 3};
+    hp_candidates_t found;
+    hp_network_t network;
+    (void)state;
+
+    without_model.model = 0;
+    hp_network_init(&network);
+    assert_true(hp_generator_sample_network(&network, 8));
+    hp_comm_t *comm = comm_of(8, &knobs);
+    const hp_candidate_t *first = &found.slot[HP_SLOT_RULE];
+    hp_situation_t situation = hp_candidates_situation(comm);
+    hp_candidates_find(&situation, HP_ALLREDUCE, 1 << 20, &found);
+    assert_int_equal(first->by, HP_DECIDER_RULE); /* no network */
+    const uint64_t by_rule = hp_candidate_id(first);
+
+    assert_int_equal(hp_comm_set_network(comm, &network, machines), HP_OK);
+    situation = hp_candidates_situation(comm);
+    hp_candidates_find(&situation, HP_ALLREDUCE, 1 << 20, &found);
+    assert_int_equal(first->by, HP_DECIDER_NETWORK);
+    assert_int_equal(found.offered, 1u << HP_SLOT_RULE);
+    assert_true(hp_candidate_id(first) != by_rule);
+    hp_probes_t described;
+    assert_true(hp_probes_described(&situation.layout, &described));
+    hp_candidates_t of_rule;
+    situation.knobs = &without_model;
+    hp_candidates_find(&situation, HP_ALLREDUCE, 1 << 20, &of_rule);
+    assert_true(hp_candidate_id(&of_rule.slot[HP_SLOT_RULE]) == by_rule);
+    situation.knobs = &guarded; /* which measures all */
+    hp_candidates_find(&situation, HP_ALLREDUCE, 1 << 20, &of_rule);
+    assert_true(hp_candidate_id(&of_rule.slot[HP_SLOT_RULE]) == by_rule);
+    const hp_algorithm_id_t chosen = hp_algorithm_id(first->algorithm),
+                            usual = hp_algorithm_id(of_rule.slot[HP_SLOT_RULE].algorithm);
+    assert_true(hp_model_us(&described, &situation.layout, HP_ALLREDUCE, 1 << 20, chosen, &first->setting) <
+                hp_model_us(&described, &situation.layout, HP_ALLREDUCE, 1 << 20, usual,
+                            &of_rule.slot[HP_SLOT_RULE].setting));
+
+    situation.knobs = &knobs;
+    assert_int_equal(hp_candidates_set_rules(&rule, 1), HP_OK); /* the user's */
+    hp_candidates_find(&situation, HP_ALLREDUCE, 1 << 20, &found);
+    assert_int_equal(first->by, HP_DECIDER_FILE);
+    assert_int_equal(hp_candidates_set_rules(NULL, 0), HP_OK);
+    hp_comm_destroy(comm);
+    hp_network_fini(&network);
+}
+
 /* What is made for the network takes much longer than on the network of the file, and something else is chosen. */
 static void networks_that_lie(void **state)
 {
@@ -429,6 +487,7 @@ int main(void)
         cmocka_unit_test(mockups_are_offered),
         cmocka_unit_test(the_model_answers_for_a_bin),
         cmocka_unit_test(mockups_by_force),
+        cmocka_unit_test(a_described_network_decides),
         cmocka_unit_test(networks_that_lie),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -583,6 +583,10 @@ static void test_watch(void **state)
     hp_watch_stop();
     hp_watch_fini();
     assert_false(hp_watch_is_running);
+    if (hp_watch_cost().left_out) { /* the machine is so busy that watching took its share of the run */
+        hp_book_fini(&loop.book);
+        skip();
+    }
     assert_true(loop.wrong <= 3);
     assert_int_equal(loop.book.slacks.count, 5);
     check_row(0, 1, HP_SLACK_TOUCH, true, true);
@@ -593,30 +597,33 @@ static void test_watch(void **state)
     hp_book_fini(&loop.book);
 }
 
-/* Calls as fast as they come: most are not watched, and are counted. */
+/* Calls as fast as they come, from two sites in turns: most are not watched, and are counted, once between two calls:
+ * behind the first 32 calls of a site and one in eight after these, and before such a one of the first site. */
 static void test_cost_of_watching(void **state)
 {
-    enum { CALLS = 40000, MOST_NS = 60000000 };
-    const hp_watch_call_t call = {.site = 1,
-                                  .row = 2,
-                                  .is_blocking = true,
-                                  .send = {(char *)buffer, 16 * PAGE},
-                                  .recv = {(char *)buffer + 32 * PAGE, 16 * PAGE}};
+    enum { CALLS = 40000, MOST_NS = 25000000, SAMPLED = 2 * 32 + CALLS * 3 / 16 };
+    hp_watch_call_t call = {.row = 2,
+                            .is_blocking = true,
+                            .send = {(char *)buffer, 16 * PAGE},
+                            .recv = {(char *)buffer + 32 * PAGE, 16 * PAGE}};
 
     (void)state;
     memset(&loop, 0, sizeof loop);
     assert_true(hp_book_init(&loop.book));
     hp_watch_open(&loop.book, HP_WATCH_ALL);
     const uint64_t began = hp_ticks();
-    for (int i = 0; i < CALLS; i++)
+    for (int i = 0; i < CALLS; i++) {
+        call.site = 1 + (unsigned)i % 2;
         one_call(&call, 0, 0, true);
+    }
     hp_watch_stop();
     const uint64_t run_ns = hp_ticks_ns(hp_ticks() - began);
     const hp_watch_cost_t cost = hp_watch_cost();
     const hp_book_slack_t sums = sums_of_rows();
-    assert_true(cost.ns > 0 && cost.ns < MOST_NS + run_ns / 32);
+    assert_true(cost.ns > 0 && cost.ns < MOST_NS + run_ns / 128);
     assert_true(cost.left_out > CALLS / 32);
     assert_true(sums.after + sums.before > 0 && sums.after + sums.before < CALLS / 8);
+    assert_true(sums.after + sums.before + cost.left_out <= SAMPLED);
     hp_watch_fini();
     hp_book_fini(&loop.book);
 }

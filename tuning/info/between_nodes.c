@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
+#include "base/knobs.h"
 #include "hier/call/inter_node.h"
 #include "hier/collectives/block_generator.h"
 #include "topo_tree/network/placement.h"
@@ -222,22 +223,32 @@ static void write_way_of(unsigned word, hp_collective_t collective)
            hp_inter_node_runs(generator, hp_collective_pattern(collective)));
 }
 
-/* What one may choose of it. How often a vector is cut is left to segments. */
+static void write_parameter(hp_inter_node_t way, hp_collective_t collective, const hp_parameter_t *parameter)
+{
+    begin_row(way, collective);
+    printf(", %s, %u, %u, %u)", parameter->name, parameter->least, parameter->most, parameter->usual);
+}
+
+/* What one may choose of it, where a schedule from a file can do the collective. How often a vector is cut is left to
+ * segments. Where each block goes straight to its place, and the algorithm does not say how many messages are under way,
+ * that is a parameter, too. */
 static void write_parameters_of(unsigned word, hp_collective_t collective)
 {
     const hp_inter_node_t way = hp_inter_node(word);
+    const hp_generator_t *generator = hp_inter_node_generator(way);
+    const uint32_t usual = (uint32_t)hp_knob_info(HP_KNOB_ID_messages)->default_value;
+    const hp_parameter_t window = {.name = "window", .least = 1, .most = usual, .usual = usual};
+    const bool is_direct = generator->direct & 1u << hp_collective_pattern(collective);
     hp_problem_t problem;
 
-    if (!serves_flat(way, collective, 4, &problem))
+    if (!serves_flat(way, collective, 4, &problem) ||
+        (hp_collective_is(collective, HP_BLOCKS_DIFFER) && !is_direct))
         return;
-    const hp_parameter_t *parameters = hp_inter_node_generator(way)->parameters;
-    for (unsigned i = 0; i < HP_PARAMETERS_MAX && parameters[i].name; i++) {
-        if (strcmp(parameters[i].name, "blocks") == 0)
-            continue;
-        begin_row(way, collective);
-        printf(", %s, %u, %u, %u)", parameters[i].name, parameters[i].least, parameters[i].most,
-               parameters[i].usual);
-    }
+    for (unsigned i = 0; i < HP_PARAMETERS_MAX && generator->parameters[i].name; i++)
+        if (strcmp(generator->parameters[i].name, "blocks") != 0)
+            write_parameter(way, collective, &generator->parameters[i]);
+    if (is_direct && !generator->in_flight)
+        write_parameter(way, collective, &window);
 }
 
 /* A row, or none, for each way of each collective of blocks. */

@@ -192,7 +192,7 @@ static void print_notes(const replay_output_t *output, FILE *file)
     if (plan->recording->accelerated > 0)
         fprintf(file,
                 "# %llu calls of the recording were the library's: \"recorded\" is not the host MPI's time "
-                "(HANPMPI_MAX_COMMS=0 records that)\n",
+                "(HANPMPI_ENABLE=0 records that)\n",
                 (unsigned long long)plan->recording->accelerated);
 }
 

@@ -199,12 +199,14 @@ const char *replay_site_text(const replay_recording_t *recording, int64_t site, 
 {
     json_t *sites = json_object_get(recording->document, "sites");
     json_t *modules = json_object_get(recording->document, "modules");
-    json_t *frame = json_array_get(json_object_get(json_array_get(sites, (size_t)site), "frames"), 0);
+    json_t *row = json_array_get(sites, (size_t)site);
+    json_t *frame = json_array_get(json_object_get(row, "frames"), 0);
     json_t *module = json_array_get(modules, (size_t)json_integer_value(json_array_get(frame, 0)));
-    const char *path = text_of(module, "path"), *slash = strrchr(path, '/');
+    const char *python = json_string_value(json_array_get(json_object_get(row, "python"), 0));
+    const char *path = python ? python : text_of(module, "path"), *slash = strrchr(path, '/');
 
-    snprintf(text, text_bytes, "%s", "");
-    if (site > 0 && path[0])
+    snprintf(text, text_bytes, "%s", python ? (slash ? slash + 1 : python) : "");
+    if (site > 0 && path[0] && !python)
         snprintf(text, text_bytes, "%s+0x%llx", slash ? slash + 1 : path,
                  (unsigned long long)json_integer_value(json_array_get(frame, 1)));
     return text;

@@ -62,7 +62,8 @@ enum { REPLAY_ERROR_BYTES = 512 };
 bool replay_recording_read(replay_recording_t *recording, const char *file, char error[REPLAY_ERROR_BYTES]);
 void replay_recording_fini(replay_recording_t *recording);
 
-/* "module+0x1234": of a call's site the innermost return address, as addr2line takes it; "": not known. Returns text. */
+/* "module+0x1234": of a call's site the innermost return address, as addr2line takes it; of one in Python "file:line function"; "": not
+ * known. Returns text. */
 const char *replay_site_text(const replay_recording_t *recording, int64_t site, char *text,
                              size_t text_bytes);
 

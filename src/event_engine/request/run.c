@@ -87,8 +87,7 @@ static hp_status_t run_task(hp_request_t *request, hp_task_t *task)
         return hp_node_push(request->pipeline.node, task->member, hp_operand_address(task->in),
                             (char *)task->peer_buffer->address + task->offset, bytes_at_peer(request, task));
     case TASK_ADVANCE:
-        request->pipeline.source->advance(request->pipeline.source, task->value);
-        return HP_OK;
+        return request->pipeline.source->advance(request->pipeline.source, task->value);
     default: /* TASK_SET */
         request->counters.sets++;
         if (has_note(request, &request->lanes[task->lane]))

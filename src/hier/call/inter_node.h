@@ -13,7 +13,7 @@
 #include "schedule/generator.h"
 #include "topo_tree/shape.h"
 
-enum { HP_INTER_NODE_FILES_MAX = 32, HP_INTER_NODE_NAME_BYTES = 64 };
+enum { HP_INTER_NODE_FILES_MAX = 128, HP_INTER_NODE_NAME_BYTES = 64 };
 
 /* auto: as the rule says; no rule names it. Then every generator; those that are no way to join nodes have no word. Then
  * those that were read from files. */

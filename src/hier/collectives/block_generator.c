@@ -66,8 +66,8 @@ static bool tells_sizes(const hp_generator_t *generator, const hp_problem_t *pro
 
     while (i < GENERATOR_COUNT && hp_generator(i) != generator)
         i++;
-    if (i == GENERATOR_COUNT)
-        return false;
+    if (i == GENERATOR_COUNT) /* from a file: one that is direct asks no position for others' sizes */
+        return !has_nodes && generator->direct & bit;
     sizes_t *sizes = !has_nodes ? &flat[i] : problem->inside ? &with_inside[i] : &of_nodes[i];
     if (!(atomic_load(&sizes->asked) & bit)) {
         if (has_nodes ? few_nodes_tell(generator, problem)

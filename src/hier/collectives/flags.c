@@ -174,24 +174,27 @@ bool hp_flags_runs_alone(hp_comm_t *comm, const hp_call_t *call, const hp_settin
     return serves(comm, call) || hp_pipeline_runs_alone(comm, call, setting);
 }
 
-/* From here on the call runs. */
-static void begin(plan_t *p, const hp_call_t *call)
+/* From here on the call runs, unless there is an error. */
+static hp_status_t begin(plan_t *p, const hp_call_t *call)
 {
     p->call.send = call->send;
     p->call.recv = call->recv;
     p->call.source = call->source;
-    if (call->source && p->parent < 0)
-        call->source->advance(call->source, p->bytes);
+    const bool fills = call->source && p->parent < 0;
+    const hp_status_t status = fills ? call->source->advance(call->source, p->bytes) : HP_OK;
+    if (status != HP_OK)
+        return status;
     p->step = p->node->step++;
     p->phase = CLEAR;
     p->next = 0;
+    return HP_OK;
 }
 
 /* Once more, for a call that differs in its buffers alone. */
 static hp_status_t start_again(void *plan, const hp_start_t *start, const hp_call_t *call)
 {
-    begin(plan, call);
-    return hp_request_start_direct_again(start->request);
+    const hp_status_t status = begin(plan, call);
+    return status == HP_OK ? hp_request_start_direct_again(start->request) : status;
 }
 
 /* Parent and children, in the tree of the node's levels. */
@@ -236,6 +239,6 @@ hp_status_t hp_flags_start(const hp_start_t *start, const hp_call_t *call, const
         return HP_ERR_NO_MEM;
     if (start->again)
         *start->again = (hp_again_t){.start = start_again, .plan = p};
-    begin(p, call);
-    return hp_cells_start(start, call, p->node, p->bytes + 1, step, &p->direct);
+    const hp_status_t status = begin(p, call);
+    return status == HP_OK ? hp_cells_start(start, call, p->node, p->bytes + 1, step, &p->direct) : status;
 }

@@ -16,7 +16,7 @@ static void count_cores(hp_comm_t *comm, const hp_locality_t *table)
     comm->cores = hp_locality_cores(table, ranks, members);
     ranks = hp_comm_node_ranks(comm, &members);
     const uint32_t own = hp_locality_cores(table, ranks, members);
-    comm->crowded = own > 0 && members > own;
+    comm->crowded = hp_locality_is_crowded(table, ranks, members, own);
     hp_debug("ranks on this node: %u, cores that they may use: %u", members, own);
 }
 

@@ -57,7 +57,8 @@ typedef struct {
     /* Communicators of the host MPI for the levels' teams, made when first used. */
     bool native_made[HP_LEVEL_COUNT][HP_FAN_COUNT];
     hp_handle_t native_comms[HP_LEVEL_COUNT][HP_FAN_COUNT];
-    bool crowded;   /* more ranks on this node than cores that they may use; the same on all of them */
+    /* More ranks of the job are on this node than cores that they may use; the same on all of them. */
+    bool crowded;
     uint32_t cores; /* that the ranks of the first node with most ranks may use; 0: not known. The same
                                  * on all ranks */
     uint64_t sleep_after_ns;    /* when waiting; by how crowded the node is */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/hash.h"
+#include "hier/planning/model/described.h"
 
 /* The rules of HANPMPI_RULES. */
 static hp_rule_t *file_rules;
@@ -265,6 +266,25 @@ static hp_candidate_t first_choice(const hp_situation_t *s, hp_collective_t coll
     return native(HP_DECIDER_NOBODY, s->layout.nodes == 1 ? HP_OUTCOME_ONE_NODE : HP_OUTCOME_RULE);
 }
 
+/* In place of a built-in rule's algorithm, one for all sizes that share the answer. The same in every run: it depends on the
+ * description alone. */
+static void choose_on_network(const hp_situation_t *s, hp_collective_t collective, hp_candidates_t *c)
+{
+    hp_candidate_t *first = &c->slot[HP_SLOT_RULE];
+    hp_algorithm_id_t algorithm;
+    hp_setting_t setting;
+    hp_probes_t probes;
+    double us;
+
+    if (first->by != HP_DECIDER_RULE || !first->algorithm || s->knobs->guard || !s->knobs->model ||
+        !hp_probes_described(&s->layout, &probes) ||
+        !hp_model_choose(&probes, &s->layout, collective, c->bytes.from, &algorithm, &setting, &us))
+        return;
+    first->by = HP_DECIDER_NETWORK;
+    first->algorithm = hp_algorithm_of(algorithm);
+    first->setting = setting;
+}
+
 static void add_native(hp_candidates_t *c)
 {
     if (!c->slot[HP_SLOT_RULE].algorithm)
@@ -322,6 +342,7 @@ void hp_candidates_find(const hp_situation_t *s, hp_collective_t collective, uin
     memset(out, 0, sizeof *out);
     out->bytes = (hp_bounds_t){bin ? 1ull << (bin - 1) : 0, bin ? (1ull << (bin - 1)) * 2 - 1 : 0};
     *first = first_choice(s, collective, bytes, &out->bytes, &asked);
+    choose_on_network(s, collective, out);
     if (first->algorithm)
         hp_setting_apply(&first->setting, s->knobs);
     first->expected_us = expected_us(s, collective, bytes, first);

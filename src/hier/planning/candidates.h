@@ -4,7 +4,8 @@
  *
  *      1. hints of the communicator, then knobs: an algorithm that they name runs
  *      2. the first rule of the file HANPMPI_RULES that holds
- *      3. the first built-in rule that holds (tuning/default_rules.def)
+ *      3. the first built-in rule that holds (tuning/default_rules.def); where a network is described and no guard measures, in place
+ *         of that rule's algorithm what the model expects to be fastest there: the rules were made where nodes share no links
  *      4. the host MPI
  *
  * Single numbers of a rule (segment_bytes and so on) give way to hints and knobs too. Unless 1. decides, the guard
@@ -34,6 +35,7 @@ static inline unsigned hp_size_bin(uint64_t bytes)
     X(KNOB, "knob", "an environment variable")                                                               \
     X(FILE, "file", "a rule of the file HANPMPI_RULES")                                                      \
     X(RULE, "rule", "a built-in rule")                                                                       \
+    X(NETWORK, "network", "the model, on the network that is described")                                     \
     X(MODEL, "model", "the model, from probes of this machine")                                              \
     X(GUARD, "guard", "the guard: it was measured to be the fastest")                                        \
     X(WISDOM, "wisdom", "the guard of another communicator like this one, or of an earlier run")

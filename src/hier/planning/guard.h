@@ -13,7 +13,8 @@
  * rounds and at the end, because an agreement takes as long as they do; long ones after each round. Of long ones the ranks
  * agree on each call: so they begin the next one together, and what a slow candidate left undone (the root of a bcast is
  * ready long before the last rank) is not counted as the next one's. The winner stays. At calls ever further apart (128, 256, 512, ... calls) the last eight are
- * timed and agreed on; when they take another time than they did at first, the question is open again. So messages of its
+ * timed and agreed on; when they take another time than they did at first, the question is open again, and the first check
+ * after it comes after twice as many calls as the one before. So messages of its
  * own are bounded by the logarithm of the calls. Like STAR-MPI (A. Faraj, X. Yuan, D. Lowenthal, STAR-MPI: Self Tuned
  * Adaptive Routines for MPI Collective Operations, ICS 2006), but the MPI's own collective is always among the candidates.
  *

@@ -31,9 +31,8 @@ def common(a, b):
 
 
 def python_frame(line):
-    where, _, function = line.partition(" ")
-    file, _, number = where.rpartition(":")
-    return f"{function or 'Python'} ({os.path.basename(file)}:{number})" if file else line
+    found = re.fullmatch(r"(.+):(\d+)(?: (\S*))?", line)  # a file's name may have spaces
+    return f"{found[3] or 'Python'} ({os.path.basename(found[1])}:{found[2]})" if found else line
 
 
 class Places:

@@ -1,7 +1,9 @@
 """Reads a recording (hanpmpi-profile(5)) and checks it: what comes out of here has the members that the views use, of
 the right kind. What a recording may lack is empty here, and whoever shows it says so."""
+import glob
 import json
 import os
+import re
 
 from hanpmpi_report.inputs import (COUNT, NOT_NEGATIVE, PLAIN_TEXT, POSITIVE, TEXT, BadInput, check_members, checked_list, is_count,
                                    is_number)
@@ -58,6 +60,8 @@ class Recording:
         self.check_indices()
         self.peers = self.checked_numbers("peers", 4)
         self.simultaneous = self.checked_numbers("simultaneous", 2)
+        if document.get("unexpected") is not None:
+            check_members(f"{path}: unexpected", document["unexpected"], {"samples": POSITIVE, "with_any": COUNT, "messages": COUNT, "most": COUNT}, {})
         self.incomplete = document.get("incomplete")
         self.places = Places(self.modules, self.sites)
         self.kept = {} # sums that several views ask for (totals.once)
@@ -165,10 +169,73 @@ class Recording:
             yield f"incomplete: {len(self.per_rank)} of {self.ranks} ranks are in the recording"
 
 
+WRITTEN = "calls", "modules", "sites", "communicators", "records", "peers", "waits", "arrival", "sequence" # a line each, in this order
+
+
+NEEDED = WRITTEN[:5] # without the first four of them, and a part of the fifth, there is nothing to show
+LINE = re.compile(r'^"(\w+)":', re.MULTILINE)
+BETWEEN_ROWS = re.compile(r"[\s,[]?[\s,]*")
+
+
+def what_is_cut(text, here=""):
+    """Of a file that ends too early: which keys that costs. Empty: it is not as the library writes it. here: what of the last one is there."""
+    found = [key for key in LINE.findall(text) if key in WRITTEN]
+    if not found:
+        return ""
+    missing = WRITTEN[WRITTEN.index(found[-1]) + 1:]
+    return f"; \"{found[-1]}\" is not complete{here}" + (f", and missing is all of {', '.join(missing)}" if missing else "")
+
+
+def whole_rows(text, at):
+    """Of a list that begins there and ends too early."""
+    rows, decoder = [], json.JSONDecoder()
+    at = BETWEEN_ROWS.match(text, at).end()
+    while at < len(text):
+        try:
+            row, at = decoder.raw_decode(text, at)
+        except ValueError:
+            break
+        rows.append(row)
+        at = BETWEEN_ROWS.match(text, at).end()
+    return rows
+
+
+def mended(text):
+    """What can be had of a file that ends too early, where that is enough to show something; else None."""
+    lines = [line for line in LINE.finditer(text) if line.group(1) in WRITTEN]
+    if [line.group(1) for line in lines][:len(NEEDED)] != list(NEEDED):
+        return None
+    last, rows = lines[-1].group(1), []
+    try:
+        document = json.loads(text[:lines[-1].start()].rstrip().rstrip(",") + "}")
+    except (ValueError, RecursionError):
+        return None
+    document.update({key: [] for key in WRITTEN[WRITTEN.index(last):]}, sequence=None)
+    if last != "sequence": # that is no list
+        document[last] = rows = whole_rows(text, lines[-1].end())
+    cut = f"the file ends in the middle{what_is_cut(text, f' ({len(rows):,} rows of it are here)' if rows else '')}"
+    document["incomplete"] = f"{document['incomplete']}; {cut}" if document.get("incomplete") else cut
+    return document
+
+
+def what_is_left(path):
+    """Beside a recording that is not there: what a job leaves that has not come to MPI_Finalize."""
+    parts = sorted(glob.glob(f"{glob.escape(path)}.rank-*"))
+    if parts:
+        return (f": the job has not come to MPI_Finalize; {len(parts)} of its ranks left what they recorded, each in a file of its own: "
+                f"{parts[0]}{' and others' if len(parts) > 1 else ''}")
+    if os.path.exists(f"{path}.part"):
+        return (f", but {path}.part: the job has not come to MPI_Finalize: it still runs, or its ranks were killed before they could write "
+                "what they recorded")
+    return ""
+
+
 def read(path):
     try:
         with open(path, encoding="utf-8") as file:
             text = file.read()
+    except FileNotFoundError as problem:
+        raise BadInput(f"{path}: {problem.strerror}{what_is_left(os.fspath(path))}") from problem
     except OSError as problem:
         raise BadInput(f"{path}: {problem.strerror}") from problem
     except ValueError as problem:
@@ -176,9 +243,13 @@ def read(path):
     try:
         document = json.loads(text)
     except (ValueError, RecursionError) as problem:
-        cut = text.lstrip().startswith("{") and not text.rstrip().endswith("}")
-        raise BadInput(f"{path}: {'ends in the middle: it was cut, or is still being written' if cut else 'is no JSON'} ({problem}); "
-                       f"{ACCEPTED}") from problem
+        if not text:
+            raise BadInput(f"{path}: is empty: the job has not come to MPI_Finalize; {ACCEPTED}") from problem
+        cut = text.lstrip().startswith("{") and (not text.rstrip().endswith("}") or getattr(problem, "pos", 0) >= len(text.rstrip()))
+        document = mended(text) if cut else None
+        if document is None:
+            raise BadInput(f"{path}: {'ends in the middle: it was cut, or is still being written' if cut else 'is no JSON'} ({problem})"
+                           f"{what_is_cut(text) if cut else ''}; {ACCEPTED}") from problem
     found = document.get("format") if isinstance(document, dict) else None
     if found != FORMAT:
         raise BadInput(f"{path}: holds {'something else' if found is None else json.dumps(found)} and no \"format\": \"{FORMAT}\"; {ACCEPTED}")

@@ -10,10 +10,13 @@ enum { WORD_BYTES = 64 };
 
 /* ---- one algorithm ---- */
 
-/* Sets the parameter of that name. */
-static bool set_parameter(const hp_generator_t *generator, hp_problem_t *problem, const char *name,
-                          uint32_t value)
+/* Sets the parameter of that name, or the window of a generator that is direct. */
+static bool set_parameter(hp_generator_t *generator, hp_problem_t *problem, const char *name, uint32_t value)
 {
+    if (strcmp(name, "window") == 0) {
+        generator->in_flight = value;
+        return value > 0 && value <= INT32_MAX && generator->direct & 1u << problem->pattern;
+    }
     for (unsigned i = 0; i < HP_PARAMETERS_MAX && generator->parameters[i].name; i++)
         if (strcmp(generator->parameters[i].name, name) == 0) {
             problem->parameter[i] = value;
@@ -22,8 +25,8 @@ static bool set_parameter(const hp_generator_t *generator, hp_problem_t *problem
     return false;
 }
 
-/* The algorithm that the words name, where it solves the problem, whose parameters are set; else NULL. */
-static const hp_generator_t *find_one(const char *words, hp_problem_t *problem)
+/* The algorithm that the words name, where it solves the problem, whose parameters are set. */
+static bool find_one(const char *words, hp_problem_t *problem, hp_generator_t *out)
 {
     char name[WORD_BYTES], parameter[WORD_BYTES];
     unsigned value;
@@ -31,11 +34,12 @@ static const hp_generator_t *find_one(const char *words, hp_problem_t *problem)
     const int found = sscanf(words, "%63[a-z0-9_] %63[a-z]=%u", name, parameter, &value);
     const hp_generator_t *generator = found >= 1 ? hp_generator_find(name) : NULL;
     if (!generator || found == 2)
-        return NULL;
-    hp_generator_usual(generator, problem);
-    if (found == 3 && !set_parameter(generator, problem, parameter, value))
-        return NULL;
-    return hp_generator_serves(generator, problem, NULL, 0) ? generator : NULL;
+        return false;
+    *out = *generator;
+    hp_generator_usual(out, problem);
+    if (found == 3 && !set_parameter(out, problem, parameter, value))
+        return false;
+    return hp_generator_serves(out, problem, NULL, 0);
 }
 
 /* ---- two of them ---- */
@@ -122,7 +126,7 @@ static bool is_plain(const hp_schedule_t *schedule)
 
 /* The two algorithms, and the problems that they solve. */
 typedef struct {
-    const hp_generator_t *reduces, *gathers;
+    hp_generator_t reduces, gathers;
     hp_problem_t first, second;
 } pair_t;
 
@@ -136,14 +140,14 @@ static bool find_pair(const char *words, const hp_problem_t *problem, pair_t *pa
     snprintf(first, sizeof first, "%.*s", (int)(plus - words), words);
     pair->first = pair->second = *problem;
     pair->first.pattern = HP_PATTERN_ALLTOALL;
-    pair->reduces = find_one(first, &pair->first);
-    if (!pair->reduces || !(pair->reduces->direct & HP_SERVES(ALLTOALL))) {
+    bool reduces =
+        find_one(first, &pair->first, &pair->reduces) && pair->reduces.direct & HP_SERVES(ALLTOALL);
+    if (!reduces) {
         pair->first.pattern = HP_PATTERN_ALLREDUCE;
-        pair->reduces = find_one(first, &pair->first);
+        reduces = find_one(first, &pair->first, &pair->reduces);
     }
     pair->second.pattern = HP_PATTERN_ALLGATHER;
-    pair->gathers = find_one(plus + 1 + strspn(plus + 1, " "), &pair->second);
-    return pair->reduces && pair->gathers;
+    return reduces && find_one(plus + 1 + strspn(plus + 1, " "), &pair->second, &pair->gathers);
 }
 
 static hp_status_t join(hp_schedule_t *joined, const pair_t *pair, const hp_schedule_t *first,
@@ -165,8 +169,8 @@ static hp_schedule_t *join_all(const pair_t *pair, hp_status_t *status)
 {
     const uint32_t count = pair->first.count;
     hp_schedule_t *joined = calloc(count, sizeof *joined);
-    hp_schedule_t *first = hp_schedules_make(pair->reduces, &pair->first);
-    hp_schedule_t *second = hp_schedules_make(pair->gathers, &pair->second);
+    hp_schedule_t *first = hp_schedules_make(&pair->reduces, &pair->first);
+    hp_schedule_t *second = hp_schedules_make(&pair->gathers, &pair->second);
 
     *status = joined && first && second ? HP_OK : HP_ERR_NO_MEM;
     for (uint32_t me = 0; me < count && *status == HP_OK; me++)
@@ -208,8 +212,7 @@ static hp_status_t write_pair(const pair_t *pair, const hp_problem_t *problem, c
 
     if (!schedules)
         return status;
-    snprintf(says, sizeof says, "reduces as %s, then gathers as %s", pair->reduces->name,
-             pair->gathers->name);
+    snprintf(says, sizeof says, "reduces as %s, then gathers as %s", pair->reduces.name, pair->gathers.name);
     const hp_generator_t described = {.name = "", .text = says};
     status = write_text(schedules, problem, &described, text, length);
     hp_schedules_free(schedules, problem->count);
@@ -219,18 +222,18 @@ static hp_status_t write_pair(const pair_t *pair, const hp_problem_t *problem, c
 hp_status_t hp_routine_write(const char *words, const hp_problem_t *problem, char **text, size_t *length)
 {
     hp_problem_t asked = *problem;
+    hp_generator_t generator;
     pair_t pair;
 
     *text = NULL;
     if (find_pair(words, problem, &pair))
         return write_pair(&pair, problem, text, length);
-    const hp_generator_t *generator = strchr(words, '+') ? NULL : find_one(words, &asked);
-    if (!generator)
+    if (strchr(words, '+') || !find_one(words, &asked, &generator))
         return HP_ERR_ARG;
-    hp_schedule_t *schedules = hp_schedules_make(generator, &asked);
+    hp_schedule_t *schedules = hp_schedules_make(&generator, &asked);
     if (!schedules)
         return HP_ERR_NO_MEM;
-    const hp_status_t status = write_text(schedules, &asked, generator, text, length);
+    const hp_status_t status = write_text(schedules, &asked, &generator, text, length);
     hp_schedules_free(schedules, asked.count);
     return status;
 }

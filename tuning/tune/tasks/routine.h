@@ -2,6 +2,7 @@
  * (schedule/file.h). Its words are
  *
  *   an algorithm, and one of its parameters       "bruck radix=4", "contention_free_barriers barriers=8", "ring"
+ *   one that is direct, and its window             "pairwise window=4": so many messages of a position are under way
  *   two algorithms of an allreduce                 "contention_free + depth_first_ring"
  *
  * The first of two reduces each block to the position of its number, the second is an allgather, which gives it to all (A.

@@ -2,7 +2,7 @@
 
 #include <stdint.h>
 #include <stdlib.h>
-#include "pmpi_wrappers/backend/glue/datatypes.h"
+#include "pmpi_wrappers/backend/glue/pack.h"
 
 /* ---- arguments ---- */
 

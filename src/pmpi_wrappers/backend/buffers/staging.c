@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include "base/log.h"
-#include "pmpi_wrappers/backend/glue/datatypes.h"
+#include "pmpi_wrappers/backend/glue/pack.h"
 
 /* A copy has the alignment of what it stands for, up to this: a user's operation may rely on it. */
 enum { ALIGNMENT = 64 };

@@ -12,6 +12,7 @@
 
 #include "event_engine/source.h"
 #include "pmpi_wrappers/backend/calls/decision.h"
+#include "pmpi_wrappers/backend/glue/pack.h"
 
 typedef struct {
     hp_source_t source; /* the first member */
@@ -19,12 +20,12 @@ typedef struct {
     void *buffer;
     hp_staging_t staging; /* of the buffer */
     int64_t count;
-    hp_type_t type;
+    hp_packer_t packer; /* where there are bytes */
     bool is_root;
     bool is_in_steps; /* packed or unpacked as the collective goes on, */
     int64_t done;     /* so many elements so far, */
     int code;         /* and what went wrong there */
-    const hp_route_t *route;
+    hp_transport_mpi_t *transport;
 } hp_packed_t;
 
 /* Plain bytes in memory of the processor, as most are: none of this is needed. */

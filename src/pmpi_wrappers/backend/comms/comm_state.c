@@ -1,10 +1,14 @@
 #include "pmpi_wrappers/backend/comms/comm_state.h"
 
+#include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 #include "hier/planning/kept.h"
 #include "pmpi_wrappers/backend/start/job.h"
 
 _Thread_local unsigned hp_comm_states_locked;
+
+_Static_assert(offsetof(hp_comm_state_t, key) == 0, "hp_comm_state_init begins behind the key");
 
 bool hp_comm_state_init(hp_comm_state_t *state, MPI_Comm comm)
 {
@@ -13,31 +17,13 @@ bool hp_comm_state_init(hp_comm_state_t *state, MPI_Comm comm)
     if (P(Comm_test_inter)(comm, &inter) != MPI_SUCCESS || P(Comm_size)(comm, &size) != MPI_SUCCESS ||
         P(Comm_rank)(comm, &rank) != MPI_SUCCESS)
         return false;
+    /* What another communicator left behind goes; the key is read by other threads. */
+    memset((char *)state + sizeof state->key, 0, sizeof *state - sizeof state->key);
     state->always = inter ? HP_OUTCOME_INTERCOMM : size == 1 ? HP_OUTCOME_ONE_RANK : HP_OUTCOME_TAKEN;
-    state->is_set_up = false;
-    state->is_within_world = false;
     state->takes_nonblocking = hp_job.nonblocking_at_once;
-    state->id = 0;
     state->size = size;
     state->rank = rank;
-    state->checked_calls = 0;
-    state->unchecked = 0;
-    state->use = 0;
-    state->lacks_probes = false;
-    state->spent_us = 0;
-    state->asking_calls = 0;
-    state->hinted = NULL;
     state->private_comm = MPI_COMM_NULL;
-    state->ends = NULL;
-    state->comm = NULL;
-    atomic_store_explicit(&state->busy, false, memory_order_relaxed);
-    atomic_store_explicit(&state->is_watched, false, memory_order_relaxed);
-    atomic_store_explicit(&state->is_asked, false, memory_order_relaxed);
-    state->world_ranks = NULL;
-    atomic_store_explicit(&state->nonblocking, 0, memory_order_relaxed);
-    atomic_store_explicit(&state->is_active, false, memory_order_relaxed);
-    state->channels = NULL;
-    state->has_all_channels = false;
     const hp_route_t nowhere = hp_route_direct(MPI_COMM_NULL, rank);
     hp_transport_mpi_init(&state->transport, &nowhere);
     return true;

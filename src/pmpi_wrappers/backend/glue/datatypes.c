@@ -1,6 +1,5 @@
 #include "pmpi_wrappers/backend/glue/datatypes.h"
 
-#include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -152,81 +151,6 @@ bool hp_datatype_is_committed(MPI_Datatype datatype, MPI_Comm comm)
            P(Send)(&nothing, 1, datatype, MPI_PROC_NULL, 0, comm) == MPI_SUCCESS;
 }
 
-/* A committed type of so many bytes, more than an int counts. */
-static int make_large_bytes(size_t bytes, MPI_Datatype *out)
-{
-    enum { CHUNK = 1 << 20 };
-    MPI_Datatype chunk;
-    int code = P(Type_contiguous)(CHUNK, MPI_BYTE, &chunk);
-    if (code != MPI_SUCCESS)
-        return code;
-    int lengths[2] = {(int)(bytes / CHUNK), (int)(bytes % CHUNK)};
-    MPI_Aint places[2] = {0, (MPI_Aint)(bytes - bytes % CHUNK)};
-    MPI_Datatype types[2] = {chunk, MPI_BYTE};
-    code = P(Type_create_struct)(2, lengths, places, types, out);
-    P(Type_free)(&chunk);
-    return code == MPI_SUCCESS ? P(Type_commit)(out) : code;
-}
-
-/* What MPI_Pack refuses: one element of more than 2 GiB, whose bytes it counts in an int; MPICH's also MPI_BOTTOM with
- * a type of absolute addresses. So the element is sent to ourselves, as bytes. */
-static int pack_by_message(bool pack, void *element, const hp_type_t *type, char *packed,
-                           const hp_route_t *route)
-{
-    const int self = route->self.rank, tag = hp_route_recv_tag(route, 0);
-    const MPI_Datatype datatype = HP_UNHANDLE(MPI_Datatype, type->handle);
-    MPI_Datatype bytes;
-    int code = make_large_bytes(type->bytes, &bytes);
-    if (code != MPI_SUCCESS)
-        return code;
-    code = pack ? P(Sendrecv)(element, 1, datatype, self, tag, packed, 1, bytes, self, tag, route->comm,
-                              MPI_STATUS_IGNORE)
-                : P(Sendrecv)(packed, 1, bytes, self, tag, element, 1, datatype, self, tag, route->comm,
-                              MPI_STATUS_IGNORE);
-    P(Type_free)(&bytes);
-    return code;
-}
-
-bool hp_datatype_packs_in_place(const void *buffer, const hp_type_t *type)
-{
-    return type->bytes <= INT_MAX && buffer != MPI_BOTTOM;
-}
-
-/* Elements that one call of MPI_Pack may get. Open MPI 5.0.11 packs 250 and more elements of 16-byte numbers as if there were
- * no gaps between them, where they are not at multiples of 16 bytes. */
-static int64_t most_elements(const hp_type_t *type)
-{
-    enum { NUMBER_BYTES = 16, FEW = 128 };
-    const bool suspect = type->bytes % NUMBER_BYTES == 0 && type->extent % NUMBER_BYTES != 0;
-    const int64_t most = INT_MAX / (int64_t)type->bytes;
-
-    return suspect && most > FEW ? FEW : most;
-}
-
-int hp_datatype_pack(bool pack, void *buffer, int64_t count, const hp_type_t *type, char *packed,
-                     const hp_route_t *route)
-{
-    const MPI_Datatype datatype = HP_UNHANDLE(MPI_Datatype, type->handle);
-    const bool by_message = !hp_datatype_packs_in_place(buffer, type);
-    const int64_t piece = by_message ? 1 : most_elements(type);
-    int code = MPI_SUCCESS;
-
-    for (int64_t done = 0; done < count && code == MPI_SUCCESS;) {
-        const int n = (int)(count - done < piece ? count - done : piece);
-        const size_t bytes = (size_t)n * type->bytes;
-        int position = 0;
-        char *at = (char *)buffer + done * (int64_t)type->extent;
-        if (by_message)
-            code = pack_by_message(pack, at, type, packed, route);
-        else
-            code = pack ? P(Pack)(at, n, datatype, packed, (int)bytes, &position, route->comm)
-                        : P(Unpack)(packed, (int)bytes, &position, at, n, datatype, route->comm);
-        packed += bytes;
-        done += n;
-    }
-    return code;
-}
-
 /* Classes of predefined types, MPI 4.1 section 6.9.2. */
 enum {
     C_INTEGER = 1,
@@ -321,6 +245,12 @@ static bool find_predefined(MPI_Datatype datatype, predefined_t *out)
             return true;
         }
     return false;
+}
+
+bool hp_datatype_is_complex(MPI_Datatype datatype)
+{
+    predefined_t row;
+    return find_predefined(datatype, &row) && row.class == COMPLEX;
 }
 
 /* The number whose elements lie in memory as those of the type do; false when no kernel has such elements. */

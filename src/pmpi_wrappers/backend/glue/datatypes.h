@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 #include "event_engine/op/op.h"
-#include "pmpi_wrappers/backend/glue/route.h"
+#include "pmpi_wrappers/backend/glue/mpi_glue.h"
 
 /* Sizes and bounds. false when the MPI reports an error or a bound that does not fit. */
 bool hp_datatype_describe(MPI_Datatype datatype, hp_type_t *out);
@@ -22,6 +22,9 @@ typedef struct {
  * or it cannot be described. Any thread. */
 const hp_named_type_t *hp_datatype_named(MPI_Datatype datatype);
 
+/* Is it one of the MPI's complex numbers? */
+bool hp_datatype_is_complex(MPI_Datatype datatype);
+
 /* Does the data of count elements lie in memory without gaps and in the order of the type signature? Then it
  * can be sent as bytes. May say no for a type that does: the caller then packs. */
 bool hp_datatype_is_contiguous(MPI_Datatype datatype, const hp_type_t *type);
@@ -30,15 +33,6 @@ bool hp_datatype_is_contiguous(MPI_Datatype datatype, const hp_type_t *type);
  * derived types before the first message, because afterwards its error could not be the one of the collective
  * any more. */
 bool hp_datatype_is_committed(MPI_Datatype datatype, MPI_Comm comm);
-
-/* Packs count elements from buffer into packed (pack = true) or unpacks them: packed holds the data in the
- * order of the type signature without gaps, count * type->bytes of it. route: that of the collective. Returns an MPI error
- * code. */
-int hp_datatype_pack(bool pack, void *buffer, int64_t count, const hp_type_t *type, char *packed,
-                     const hp_route_t *route);
-
-/* Does hp_datatype_pack pack by a call that sends no messages? */
-bool hp_datatype_packs_in_place(const void *buffer, const hp_type_t *type);
 
 /* The loops that reductions use from now on; NULL: all are left to MPI_Reduce_local. Inside MPI_Init. */
 void hp_reductions_init(const hp_kernel_set_t *kernels);

@@ -1,7 +1,7 @@
 #include "pmpi_wrappers/backend/glue/signature.h"
 
 #include <stdbool.h>
-#include <stdlib.h>
+#include "pmpi_wrappers/backend/glue/type_parts.h"
 
 /* A sequence of basic types as a polynomial: of the sequence a b, a's value times the base to the length of b, plus b's. So it
  * does not matter how a sequence is divided, and n repetitions take log n steps. */
@@ -61,49 +61,6 @@ static sequence_t named(MPI_Datatype datatype)
     return basic(hash);
 }
 
-/* How a type was made. */
-typedef struct {
-    int combiner;
-    MPI_Count integer_count, address_count, large_count, type_count;
-    MPI_Count *block_counts; /* of a struct, one for each type */
-    MPI_Datatype *types;
-} parts_t;
-
-static int read_envelope(MPI_Datatype datatype, parts_t *out)
-{
-#if HP_HAS_LARGE_COUNT
-    if (P_EXISTS(Type_get_envelope_c) && P_EXISTS(Type_get_contents_c))
-        return P(Type_get_envelope_c)(datatype, &out->integer_count, &out->address_count, &out->large_count,
-                                      &out->type_count, &out->combiner);
-#endif
-    int integers, addresses, types;
-    const int code = P(Type_get_envelope)(datatype, &integers, &addresses, &types, &out->combiner);
-    out->integer_count = integers;
-    out->address_count = addresses;
-    out->large_count = 0;
-    out->type_count = types;
-    return code;
-}
-
-/* The lists are out's, with room for all that is asked for. A struct counts its blocks behind their number. */
-static int read_contents(MPI_Datatype datatype, parts_t *out, int *integers, MPI_Aint *addresses,
-                         MPI_Count *large)
-{
-    int code;
-#if HP_HAS_LARGE_COUNT
-    if (P_EXISTS(Type_get_envelope_c) && P_EXISTS(Type_get_contents_c))
-        code = P(Type_get_contents_c)(datatype, out->integer_count, out->address_count, out->large_count,
-                                      out->type_count, integers, addresses, large, out->types);
-    else
-#endif
-        code = P(Type_get_contents)(datatype, (int)out->integer_count, (int)out->address_count,
-                                    (int)out->type_count, integers, addresses, out->types);
-    for (MPI_Count i = 0; code == MPI_SUCCESS && out->combiner == MPI_COMBINER_STRUCT && i < out->type_count;
-         i++)
-        out->block_counts[i] = out->large_count ? large[1 + i] : integers[1 + i];
-    return code;
-}
-
 static sequence_t derived(MPI_Datatype datatype, int depth);
 
 /* Of a type with one part: as often as the sizes say. */
@@ -117,46 +74,32 @@ static sequence_t of_part(MPI_Datatype part, MPI_Datatype whole, int depth)
     return part_bytes <= 0 ? empty : repeat(derived(part, depth), (uint64_t)(whole_bytes / part_bytes));
 }
 
-static sequence_t of_parts(MPI_Datatype datatype, const parts_t *parts, int depth)
+/* A struct counts its blocks behind their number. */
+static sequence_t of_parts(MPI_Datatype datatype, const hp_type_parts_t *parts, int depth)
 {
     sequence_t all = empty;
-    parts_t inner;
 
-    for (MPI_Count i = 0; i < parts->type_count; i++)
+    for (MPI_Count i = 0; i < parts->type_count; i++) {
+        const MPI_Count blocks = parts->combiner != MPI_COMBINER_STRUCT ? 0
+                                 : parts->large_count                   ? parts->large[1 + i]
+                                                                        : parts->integers[1 + i];
         all = join(all, parts->combiner == MPI_COMBINER_STRUCT
-                            ? repeat(derived(parts->types[i], depth), (uint64_t)parts->block_counts[i])
+                            ? repeat(derived(parts->types[i], depth), (uint64_t)blocks)
                             : of_part(parts->types[i], datatype, depth));
-    for (MPI_Count i = 0; i < parts->type_count; i++) /* handles of derived types are the caller's to free */
-        if (read_envelope(parts->types[i], &inner) == MPI_SUCCESS && inner.combiner != MPI_COMBINER_NAMED)
-            P(Type_free)(&parts->types[i]);
+    }
     return all;
 }
 
 static sequence_t derived(MPI_Datatype datatype, int depth)
 {
     enum { DEPTH_MAX = 64 };
-    parts_t parts = {0};
-    sequence_t all = {.power = 1};
+    hp_type_parts_t parts;
 
-    if (depth == DEPTH_MAX || read_envelope(datatype, &parts) != MPI_SUCCESS)
-        return all;
-    if (parts.combiner == MPI_COMBINER_NAMED)
-        return named(datatype);
-    if (parts.type_count == 0) /* Fortran's types by precision and range */
-        return named(datatype);
-    int *integers = calloc((size_t)parts.integer_count + 1, sizeof *integers);
-    MPI_Aint *addresses = calloc((size_t)parts.address_count + 1, sizeof *addresses);
-    MPI_Count *large = calloc((size_t)parts.large_count + 1, sizeof *large);
-    parts.block_counts = calloc((size_t)parts.type_count, sizeof *parts.block_counts);
-    parts.types = calloc((size_t)parts.type_count, sizeof *parts.types);
-    if (integers && addresses && large && parts.block_counts && parts.types &&
-        read_contents(datatype, &parts, integers, addresses, large) == MPI_SUCCESS)
-        all = of_parts(datatype, &parts, depth + 1);
-    free(integers);
-    free(addresses);
-    free(large);
-    free(parts.block_counts);
-    free(parts.types);
+    if (depth == DEPTH_MAX || !hp_type_parts_read(datatype, &parts))
+        return (sequence_t){.power = 1};
+    /* Without parts: a basic type, one of Fortran's by precision and range among them. */
+    const sequence_t all = parts.type_count == 0 ? named(datatype) : of_parts(datatype, &parts, depth + 1);
+    hp_type_parts_free(&parts);
     return all;
 }
 

@@ -16,7 +16,9 @@
 #include "pmpi_wrappers/backend/profile/book/requests.h"
 #include "pmpi_wrappers/backend/profile/sequence.h"
 #include "pmpi_wrappers/backend/profile/sequence_json.h"
-#include "pmpi_wrappers/backend/profile/sites.h"
+#include "pmpi_wrappers/backend/profile/sites/python.h"
+#include "pmpi_wrappers/backend/profile/sites/sites.h"
+#include "pmpi_wrappers/backend/profile/unexpected.h"
 #include "pmpi_wrappers/backend/profile/watch/watch.h"
 #include "pmpi_wrappers/backend/profile/wrappers.h"
 #include "pmpi_wrappers/backend/start/job.h"
@@ -73,6 +75,7 @@ static bool begin_book(void)
     hp_call_shapes_open();
     hp_ticks_open();
     hp_requests_init(REQUESTS_MAX);
+    hp_python_open(&recorder->book, (unsigned)hp_job.knobs.profile_frames);
     return hp_book_init(&recorder->book) && hp_handles_init(&recorder->book) &&
            hp_sites_init(&recorder->book, (unsigned)hp_job.knobs.profile_frames,
                          (const void *)(uintptr_t)hp_mpi_calls[HP_MPI_CALL_Allreduce]) &&
@@ -169,6 +172,15 @@ static void unwatch_the_end(void)
         signal(SIGTERM, SIG_DFL);
 }
 
+static void open_unexpected(void)
+{
+    if (!hp_job.knobs.profile_unexpected || hp_unexpected_open() || hp_job.rank != 0)
+        return;
+    hp_warn("HANPMPI_PROFILE_UNEXPECTED=1: this MPI does not say how many messages are unexpected (it has no "
+            "such "
+            "variable in MPI_T): the recording lacks that");
+}
+
 void hp_job_profile_start(void)
 {
     int go = 1;
@@ -196,6 +208,7 @@ void hp_job_profile_start(void)
     else {
         watch_the_end();
         hp_watch_open(&hp_recorder.book, (hp_watch_mode_t)hp_job.knobs.profile_watch);
+        open_unexpected();
     }
     hp_recorder.start_ns = hp_machine_clock_ns();
 }
@@ -247,6 +260,7 @@ void hp_job_profile_finish(void)
         return;
     hp_recording_lock();
     hp_watch_fini();
+    hp_unexpected_fini();
     hp_recorder.exists = false;
     hp_recording_unlock();
     unwatch_the_end();
@@ -265,6 +279,7 @@ void hp_job_profile_finish(void)
     if (records)
         hp_handles_fini();
     hp_sites_fini();
+    hp_python_fini();
     hp_requests_fini();
     hp_arrivals_fini();
     hp_sequence_fini();

@@ -148,16 +148,31 @@ static json_t *modules_json(const hp_book_t *book)
     return rows;
 }
 
+static json_t *python_frame_json(const hp_book_module_t *module, uint64_t line)
+{
+    char text[sizeof *module + 32];
+
+    snprintf(text, sizeof text, "%s:%u %s", module->path, (unsigned)line, module->function);
+    return text_json(text);
+}
+
+/* A site's frames are all of Python, or none is. */
 static json_t *sites_json(const hp_book_t *book)
 {
     json_t *rows = json_array();
     for (uint32_t i = 0; i < book->sites.count; i++) {
         const hp_book_site_t *row = hp_table_row(&book->sites, i);
         json_t *frames = json_array();
-        for (unsigned f = 0; f < HP_BOOK_FRAMES && row->frame[f] != HP_BOOK_NO_FRAME; f++)
-            json_array_append_new(frames, json_pack("[I,I]", (json_int_t)(row->frame[f] >> 48),
-                                                    (json_int_t)(row->frame[f] << 16 >> 16)));
-        json_array_append_new(rows, json_pack("{s:o}", "frames", frames));
+        bool is_python = false;
+        for (unsigned f = 0; f < HP_BOOK_FRAMES && row->frame[f] != HP_BOOK_NO_FRAME; f++) {
+            const uint64_t module = row->frame[f] >> 48, offset = row->frame[f] << 16 >> 16;
+            const hp_book_module_t *its = hp_table_row(&book->modules, (uint32_t)module);
+            is_python = its->function[0] != '\0';
+            json_array_append_new(frames, is_python
+                                              ? python_frame_json(its, offset)
+                                              : json_pack("[I,I]", (json_int_t)module, (json_int_t)offset));
+        }
+        json_array_append_new(rows, json_pack("{s:o}", is_python ? "python" : "frames", frames));
     }
     return rows;
 }
@@ -271,6 +286,15 @@ static json_t *slacks_json(const hp_book_t *book)
     return rows;
 }
 
+static json_t *unexpected_json(const hp_book_unexpected_t *found)
+{
+    if (!found->samples)
+        return json_null();
+    return json_pack("{s:I,s:I,s:I,s:I}", "samples", (json_int_t)found->samples, "with_any",
+                     (json_int_t)found->with_any, "messages", (json_int_t)found->messages, "most",
+                     (json_int_t)found->most);
+}
+
 static json_t *lost_json(const hp_book_t *book)
 {
     json_t *lost = json_object();
@@ -298,7 +322,7 @@ static bool write_head(FILE *out, hp_book_t *book, const hp_profile_text_t *text
     add_ranks(head, book);
     json_object_set_new(head, "lost", lost_json(book));
     json_object_set_new(head, "simultaneous", pairs_json(book->simultaneous, NULL, HP_BOOK_SIMULTANEOUS));
-    json_object_set_new(head, "unexpected", json_null());
+    json_object_set_new(head, "unexpected", unexpected_json(&book->unexpected));
     char *whole = json_dumps(head, FLAGS);
     json_decref(head);
     if (!whole)

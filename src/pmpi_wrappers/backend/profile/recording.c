@@ -8,9 +8,13 @@
 #include "pmpi_wrappers/backend/profile/facts.h"
 #include "pmpi_wrappers/backend/profile/book/requests.h"
 #include "pmpi_wrappers/backend/profile/sequence.h"
-#include "pmpi_wrappers/backend/profile/sites.h"
+#include "pmpi_wrappers/backend/profile/sites/python.h"
+#include "pmpi_wrappers/backend/profile/sites/sites.h"
+#include "pmpi_wrappers/backend/profile/unexpected.h"
 #include "pmpi_wrappers/backend/profile/watch/watch.h"
 #include "pmpi_wrappers/backend/start/job.h"
+
+_Static_assert(sizeof(MPI_Status) <= sizeof(((hp_recording_t *)NULL)->status), "a status fits");
 
 hp_recorder_t hp_recorder;
 
@@ -116,6 +120,8 @@ static void begin_locked(hp_recording_t *recording, const hp_call_shape_t *shape
 {
     const uint32_t under_way = hp_requests_active() + hp_recorder.in_calls++;
 
+    if (__builtin_expect(hp_unexpected_is_open, 0) && shape->kind == HP_KIND_RECEIVE && shape->comm >= 0)
+        hp_unexpected_look(&hp_recorder.book.unexpected, comm_handle(x[shape->comm]));
     hp_recorder.book.simultaneous[under_way < HP_BOOK_SIMULTANEOUS ? under_way : HP_BOOK_SIMULTANEOUS - 1]++;
     if (shape->kind == HP_KIND_COLLECTIVE && shape->action == HP_DO_CALL && shape->waiting <= HP_ROOT_TAKES) {
         hp_seen_comm_t *comm = hp_handles_comm(comm_handle(x[shape->comm]));
@@ -152,9 +158,8 @@ bool hp_recording_begin(hp_recording_t *recording, uintptr_t *x, const void *ret
     recording->frame = frame;
     recording->sampled = NULL;
     recording->handles = NULL;
-    recording->has_status = shape->status >= 0 && (MPI_Status *)x[shape->status] == MPI_STATUS_IGNORE;
-    if (recording->has_status)
-        x[shape->status] = (uintptr_t)&recording->status;
+    if (shape->status >= 0 && (MPI_Status *)x[shape->status] == MPI_STATUS_IGNORE)
+        x[shape->status] = (uintptr_t)recording->status;
     if (shape->action >= HP_DO_START && shape->action <= HP_DO_TEST_ANY)
         keep_handles(recording, shape, x);
     hp_recording_lock();
@@ -162,6 +167,7 @@ bool hp_recording_begin(hp_recording_t *recording, uintptr_t *x, const void *ret
         thread->is_known = true;
         hp_recorder.threads++;
     }
+    recording->is_only_thread = hp_recorder.threads == 1;
     begin_locked(recording, shape, x);
     hp_recording_unlock();
     return true;
@@ -179,6 +185,7 @@ typedef struct {
     hp_facts_t facts;
     uint64_t ns;
     uint32_t site;
+    hp_place_t *place; /* NULL: it has none */
     int8_t bin;
     bool is_accelerated;
 } seen_t;
@@ -405,6 +412,21 @@ static void take_received(seen_t *seen)
         seen->facts.bytes = seen->facts.sent;
 }
 
+/* The record that a call from there had last, if it is this call's. */
+static hp_book_record_t *record_at_place(const seen_t *seen)
+{
+    const hp_facts_t *facts = &seen->facts;
+
+    if (!seen->place || !seen->place->number)
+        return NULL;
+    hp_book_record_t *record = hp_table_row(&hp_recorder.book.records, seen->place->number - 1);
+    const bool is_same = record->call == (uint16_t)(seen->shape - hp_call_shapes) &&
+                         record->comm == seen->comm_row && record->type == facts->type &&
+                         record->op == facts->op && record->site == seen->site && record->bin == seen->bin &&
+                         record->on_device == facts->on_device;
+    return is_same ? record : NULL;
+}
+
 static hp_book_record_t *find_record(const seen_t *seen)
 {
     static hp_recent_t recent;
@@ -432,10 +454,23 @@ static hp_book_record_t *find_record(const seen_t *seen)
     return record;
 }
 
+static hp_book_record_t *record_of(const seen_t *seen)
+{
+    hp_book_record_t *record = record_at_place(seen);
+
+    if (__builtin_expect(record != NULL, 1))
+        return record;
+    const uint64_t lost = hp_recorder.book.lost[HP_LOST_records];
+    record = find_record(seen);
+    if (record && seen->place && hp_recorder.book.lost[HP_LOST_records] == lost)
+        seen->place->number = hp_table_number(&hp_recorder.book.records, record) + 1;
+    return record;
+}
+
 static void count_record(seen_t *seen)
 {
     seen->bin = (int8_t)(seen->facts.has_bytes ? hp_book_bin(seen->facts.bytes) : HP_BOOK_NO_BYTES);
-    hp_book_record_t *record = find_record(seen);
+    hp_book_record_t *record = record_of(seen);
     if (record) {
         hp_book_record_add(record, seen->facts.bytes, seen->ns);
         record->accelerated += seen->is_accelerated;
@@ -480,7 +515,7 @@ static void choose_watch(const seen_t *seen)
 }
 
 static void end_locked(const hp_recording_t *recording, const hp_call_shape_t *shape, const uintptr_t *x,
-                       int code, bool accelerated)
+                       int code, bool accelerated, hp_python_place_t *place)
 {
     seen_t seen; /* one by one: to set all of it to zero takes longer than the rest */
 
@@ -498,7 +533,8 @@ static void end_locked(const hp_recording_t *recording, const hp_call_shape_t *s
     if (!seen.comm && shape->comm >= 0)
         seen.comm = hp_handles_comm(comm_handle(x[shape->comm]));
     seen.comm_row = seen.comm ? seen.comm->row : 0;
-    seen.site = hp_sites_find(recording->return_address, recording->frame);
+    seen.place = place ? NULL : hp_sites_find(recording->return_address, recording->frame);
+    seen.site = place ? hp_python_site(place) : seen.place->site;
     if (shape->action == HP_DO_START) {
         seen.facts = (hp_facts_t){.bytes = 0};
         start_requests(&seen);
@@ -523,10 +559,15 @@ static void end_locked(const hp_recording_t *recording, const hp_call_shape_t *s
 void hp_recording_end(hp_recording_t *recording, const uintptr_t *x, int code)
 {
     thread_t *thread = this_thread();
+    hp_python_place_t *place = NULL;
 
+    if (__builtin_expect(hp_python_is_there, 0) && recording->is_only_thread)
+        place = hp_python_look();
     hp_recording_lock();
+    if (hp_recorder.exists && !place)
+        hp_sites_expect(recording->return_address, recording->frame);
     if (hp_recorder.exists)
-        end_locked(recording, &hp_call_shapes[recording->row], x, code, thread->accelerated);
+        end_locked(recording, &hp_call_shapes[recording->row], x, code, thread->accelerated, place);
     if (recording->handles && recording->handles != recording->few)
         free(recording->handles);
     thread->inside = false;

@@ -1,31 +1,16 @@
-/* recording: what happens before and after a recorded call.
+/* recording: what happens before and after a recorded call (recorded_call.h), and the recorder.
  *
  * Nothing is recorded of a call that is made inside another one (a callback, the MPI itself), while the program has
  * switched recordings off (MPI_Pcontrol), or outside of MPI_Init and MPI_Finalize. Handles that are freed are heard
  * of all the same.
  *
- * Threads: any; with MPI_THREAD_MULTIPLE one lock guards the book. Ownership: a call's recording is on its stack. */
+ * Threads: any; with MPI_THREAD_MULTIPLE one lock guards the book. Ownership: static. */
 #ifndef HP_PMPI_WRAPPERS_BACKEND_PROFILE_RECORDING_H
 #define HP_PMPI_WRAPPERS_BACKEND_PROFILE_RECORDING_H
 
 #include "pmpi_wrappers/backend/profile/handles.h"
-#include "pmpi_wrappers/backend/profile/book/shapes.h"
+#include "pmpi_wrappers/backend/profile/recorded_call.h"
 #include "pmpi_wrappers/backend/profile/book/ticks.h"
-
-enum { HP_RECORDING_FEW = 32 };
-
-/* A call from its entry to its return. */
-typedef struct {
-    hp_row_t row;
-    uint64_t enter, leave; /* ticks */
-    const void *return_address, *frame;
-    hp_seen_comm_t *sampled; /* its arrival is to be kept; NULL: it is not */
-    uint64_t number, enter_ns;
-    bool has_status; /* status stands for the program's MPI_STATUS_IGNORE */
-    MPI_Status status;
-    int requests; /* handles before the call, which sets them to MPI_REQUEST_NULL */
-    hp_handle_t *handles, few[HP_RECORDING_FEW];
-} hp_recording_t;
 
 typedef struct {
     bool exists; /* between start and stop */
@@ -38,11 +23,6 @@ typedef struct {
 } hp_recorder_t;
 
 extern hp_recorder_t hp_recorder;
-
-/* x: the arguments, of which some may be exchanged. False: the call is not recorded. */
-bool hp_recording_begin(hp_recording_t *recording, uintptr_t *x, const void *return_address,
-                        const void *frame);
-void hp_recording_end(hp_recording_t *recording, const uintptr_t *x, int code);
 
 void hp_recording_set_accelerated(void);
 

@@ -1,7 +1,8 @@
 #include "pmpi_wrappers/backend/profile/wrappers.h"
 
 #include "pmpi_wrappers/arguments.h"
-#include "pmpi_wrappers/backend/profile/recording.h"
+#include "pmpi_wrappers/backend/profile/book/ticks.h"
+#include "pmpi_wrappers/backend/profile/recorded_call.h"
 
 #define VALUES_1  x[0]
 #define VALUES_2  VALUES_1, x[1]

@@ -3,17 +3,18 @@
 #include <stdio.h>
 #include <string.h>
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/log.h"
 #include "event_engine/wait.h"
 #include "pmpi_wrappers/backend/glue/machine.h"
 #include "pmpi_wrappers/backend/glue/mpi_glue.h"
+#include "pmpi_wrappers/backend/start/tally.h"
 
 /* Tag on MPI_COMM_WORLD. Both messages of every pair are received before MPI_Init returns, so the
  * program cannot meet them. */
 enum { HANDSHAKE_TAG = 32011 };
 static const char magic[8] = "hanpmpi";
 enum { VERSION_BYTES = 32, NOBODY = -1 };
-enum { NODES_MAX = 32 }; /* counted; no rule asks whether there are more */
 
 /* The first fields of both messages never change from version to version. */
 typedef struct {
@@ -24,9 +25,7 @@ typedef struct {
     int32_t other_version;
     int32_t other_settings;
     uint8_t any_threads, any_alone, any_off, any_on;
-    uint32_t nodes; /* of the subtree, HP_NODES_MANY if more than NODES_MAX */
-    uint8_t pad_nodes[4];
-    uint64_t node_ids[NODES_MAX];
+    hp_tally_t nodes, masks; /* of the subtree */
     hp_knobs_t knobs;
 } up_t;
 
@@ -37,7 +36,7 @@ typedef struct {
     uint8_t work; /* the verdict */
     uint8_t any_threads, any_alone, has_files;
     uint8_t any_off, pad[3];
-    uint32_t nodes;
+    hp_tally_t nodes, masks;
     hp_knobs_t knobs;
 } down_t;
 
@@ -79,28 +78,11 @@ static void first(int32_t *kept, int32_t found)
         *kept = found;
 }
 
-static void add_node(up_t *mine, uint64_t node_id)
+/* One mask on two nodes is two. */
+static uint64_t mask_of(const hp_own_facts_t *own)
 {
-    uint32_t known = 0;
-
-    if (mine->nodes == HP_NODES_MANY)
-        return;
-    while (known < mine->nodes && mine->node_ids[known] != node_id)
-        known++;
-    if (known < mine->nodes)
-        return;
-    if (mine->nodes == NODES_MAX)
-        mine->nodes = HP_NODES_MANY;
-    else
-        mine->node_ids[mine->nodes++] = node_id;
-}
-
-static void add_nodes(up_t *mine, const up_t *theirs)
-{
-    if (theirs->nodes > NODES_MAX)
-        mine->nodes = HP_NODES_MANY;
-    for (uint32_t i = 0; i < theirs->nodes && i < NODES_MAX; i++)
-        add_node(mine, theirs->node_ids[i]);
+    return hp_hash_add(hp_hash_add(HP_HASH_BASIS, &own->node_id, sizeof own->node_id), &own->mask_id,
+                       sizeof own->mask_id);
 }
 
 /* Joins a child's report with what this rank knows of its subtree. */
@@ -116,7 +98,8 @@ static void join(up_t *mine, const up_t *theirs, int child, int received)
     if (hp_knobs_difference(&mine->knobs, &theirs->knobs) != HP_KNOB_COUNT)
         first(&mine->other_settings, child);
     first(&mine->other_settings, theirs->other_settings);
-    add_nodes(mine, theirs);
+    hp_tally_join(&mine->nodes, &theirs->nodes);
+    hp_tally_join(&mine->masks, &theirs->masks);
     mine->any_threads |= theirs->any_threads;
     mine->any_alone |= theirs->any_alone;
     mine->any_off |= theirs->any_off;
@@ -167,7 +150,8 @@ bool hp_handshake(int rank, int size, const hp_own_facts_t *own, hp_knobs_t *ino
     mine.any_alone = own->is_alone;
     mine.any_off = !inout->enable;
     mine.any_on = (bool)inout->enable;
-    add_node(&mine, own->node_id);
+    hp_tally_add(&mine.nodes, own->node_id, 1);
+    hp_tally_add(&mine.masks, mask_of(own), 1);
     mine.knobs = *inout;
 
     for (bit = 1; bit < size && !(rank & bit); bit *= 2) {
@@ -187,6 +171,7 @@ bool hp_handshake(int rank, int size, const hp_own_facts_t *own, hp_knobs_t *ino
         verdict.bytes = sizeof verdict;
         verdict.work = judge(&mine);
         verdict.nodes = mine.nodes;
+        verdict.masks = mine.masks;
         verdict.any_threads = mine.any_threads;
         verdict.any_alone = mine.any_alone;
         verdict.any_off = mine.any_off;
@@ -227,7 +212,9 @@ bool hp_handshake(int rank, int size, const hp_own_facts_t *own, hp_knobs_t *ino
         if (!verdict.work && !complete)
             P(Request_free)(&request);
     }
-    *agreed = (hp_agreed_t){.nodes = verdict.nodes,
+    *agreed = (hp_agreed_t){.nodes = (uint32_t)verdict.nodes.kinds,
+                            .beside = hp_tally_ranks(&verdict.nodes, own->node_id),
+                            .sharers = hp_tally_ranks(&verdict.masks, mask_of(own)),
                             .any_threads = verdict.any_threads,
                             .any_alone = verdict.any_alone,
                             .any_off = verdict.any_off,

@@ -6,7 +6,8 @@
  * limit finds out; here, because all ranks leave MPI_Init at about the same time, while a first collective
  * may come minutes apart.
  *
- *   up    binomial tree to rank 0: "my subtree is complete, same version, same settings, these nodes, no threads"
+ *   up    binomial tree to rank 0: "my subtree is complete, same version, same settings, so many ranks on each of these
+ *         nodes and with each of these masks, no threads"
  *   down  rank 0's verdict and its settings. A rank that was late for `up` still gets it, so all agree.
  *
  * Threads: one, inside MPI_Init. Ownership: nothing kept. */
@@ -16,20 +17,23 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "base/knobs.h"
+#include "pmpi_wrappers/backend/start/tally.h"
 
 /* What a rank knows of itself. */
 typedef struct {
-    uint64_t node_id;
-    bool threads;   /* it has MPI_THREAD_MULTIPLE */
-    bool is_alone;  /* no helper thread of this rank moves collectives on */
-    bool has_files; /* of rank 0: files whose contents all ranks must get */
+    uint64_t node_id, mask_id; /* mask_id: of hp_cores_t */
+    bool threads;              /* it has MPI_THREAD_MULTIPLE */
+    bool is_alone;             /* no helper thread of this rank moves collectives on */
+    bool has_files;            /* of rank 0: files whose contents all ranks must get */
 } hp_own_facts_t;
 
-enum { HP_NODES_MANY = INT32_MAX };
+enum { HP_NODES_MANY = HP_TALLY_MANY };
 
 /* What all ranks know afterwards. */
 typedef struct {
-    uint32_t nodes;   /* different node_ids; HP_NODES_MANY if there are more than a message holds */
+    uint32_t nodes; /* different node_ids; HP_NODES_MANY if there are more than a message holds */
+    /* Ranks with this one's node_id, and those of them with its mask_id; 0: there are more than a message holds. */
+    uint32_t beside, sharers;
     bool any_threads; /* some rank has threads */
     bool any_alone;   /* some rank is */
     bool any_off;     /* HANPMPI_ENABLE=0 on some rank */

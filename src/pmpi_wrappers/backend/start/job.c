@@ -93,7 +93,9 @@ void hp_job_start(bool (*has_files)(void))
     hp_job.kernels = hp_kernels_of_word((unsigned)hp_job.knobs.kernels);
     hp_reductions_init(hp_job.kernels);
     hp_job.has_threads = hp_stats_threads = has_threads();
+    hp_machine_cores(&hp_job.cores);
     const hp_own_facts_t own = {.node_id = hp_machine_node_id(),
+                                .mask_id = hp_job.cores.mask_id,
                                 .threads = hp_job.has_threads,
                                 .is_alone =
                                     !hp_job.has_threads || hp_job.knobs.progress != HP_PROGRESS_THREAD,
@@ -101,6 +103,8 @@ void hp_job_start(bool (*has_files)(void))
     hp_job.is_whole = hp_handshake(hp_job.rank, hp_job.size, &own, &hp_job.knobs, &agreed);
     hp_job.active = hp_job.is_whole && !agreed.any_off;
     hp_job.nodes = agreed.nodes;
+    hp_job.cores.beside = agreed.beside;
+    hp_job.cores.sharers = agreed.sharers;
     hp_job.any_threads = agreed.any_threads;
     hp_job.any_alone = agreed.any_alone;
     hp_job.has_files = agreed.has_files;
@@ -111,7 +115,7 @@ void hp_job_start(bool (*has_files)(void))
     hp_job.watches = !hp_ranks_take_turns &&
                      (hp_job.knobs.stall_seconds > 0 || hp_word_signal(hp_job.knobs.stats_signal) > 0);
     if (hp_ranks_take_turns) /* the simulated time is not this process's clock */
-        hp_job.knobs.guard = hp_job.knobs.model = 0;
+        hp_job.knobs.guard = 0;
     hp_job.start_ns = hp_clock_ns();
     if (hp_job.active)
         warn_of_topology();
@@ -132,6 +136,15 @@ bool hp_job_share(void *data, size_t bytes)
 
 static hp_locality_t locality;
 
+/* The program may have bound itself since MPI_Init: then others may have done so, too. */
+static void find_cores(hp_cores_t *out)
+{
+    hp_machine_cores(out);
+    if (out->mask_id == hp_job.cores.mask_id)
+        out->sharers = hp_job.cores.sharers;
+    out->beside = hp_job.cores.beside;
+}
+
 static void find_locality(void)
 {
     char error[HP_KNOB_TEXT_BYTES];
@@ -140,11 +153,11 @@ static void find_locality(void)
     if (hp_job.knobs.topology[0] &&
         hp_synthetic_parse(hp_job.knobs.topology, &machine, error, sizeof error) == HP_OK) {
         hp_synthetic_locate(&machine, (uint32_t)hp_job.rank, &locality);
-        hp_machine_cores(&locality.cores);
+        find_cores(&locality.cores);
         return;
     }
     hp_status_t status = hp_machine_locality(&locality);
-    hp_machine_cores(&locality.cores);
+    find_cores(&locality.cores);
     if (status != HP_OK)
         hp_info("%s: only the node of this rank is known", hp_status_text(status));
 }

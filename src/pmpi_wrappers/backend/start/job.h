@@ -26,6 +26,7 @@ typedef struct {
      * (host_collectives.h). The same on all ranks. */
     bool nonblocking_at_once;
     int rank, size;
+    hp_cores_t cores; /* of this rank, as MPI_Init found them */
     hp_knobs_t knobs;
     const hp_kernel_set_t *kernels; /* NULL: reductions are left to MPI_Reduce_local */
 } hp_job_t;

@@ -7,6 +7,7 @@
 #include "hier/planning/select.h"
 #include "hier/planning/foresight.h"
 #include "hier/planning/wisdom_file.h"
+#include "pmpi_wrappers/backend/glue/machine.h"
 #include "pmpi_wrappers/backend/start/job.h"
 #include "pmpi_wrappers/backend/start/probe.h"
 #include "topo_tree/fingerprint.h"
@@ -44,10 +45,10 @@ static void read_rules(hp_rule_t **rules, size_t *count)
         hp_info("HANPMPI_RULES=%s: %zu rules", hp_job.knobs.rules, *count);
 }
 
-/* A made-up machine leaves nothing for the real one. */
+/* A made-up machine, or a simulated one, leaves nothing for the real one, and takes nothing from it. */
 static bool keeps_probes(void)
 {
-    return hp_job.knobs.model && !hp_job.knobs.topology[0];
+    return hp_job.knobs.model && !hp_job.knobs.topology[0] && !hp_ranks_take_turns;
 }
 
 static bool reads_wisdom(void)

@@ -1,6 +1,6 @@
 """Messages that came before their receive was posted, as the MPI counts them (MPI_T)."""
 from ..tables import Column, Table
-from ..words import count_text, percent_text, size_text
+from ..words import count_text, percent_text
 from . import View
 
 TITLE = "Unexpected messages"
@@ -9,10 +9,10 @@ TITLE = "Unexpected messages"
 def make(its):
     found = its.document.get("unexpected")
     if not isinstance(found, dict):
-        return View(lacks="no \"unexpected\": this MPI offers no such count (MPI_T)")
-    messages, size = found.get("messages"), found.get("bytes")
-    sent = sum(row[2] for row in its.peers)
-    rows = [{"messages": messages, "bytes": size, "of_sent": messages / sent if sent and messages is not None else None}]
-    return View({"unexpected": Table([Column("messages", "messages", count_text), Column("bytes", "bytes", size_text),
-                                      Column("of_sent", "by those sent point to point", percent_text)], rows,
-                                     "the MPI's own messages inside collectives are among them")})
+        return View(lacks="no \"unexpected\": it was not asked for (HANPMPI_PROFILE_UNEXPECTED=1), there were no receives, or this MPI "
+                          "offers no such count (MPI_T)")
+    samples = found["samples"]
+    rows = [{"samples": samples, "with_any": found["with_any"] / samples, "mean": found["messages"] / samples, "most": found["most"]}]
+    return View({"unexpected": Table([Column("samples", "looked at before a receive", count_text), Column("with_any", "some were there", percent_text),
+                                      Column("mean", "messages, mean", count_text), Column("most", "most", count_text)], rows,
+                                     "of the receive's communicator; the MPI's own messages inside collectives are not among them")})

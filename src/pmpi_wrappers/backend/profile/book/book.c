@@ -16,7 +16,7 @@ bool hp_book_init(hp_book_t *book)
     hp_table_init(&book->id, sizeof(row), key, limit);
     HP_BOOK_TABLES(X)
 #undef X
-    hp_book_module(book, "", "");
+    hp_book_module(book, "", "", "");
     hp_book_site(book, &nowhere);
     hp_book_comm(book, "", 0);
     hp_book_name(&book->types, "");
@@ -53,11 +53,12 @@ uint32_t hp_book_comm(hp_book_t *book, const char *name, uint64_t size)
     return known(hp_table_add(&book->comms, &row, book->comms.key_words));
 }
 
-uint32_t hp_book_module(hp_book_t *book, const char *path, const char *build_id)
+uint32_t hp_book_module(hp_book_t *book, const char *path, const char *build_id, const char *function)
 {
     hp_book_module_t row = {.path = ""};
     strncpy(row.path, path, sizeof row.path - 1);
     strncpy(row.build_id, build_id, sizeof row.build_id - 1);
+    strncpy(row.function, function, sizeof row.function - 1);
     return known(hp_table_add(&book->modules, &row, book->modules.key_words));
 }
 
@@ -68,7 +69,7 @@ uint32_t hp_book_site(hp_book_t *book, const hp_book_site_t *site)
 
 hp_book_record_t *hp_book_record(hp_book_t *book, const hp_book_record_t *key)
 {
-    enum { WORDS_OF_KEY = WORDS(hp_book_record_t, ranks) };
+    enum { WORDS_OF_KEY = WORDS(hp_book_record_t, count) };
     hp_table_t *records = &book->records;
     uint32_t number = hp_table_add(records, key, WORDS_OF_KEY);
 
@@ -211,8 +212,8 @@ uint32_t hp_book_copy_site(hp_book_t *to, const hp_book_t *from, uint32_t number
 
     for (unsigned i = 0; i < HP_BOOK_FRAMES && site.frame[i] != HP_BOOK_NO_FRAME; i++) {
         const hp_book_module_t *module = hp_table_row(&from->modules, (uint32_t)(site.frame[i] >> 48));
-        site.frame[i] =
-            (uint64_t)hp_book_module(to, module->path, module->build_id) << 48 | (site.frame[i] << 16 >> 16);
+        const uint64_t own = hp_book_module(to, module->path, module->build_id, module->function);
+        site.frame[i] = own << 48 | (site.frame[i] << 16 >> 16);
     }
     return hp_book_site(to, &site);
 }
@@ -245,6 +246,14 @@ static void merge_records(const names_t *names, hp_book_t *to, const hp_book_t *
         for (unsigned k = 0; k < HP_BOOK_HISTOGRAM; k++)
             sum->histogram[k] += row.histogram[k];
     }
+}
+
+static void add_unexpected(hp_book_unexpected_t *to, const hp_book_unexpected_t *from)
+{
+    to->samples += from->samples;
+    to->with_any += from->with_any;
+    to->messages += from->messages;
+    to->most = from->most > to->most ? from->most : to->most;
 }
 
 static void merge_rest(const names_t *names, hp_book_t *to, const hp_book_t *from)
@@ -285,6 +294,7 @@ static void merge_rest(const names_t *names, hp_book_t *to, const hp_book_t *fro
         to->lost[i] += from->lost[i];
     for (unsigned i = 0; i < HP_BOOK_SIMULTANEOUS; i++)
         to->simultaneous[i] += from->simultaneous[i];
+    add_unexpected(&to->unexpected, &from->unexpected);
 }
 
 void hp_book_merge(hp_book_t *to, const hp_book_t *from)
@@ -367,6 +377,7 @@ bool hp_book_unpack(hp_book_t *book, const void *packed, size_t bytes)
     memcpy(&head, packed, sizeof head);
     memcpy(book->lost, head.lost, sizeof head.lost);
     memcpy(book->simultaneous, head.simultaneous, sizeof head.simultaneous);
+    book->unexpected = head.unexpected;
 #define X(id, row, key, limit) fits = fits && unpack_table(&book->id, &at, end, head.id.count);
     HP_BOOK_TABLES(X)
 #undef X

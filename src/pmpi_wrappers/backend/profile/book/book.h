@@ -12,7 +12,7 @@
 
 enum {
     HP_BOOK_FRAMES = 8,
-    HP_BOOK_HISTOGRAM = 44, /* of nanoseconds by powers of 2: the last one is five hours and more */
+    HP_BOOK_HISTOGRAM = 42, /* of nanoseconds by powers of 2: the last one is 18 minutes and more */
     HP_BOOK_SIMULTANEOUS = 256,
     HP_BOOK_LATE = 16,
     HP_BOOK_NO_BYTES = -1 /* a bin */
@@ -22,9 +22,10 @@ enum {
 typedef struct {
     char path[256];
     char build_id[48];
+    char function[40]; /* of Python; the path is that of its source. Else "" */
 } hp_book_module_t;
 
-/* module << 48 | offset of the call; the innermost first. Site 0 has none: it is not known. */
+/* module << 48 | offset of the call, or line in Python's source; the innermost first. Site 0 has none: it is not known. */
 typedef struct {
     uint64_t frame[HP_BOOK_FRAMES];
 } hp_book_site_t;
@@ -47,12 +48,16 @@ typedef struct {
     int8_t bin;
     uint8_t on_device;
     uint16_t zero;
-    /* behind the key */
-    uint64_t ranks, count, bytes, accelerated;
-    uint64_t ns, least_ns, most_ns;        /* of all calls of all ranks; of one call */
-    uint64_t rank_least_ns, rank_most_ns;  /* sum of one rank; a rank that has not closed its book: 0 */
+    /* behind the key; what each call changes is in the first line of the cache, with the key */
+    uint64_t count, bytes, accelerated;
+    uint64_t ns, least_ns, most_ns;       /* of all calls of all ranks; of one call */
+    uint64_t rank_least_ns, rank_most_ns; /* sum of one rank; a rank that has not closed its book: 0 */
+    uint64_t ranks;
     uint32_t histogram[HP_BOOK_HISTOGRAM]; /* [k]: calls of 2^(k-1) < ns <= 2^k */
 } hp_book_record_t;
+_Static_assert(sizeof(hp_book_record_t) % HP_TABLE_LINE == 0 &&
+                   offsetof(hp_book_record_t, rank_least_ns) == HP_TABLE_LINE,
+               "lines of the cache");
 
 typedef struct {
     uint32_t source, destination;
@@ -101,6 +106,11 @@ typedef struct {
     uint64_t after_ns, before_ns;
 } hp_book_slack_t;
 
+/* Messages that came before their receive was posted, whenever that was looked at. */
+typedef struct {
+    uint64_t samples, with_any, messages, most;
+} hp_book_unexpected_t;
+
 /* A rank. */
 typedef struct {
     uint64_t rank;
@@ -120,7 +130,7 @@ typedef struct {
     X(types, hp_book_name_t, sizeof(hp_book_name_t), 1024)                                                   \
     X(ops, hp_book_name_t, sizeof(hp_book_name_t), 64)                                                       \
     X(nodes, hp_book_name_t, sizeof(hp_book_name_t), 1u << 20)                                               \
-    X(records, hp_book_record_t, offsetof(hp_book_record_t, ranks), 65536)                                   \
+    X(records, hp_book_record_t, offsetof(hp_book_record_t, count), 65536)                                   \
     X(peers, hp_book_peer_t, offsetof(hp_book_peer_t, messages), 1u << 20)                                   \
     X(waits, hp_book_wait_t, offsetof(hp_book_wait_t, count), 16384)                                         \
     X(arrivals, hp_book_arrival_t, offsetof(hp_book_arrival_t, samples), 8192)                               \
@@ -153,6 +163,7 @@ typedef struct {
 #undef X
     uint64_t lost[HP_LOST_COUNT];
     uint64_t simultaneous[HP_BOOK_SIMULTANEOUS];
+    hp_book_unexpected_t unexpected;
 } hp_book_t;
 
 /* False: no memory. Row 0 of sites, comms, types and ops stands for what is not known, or not there. */
@@ -162,7 +173,7 @@ void hp_book_fini(hp_book_t *book);
 /* Rows by what they say; 0: no room. */
 uint32_t hp_book_name(hp_table_t *names, const char *text);
 uint32_t hp_book_comm(hp_book_t *book, const char *name, uint64_t size);
-uint32_t hp_book_module(hp_book_t *book, const char *path, const char *build_id);
+uint32_t hp_book_module(hp_book_t *book, const char *path, const char *build_id, const char *function);
 uint32_t hp_book_site(hp_book_t *book, const hp_book_site_t *site);
 /* The row of another book's site. */
 uint32_t hp_book_copy_site(hp_book_t *to, const hp_book_t *from, uint32_t number);

@@ -31,12 +31,22 @@ static void file(hp_table_t *table, uint32_t number, uint64_t hash)
     table->slots[at] = number + 1;
 }
 
+static char *longer_rows(const hp_table_t *table, uint32_t room)
+{
+    const size_t bytes = (size_t)room * table->row_bytes;
+    char *rows = aligned_alloc(HP_TABLE_LINE, (bytes + HP_TABLE_LINE - 1) / HP_TABLE_LINE * HP_TABLE_LINE);
+
+    if (rows && table->count)
+        memcpy(rows, table->rows, (size_t)table->count * table->row_bytes);
+    return rows;
+}
+
 /* At most half of the slots are in use. */
 static bool grow(hp_table_t *table)
 {
     const uint32_t room = table->room ? table->room * 2 : FIRST_ROWS, slots = room * 2;
     uint32_t *wider = calloc(slots, sizeof *wider);
-    char *rows = wider ? realloc(table->rows, (size_t)room * table->row_bytes) : NULL;
+    char *rows = wider ? longer_rows(table, room) : NULL;
 
     if (!rows) {
         free(wider);
@@ -44,6 +54,7 @@ static bool grow(hp_table_t *table)
     }
     if (table->slots != &no_slot)
         free(table->slots);
+    free(table->rows);
     table->slots = wider;
     table->rows = rows;
     table->room = room;

@@ -13,6 +13,8 @@
 #include <stdint.h>
 
 enum { HP_TABLE_FULL = UINT32_MAX };
+/* Where the first row begins: of the cache. */
+enum { HP_TABLE_LINE = 64 };
 
 /* A word of a key, whatever its members are. */
 typedef uint64_t __attribute__((may_alias)) hp_table_word_t;

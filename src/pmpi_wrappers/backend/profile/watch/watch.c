@@ -8,11 +8,13 @@
 #include "pmpi_wrappers/backend/profile/watch/pages.h"
 #include "pmpi_wrappers/backend/profile/watch/words.h"
 
-/* SHARE_OF_RUN: watching takes 3% of the run at most, and in the beginning what BEGINNING has room for: a watch costs
- * 10 to 60 us, and before Linux 6.11 what it takes to read the process's mappings. PLACES: 64 bytes each. */
+/* SHARE_OF_RUN: watching takes 0.8% of the run at most, and in the beginning what BEGINNING has room for: a program
+ * loses several times that, as other ranks wait for this one, and huge pages are split (LAMMPS on 2 ranks: 2.2% of each
+ * rank's time, and 9% of the run). A watch costs 10 to 90 us, and before Linux 6.11 what it takes to read the process's
+ * mappings. PLACES: 64 bytes each. */
 enum {
-    SHARE_OF_RUN = 32,
-    BEGINNING_NS = 50000000,
+    SHARE_OF_RUN = 128,
+    BEGINNING_NS = 20000000,
     PLACES = 1024,
     FIRST_CALLS = 32,
     ONE_IN = 8,
@@ -128,38 +130,29 @@ static bool is_due(const place_t *place)
     return place->calls < FIRST_CALLS || place->calls % ONE_IN == 0;
 }
 
-static bool may_watch(const place_t *place)
-{
-    if (!is_due(place))
-        return false;
-    const bool is_wanted = is_affordable();
-    watch.cost.left_out += !is_wanted;
-    return is_wanted;
-}
-
 bool hp_watch_wants(const hp_watch_call_t *call)
 {
-    if (watch.what != NOTHING)
-        return true;
     const place_t *place = &watch.places[place_of(call)];
-    return call->is_blocking && (!is_place(place, call) || may_watch(place));
+    const bool is_sampled = call->is_blocking && (!is_place(place, call) || is_due(place));
+
+    return watch.what != NOTHING || (is_sampled && is_affordable());
 }
 
-/* Before the call that will come, or after the one that ends here. */
-static void choose(uint32_t at, bool may_be_after)
+/* Before the call that will come, or after the one that ends here, whose place is at: is_sampled. */
+static void choose(const hp_watch_call_t *call, uint32_t at, bool is_sampled)
 {
-    const place_t *here = &watch.places[at];
-    const place_t *next = here->next < PLACES ? &watch.places[here->next] : NULL;
+    const uint32_t next = watch.places[at].next;
+    const place_t *coming = next < PLACES ? &watch.places[next] : NULL;
+    const bool comes_sampled = coming && coming->call.has_buffers && coming->call.is_blocking &&
+                               coming->samples[1] < coming->samples[0] && is_due(coming);
 
     watch.what = NOTHING;
-    if (next && next->call.has_buffers && next->call.is_blocking && next->samples[1] < next->samples[0] &&
-        may_watch(next)) {
+    if (is_affordable() && comes_sampled)
         watch.what = BEFORE;
-        watch.place = here->next;
-    } else if (may_be_after) {
+    else if (is_affordable() && is_sampled && call->has_buffers)
         watch.what = AFTER;
-        watch.place = at;
-    }
+    watch.cost.left_out += (comes_sampled || is_sampled) && watch.what == NOTHING;
+    watch.place = watch.what == BEFORE ? next : at;
     watch.is_chosen = watch.what != NOTHING;
     if (watch.is_chosen)
         watch.call = watch.places[watch.place].call;
@@ -324,12 +317,12 @@ void hp_watch_end_call(const hp_watch_call_t *call)
         settle(call);
     if (!is_place(place, call))
         *place = (place_t){.next = NO_PLACE};
-    const bool may_be_after = call->is_blocking && call->has_buffers && may_watch(place);
+    const bool is_sampled = call->is_blocking && is_due(place);
     if (call->has_buffers || !place->call.has_buffers)
         place->call = *call;
     place->calls++;
     if (watch.last != NO_PLACE)
         watch.places[watch.last].next = at;
     watch.last = at;
-    choose(at, may_be_after);
+    choose(call, at, is_sampled);
 }

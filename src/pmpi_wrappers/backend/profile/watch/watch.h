@@ -29,8 +29,9 @@ typedef struct {
 } hp_watch_call_t;
 
 typedef struct {
-    uint64_t ns;       /* that watching has taken of this process's time */
-    uint64_t left_out; /* watches, since those before had taken their share of the run */
+    uint64_t ns; /* that watching has taken of this process's time */
+    uint64_t
+        left_out; /* times between two calls without a watch, since those before had taken their share of the run */
 } hp_watch_cost_t;
 
 extern bool hp_watch_is_open;

@@ -1,0 +1,31 @@
+/* recorded_call: a recorded call from its entry to its return. Nothing here is a type of MPI: the hundreds of functions
+ * that record (wrappers) are compiled once for all MPIs.
+ *
+ * Threads: any. Ownership: a call's recording is on its stack. */
+#ifndef HP_PMPI_WRAPPERS_BACKEND_PROFILE_RECORDED_CALL_H
+#define HP_PMPI_WRAPPERS_BACKEND_PROFILE_RECORDED_CALL_H
+
+#include <stdbool.h>
+#include "event_engine/transport.h"
+#include "pmpi_wrappers/backend/profile/book/shapes.h"
+
+enum { HP_RECORDING_FEW = 32, HP_RECORDING_STATUS_WORDS = 5 };
+
+typedef struct {
+    hp_row_t row;
+    uint64_t enter, leave; /* ticks */
+    bool is_only_thread;   /* that has called MPI so far */
+    const void *return_address, *frame;
+    struct hp_seen_comm *sampled; /* its arrival is to be kept; NULL: it is not */
+    uint64_t number, enter_ns;
+    uint64_t status[HP_RECORDING_STATUS_WORDS]; /* an MPI_Status, for the program's MPI_STATUS_IGNORE */
+    int requests; /* handles before the call, which sets them to MPI_REQUEST_NULL */
+    hp_handle_t *handles, few[HP_RECORDING_FEW];
+} hp_recording_t;
+
+/* x: the arguments, of which some may be exchanged. False: the call is not recorded. */
+bool hp_recording_begin(hp_recording_t *recording, uintptr_t *x, const void *return_address,
+                        const void *frame);
+void hp_recording_end(hp_recording_t *recording, const uintptr_t *x, int code);
+
+#endif

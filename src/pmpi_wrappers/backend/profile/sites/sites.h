@@ -1,0 +1,34 @@
+/* sites: where in the program a call stands: the return addresses on the stack, as module and offset.
+ *
+ * The stack is walked by the unwinder of the compiler's runtime library, which needs no frame pointers and takes a
+ * microsecond or two. So what was found is remembered by the innermost return address and the position of its frame,
+ * with the words of the stack in which the further return addresses stand: as long as these hold the same, the call
+ * is at the same site. Four such ways are kept of each address and frame, or of what shares their place. Where they hold something else, a table has the steps of all walks so far: for each return address
+ * and those before it, where the next one stands. (On other processors than x86-64 nobody knows where these words are:
+ * there the stack is walked each time, unless one frame is enough.)
+ *
+ * Frames of the MPI itself (its Fortran bindings) are left out.
+ *
+ * Threads: one at a time. Ownership: kept until fini. */
+#ifndef HP_PMPI_WRAPPERS_BACKEND_PROFILE_SITES_SITES_H
+#define HP_PMPI_WRAPPERS_BACKEND_PROFILE_SITES_SITES_H
+
+#include "pmpi_wrappers/backend/profile/book/book.h"
+
+/* host: a function of the MPI. frames: how many are kept of each site. False: no memory. */
+bool hp_sites_init(hp_book_t *book, unsigned frames, const void *host);
+void hp_sites_fini(void);
+
+/* A way to a call. */
+typedef struct {
+    uint32_t site;   /* its row; 0: not known, and counted as lost */
+    uint32_t number; /* the caller's, who sets it: 0 until then, and whenever the way was forgotten */
+} hp_place_t;
+
+/* That of the call that returns to this address, and whose frame ends here (__builtin_dwarf_cfa of the function
+ * called). It is there until the next call. */
+hp_place_t *hp_sites_find(const void *return_address, const void *frame);
+/* That is asked for soon. */
+void hp_sites_expect(const void *return_address, const void *frame);
+
+#endif

@@ -211,7 +211,7 @@ static void others_lose_less(void **state)
 static void one_waits(void **state)
 {
     (void)state;
-    for (unsigned shape = 0; shape < HP_SHAPE_COUNT; shape++)
+    for (unsigned shape = 0; shape < HP_SHAPE_COUNT; shape += (unsigned)seeds_divisor())
         for (unsigned c = HP_BCAST; c <= HP_REDUCE; c++)
             for (unsigned module = HP_MODULE_P2P; module <= HP_MODULE_SINGLE_COPY; module++) {
                 const what_t what = {.machine = &machines[0],

@@ -54,7 +54,7 @@ static void window_bounds_memory(void **state)
     static const int64_t windows[] = {1, 16, 256};
     sim_random_t random = {1};
     hp_locality_t *table = random_table(&random, RANKS);
-    for (size_t w = 0; w < ARRAY_LENGTH(windows); w++)
+    for (size_t w = 0; w < ARRAY_LENGTH(windows); w += seeds_divisor())
         for (unsigned i = 0; any_algorithm(i); i++) {
             hp_knobs_t knobs = job_knobs();
             knobs.window_segments = windows[w];

@@ -105,15 +105,23 @@ class Inputs(ProfileCase):
         self.assertIn("CAUTION: incomplete: rank 0 was ended by SIGTERM", self.text("show", first))
 
     def test_cut_anywhere(self):
-        """A file as the library writes it, a line a list: what is missing is said."""
-        document = rich().document
+        """A file as the library writes it, a line a list: what is missing is said. Of slack only where the run was watched."""
+        for watched in (True, False):
+            document = rich().document
+            for row in document["per_rank"]:
+                row.update({"watch_s": 0.01} if watched else {})
+            if not watched:
+                del document["slack"]
+            self.cut_anywhere(document, [key for key in WRITTEN if key != "slack" or watched])
+
+    def cut_anywhere(self, document, keys):
         head = {key: value for key, value in document.items() if key not in WRITTEN}
-        text = json.dumps(head)[:-1] + "".join(f",\n\"{key}\":{json.dumps(document[key])}" for key in WRITTEN) + "}\n"
+        text = json.dumps(head)[:-1] + "".join(f",\n\"{key}\":{json.dumps(document[key])}" for key in keys) + "}\n"
         self.text("show", self.file(text))
-        for number, key in enumerate(WRITTEN):
+        for number, key in enumerate(keys):
             for at in (text.index(f"\n\"{key}\":") + len(key) + 4, text.index(f"\n\"{key}\":") + len(key) + 8):
                 path = self.file(text[:at])
-                wanted = [f"\"{key}\" is not complete"] + ([f"missing is all of {', '.join(WRITTEN[number + 1:])}"] if WRITTEN[number + 1:] else [])
+                wanted = [f"\"{key}\" is not complete"] + ([f"missing is all of {', '.join(keys[number + 1:])}"] if keys[number + 1:] else [])
                 if number < WRITTEN.index("records"):
                     self.refused([f"{path}: ends in the middle", *wanted], "show", path)
                     continue
@@ -131,6 +139,18 @@ class Inputs(ProfileCase):
             self.assertEqual(its.records, document["records"][:None if dropped == 1 else -1])
             self.assertIn(f"\"records\" is not complete ({len(its.records)} rows of it are here), and missing is all of peers", its.incomplete)
             self.assertEqual((its.peers, its.waits, its.arrival), ([], [], []))
+
+    def test_slack_before_the_cut(self):
+        """What of it is whole is shown; the lists before it are all there, and nobody is told that one of them is cut."""
+        document = rich().document
+        head = json.dumps({key: value for key, value in document.items() if key not in WRITTEN})[:-1]
+        text = head + "".join(f",\n\"{key}\":{json.dumps(document[key])}" for key in WRITTEN[:9])
+        for dropped in (1, 2, 5): # "]"; "}]"; in the middle of the last row
+            path = self.file(text[:-dropped])
+            its = read(path)
+            self.assertEqual((its.slack, its.arrival), (document["slack"][:None if dropped == 1 else -1], document["arrival"]))
+            self.assertIn(f"\"slack\" is not complete ({len(its.slack)} rows of it are here), and missing is all of sequence", its.incomplete)
+            self.assertEqual(len(self.json("show", path)["slack"]), len(its.slack))
 
     def test_page_that_cannot_be_written(self):
         page = self.folder / "none" / "page.html"

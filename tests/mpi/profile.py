@@ -221,8 +221,36 @@ def check_fragments(options, folder):
         assert all(one["incomplete"] and len(one["per_rank"]) == 1 and one["ranks"] == RANKS for one in documents)
         # The launcher ends the others, which may still be in the barrier.
         assert any(one["calls"][record["call"]]["name"] == "MPI_Barrier" for one in documents for record in one["records"])
-        assert not os.path.exists(os.path.join(folder, name))
+        assert not os.path.exists(os.path.join(folder, name)) and len({one["job"] for one in documents}) == 1
+        check_parts(folder, name, documents)
     assert any(".rank-" in line for line in told), told # a launcher may lose what is said at the end
+
+
+TOOLS = [os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tuning", name) for name in ("report", "profile")]
+
+
+def tool(folder, *arguments):
+    """What hanpmpi_profile says: (exit code, an object, what it complains of)."""
+    done = subprocess.run([sys.executable, "-m", "hanpmpi_profile", *arguments, "--json"], cwd=folder, capture_output=True, text=True, timeout=60,
+                          check=False, env={**os.environ, "PYTHONPATH": os.pathsep.join(TOOLS), "PYTHONDONTWRITEBYTECODE": "1"})
+    return done.returncode, json.loads(done.stdout or "null"), done.stderr
+
+
+def check_parts(folder, name, documents):
+    """Together they say as many calls as each by itself, and who is missing."""
+    code, found, complaints = tool(folder, "show", name)
+    assert code == 0, complaints
+    calls = collections.Counter()
+    for one in documents:
+        for record in one["records"]:
+            calls[one["calls"][record["call"]]["name"]] += record["count"]
+    cut = [path.rpartition("-")[2] for path in glob.glob(os.path.join(folder, name + ".part-*"))] # killed while they wrote it
+    missing = [str(rank) for rank in range(RANKS) if str(rank) not in {*cut, *(str(one["per_rank"][0]["rank"]) for one in documents)}]
+    said = [text for text in found["cautions"] if "left no part" in text]
+    assert len(said) == bool(missing) and (not missing or f" {', '.join(missing)} left no part" in said[0]), (found["cautions"], missing)
+    if not cut: # of which nothing or nearly all may be there
+        assert f"the parts of {len(documents)} of its {RANKS} ranks" in found["cautions"][0], found["cautions"]
+        assert {row["call"]: round(row["calls_a_process"] * len(documents)) for row in found["calls"]} == calls, (found["calls"], calls)
 
 
 def check_killed(options, folder):
@@ -230,8 +258,13 @@ def check_killed(options, folder):
     run(options, folder, "known", "kill", succeeds=None, HANPMPI_PROFILE="kill.json")
     left = sorted(os.path.basename(path) for path in glob.glob(os.path.join(folder, "kill.json*")))
     assert "kill.json.part" in left and not {"kill.json", "kill.json.rank-1"} & set(left), left
-    for path in glob.glob(os.path.join(folder, "kill.json.rank-*")):
-        assert "SIGTERM" in read(path)["incomplete"], path
+    documents = [read(path) for path in glob.glob(os.path.join(folder, "kill.json.rank-*"))]
+    assert all("SIGTERM" in one["incomplete"] for one in documents), documents
+    if documents:
+        check_parts(folder, "kill.json", documents)
+    elif not glob.glob(os.path.join(folder, "kill.json.part-*")): # this launcher kills them all at once
+        code, _, complaint = tool(folder, "show", "kill.json")
+        assert code == 1 and "kill.json.part: the job has not come to MPI_Finalize" in complaint, complaint
 
 
 UNEXPECTED_MESSAGES = 10 # as in profile.c

@@ -90,19 +90,14 @@ class Inputs(ProfileCase):
         self.assertFalse((self.folder / "page.html").exists())
 
     def test_files_that_are_not_there(self):
-        for path, wanted in ((self.folder / "none.json", "No such file"), (self.folder, "Is a directory")):
+        for path, wanted in ((self.folder / "none.json", "No such file"), (self.folder, "no parts of a recording (NAME.rank-N) are in this folder")):
             self.refused([f"{path}: {wanted}"], "show", path)
 
     def test_job_that_has_not_ended(self):
-        """What it leaves is named: first the empty file, then parts of ranks."""
+        """The empty file that it leaves is named; what there is of parts: test_parts."""
         path = self.folder / "run.json"
         part = self.file("", "run.json.part")
         self.refused([f"{path}: No such file or directory, but {part}: the job has not come to MPI_Finalize"], "show", path)
-        first = self.file(Builder().having(incomplete="rank 0 was ended by SIGTERM: this is its part alone"), "run.json.rank-0")
-        self.refused([f"{path}: No such file", "1 of its ranks left what they recorded", f"own: {first}"], "show", path)
-        self.file(Builder(), "run.json.rank-2")
-        self.refused(["2 of its ranks left", f"own: {first} and others"], "show", path)
-        self.assertIn("CAUTION: incomplete: rank 0 was ended by SIGTERM", self.text("show", first))
 
     def test_cut_anywhere(self):
         """A file as the library writes it, a line a list: what is missing is said. Of slack only where the run was watched."""

@@ -72,7 +72,7 @@ def from_polling(its, _):
     found = [(call, totals) for call, totals in by_call(its).items() if kind_of(its, call) == "test"]
     share = sum(its.share(totals.time_s) or 0 for _, totals in found)
     if share >= POLLS:
-        calls = ", ".join(f"{call} {count_text(totals.count / its.ranks)} times a process" for call, totals in found[:3])
+        calls = ", ".join(f"{call} {count_text(totals.count / its.present)} times a process" for call, totals in found[:3])
         yield Item("Ask less often whether a message has come, or wait for it", f"{percent_text(share)} of the run is in tests and probes: {calls}", share)
 
 
@@ -88,7 +88,7 @@ def from_point_to_point(its, _):
         if kind in reasons and overlap.is_blocking(key[0], kind) and share >= POINT_TO_POINT:
             what, why = reasons[kind]
             yield Item(f"See whether {key[0]} at {place.label} can be {what}",
-                       f"{percent_text(share)} of the run: {count_text(totals.count / its.ranks)} calls a process of {size_text(totals.mean_bytes)}, "
+                       f"{percent_text(share)} of the run: {count_text(totals.count / its.present)} calls a process of {size_text(totals.mean_bytes)}, "
                        f"{seconds_text(totals.mean_s)} each; {why}", share)
 
 
@@ -97,13 +97,13 @@ def from_barriers(its, _):
         share = its.share(totals.time_s) or 0
         if collective_of(key[0]) == "barrier" and share >= BARRIERS:
             yield Item(f"Is the {key[0]} at {place.label} needed?",
-                       f"{percent_text(share)} of the run, {count_text(totals.count / its.ranks)} calls a process; collectives that follow wait by themselves",
+                       f"{percent_text(share)} of the run, {count_text(totals.count / its.present)} calls a process; collectives that follow wait by themselves",
                        share)
 
 
 def from_short_calls(its, _):
     for key, (place, kind, totals) in by_site(its).items():
-        share, calls = its.share(totals.time_s) or 0, totals.count / its.ranks
+        share, calls = its.share(totals.time_s) or 0, totals.count / its.present
         if totals.mean_bytes is not None and kind in overlap.BLOCKING_KINDS and totals.mean_bytes <= SHORT_BYTES and calls >= SHORT_CALLS and share >= SHORT_SHARE:
             yield Item(f"Put several calls of {key[0]} at {place.label} together, if their data can wait for each other",
                        f"{count_text(calls)} calls a process of {size_text(totals.mean_bytes)} take {percent_text(share)} of the run, "

@@ -6,6 +6,9 @@
   hanpmpi_profile overlap run.json                       which calls are worth making non-blocking
   hanpmpi_profile diff before.json after.json            what differs
   hanpmpi_profile advice run.json                        what to do, and what speaks for it
+
+Of a job that has not come to MPI_Finalize, show, html, overlap and advice put together what its ranks have left: its files
+run.json.rank-N, the folder that they are in, or the name run.json.
 """
 import argparse
 import json
@@ -14,12 +17,13 @@ import sys
 
 from hanpmpi_report.inputs import BadInput
 
-from . import __version__, advice, diff, overlap, scaling, show
+from . import __version__, advice, diff, overlap, parts, scaling, show
 from .efficiency import Efficiency
 from .recording import read
 
 OK, FAILED = 0, 1 # argparse ends with 2 for bad options
 MOST = 20
+ONE_JOB = "a recording; or the parts of one job, a folder with them, or the name beside which they lie"
 
 
 def complain(text):
@@ -42,12 +46,12 @@ def scales(text):
 
 
 def run_show(options):
-    its = open_recording(options, options.file)
+    its = open_job(options)
     return show.document(its, show.made(its)) if options.json else show.lines(its, options.most, options.all)
 
 
 def run_html(options):
-    its = open_recording(options, options.file)
+    its = open_job(options)
     try:
         from . import page
     except ImportError as problem:
@@ -69,7 +73,7 @@ def run_scaling(options):
 
 
 def run_overlap(options):
-    its, efficiency = open_recording(options, options.file), Efficiency(options.efficiency)
+    its, efficiency = open_job(options), Efficiency(options.efficiency)
     found, sequence = overlap.study(its, efficiency)
     if options.against:
         overlap.add_losses(found, its, open_recording(options, options.against))
@@ -86,7 +90,7 @@ def run_diff(options):
 
 
 def run_advice(options):
-    its, efficiency = open_recording(options, options.file), Efficiency(options.efficiency)
+    its, efficiency = open_job(options), Efficiency(options.efficiency)
     found = advice.items(its, efficiency)
     if options.json:
         return {"program": "hanpmpi_profile", "file": its.path, "cautions": list(its.cautions()), "advice": [vars(item) for item in found]}
@@ -117,10 +121,10 @@ def parse(arguments):
     parser.add_argument("--version", action="version", version=f"hanpmpi_profile {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     one = add_command(commands, "show", run_show, "the share of the run time by call, call site and size")
-    one.add_argument("file", metavar="FILE")
+    one.add_argument("files", nargs="+", metavar="FILE", help=ONE_JOB)
     one.add_argument("--all", action="store_true", help="all views, as the page has them")
     one = add_command(commands, "html", run_html, "one page with all views, which needs no network", json_too=False, most=False)
-    one.add_argument("file", metavar="FILE")
+    one.add_argument("files", nargs="+", metavar="FILE", help=ONE_JOB)
     one.add_argument("-o", "--output", required=True, metavar="PAGE", help="the page to write")
     one = add_command(commands, "scaling", run_scaling, "where scaling is lost, by call site")
     one.add_argument("files", nargs="+", metavar="FILE", help="recordings of two numbers of ranks or more; several of one number are repeats")
@@ -129,7 +133,7 @@ def parse(arguments):
     for name, run, text in (("overlap", run_overlap, "which blocking calls are worth making non-blocking, and what that gives"),
                             ("advice", run_advice, "what to do, each with what speaks for it")):
         one = add_command(commands, name, run, text, most=name == "advice")
-        one.add_argument("file", metavar="FILE")
+        one.add_argument("files", nargs="+", metavar="FILE", help=ONE_JOB)
         one.add_argument("--efficiency", action="append", default=[], metavar="JSON",
                          help="output of hanpmpi_bench --overlap --json on this machine; once with HANPMPI_PROGRESS=thread, once without")
         if name == "overlap":
@@ -141,7 +145,14 @@ def parse(arguments):
 
 
 def open_recording(options, path):
-    its = read(path)
+    return opened(options, read(path))
+
+
+def open_job(options):
+    return opened(options, parts.open_all(options.files))
+
+
+def opened(options, its):
     its.places.folder, its.places.look_up, its.places.frames = options.modules, not options.no_symbols, options.frames
     options.opened.append(its)
     return its

@@ -20,10 +20,10 @@ def site_rows(a, b):
     for key in dict.fromkeys([*found[0], *found[1]]):
         place = (found[0].get(key) or found[1][key])[0]
         first, second = (of[key][2] if key in of else Totals() for of in found)
-        times = first.time_s / a.ranks, second.time_s / b.ranks
+        times = first.time_s / a.present, second.time_s / b.present
         rows.append({"call": key[0], "site": place.label, "a_s": times[0], "b_s": times[1], "difference_s": times[1] - times[0],
-                     "change": change(*times), "of_run": ratio(times[1] - times[0], a.run_s / a.ranks), "a_calls": first.count / a.ranks,
-                     "b_calls": second.count / b.ranks, "a_waited": first.waited_share, "b_waited": second.waited_share,
+                     "change": change(*times), "of_run": ratio(times[1] - times[0], a.run_s / a.present), "a_calls": first.count / a.present,
+                     "b_calls": second.count / b.present, "a_waited": first.waited_share, "b_waited": second.waited_share,
                      "where": "both" if all(key in of for of in found) else "only in B" if key in found[1] else "only in A"})
     return sorted(rows, key=lambda row: (-abs(row["difference_s"]), row["call"], row["site"]))
 
@@ -31,8 +31,8 @@ def site_rows(a, b):
 def run_rows(a, b):
     def row(what, of):
         return {"what": what, "a_s": of(a), "b_s": of(b), "difference_s": of(b) - of(a), "change": change(of(a), of(b))}
-    return [row("run time, longest rank", lambda its: its.longest_s), row("in MPI, mean rank", lambda its: its.mpi_s / its.ranks),
-            row("outside MPI, mean rank", lambda its: (its.run_s - its.mpi_s) / its.ranks)]
+    return [row("run time, longest rank", lambda its: its.longest_s), row("in MPI, mean rank", lambda its: its.mpi_s / its.present),
+            row("outside MPI, mean rank", lambda its: (its.run_s - its.mpi_s) / its.present)]
 
 
 def tables(a, b):

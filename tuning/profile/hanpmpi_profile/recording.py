@@ -46,10 +46,11 @@ INDICES = {"call": "calls", "post_call": "calls", "wait_call": "calls", "site": 
 
 
 class Recording:
-    """One file. Times are seconds; without another word they are summed over all ranks."""
+    """One file, or what is made of several (parts.py). Times are seconds; without another word they are summed over all
+    ranks. missing: what a reader has to know of what is not there."""
 
-    def __init__(self, path, document):
-        self.path, self.document = path, document
+    def __init__(self, path, document, missing=()):
+        self.path, self.document, self.missing = path, document, list(missing)
         self.name = os.path.splitext(os.path.basename(path))[0]
         check_members(path, document, {"ranks": POSITIVE}, {"mpi": PLAIN_TEXT, "library": PLAIN_TEXT, "started": PLAIN_TEXT})
         self.ranks = document["ranks"]
@@ -152,20 +153,24 @@ class Recording:
         row = self.communicators[comm]
         return f"{row['name'] or 'unnamed'} ({row['size']})"
 
+    @property
+    def present(self):
+        """How many ranks are in it."""
+        return len(self.per_rank) or self.ranks
+
     def share(self, seconds):
-        """Of the run time of all ranks."""
+        """Of the run time of all ranks that are in it."""
         return ratio(seconds, self.run_s)
 
     def cautions(self):
         """What a reader has to know before believing the rest."""
-        if self.incomplete:
-            yield f"incomplete: {self.incomplete}"
+        yield from (f"incomplete: {text}" for text in [*self.missing, *([self.incomplete] if self.incomplete else [])])
         lost = self.document.get("lost")
         if isinstance(lost, dict):
             for name, count in lost.items():
                 if count:
                     yield f"lost: {count:,} {name} did not fit into the recorder's memory and are missing here"
-        if len(self.per_rank) < self.ranks:
+        if len(self.per_rank) < self.ranks and not self.missing:
             yield f"incomplete: {len(self.per_rank)} of {self.ranks} ranks are in the recording"
 
 
@@ -174,6 +179,10 @@ WRITTEN = "calls", "modules", "sites", "communicators", "records", "peers", "wai
 NEEDED = WRITTEN[:5] # without the first four of them, and a part of the fifth, there is nothing to show
 LINE = re.compile(r'^"(\w+)":', re.MULTILINE)
 BETWEEN_ROWS = re.compile(r"[\s,[]?[\s,]*")
+
+
+class Cut(BadInput):
+    """A file ends before there is anything to show."""
 
 
 def what_is_cut(text, here=""):
@@ -219,10 +228,10 @@ def mended(text):
 
 def what_is_left(path):
     """Beside a recording that is not there: what a job leaves that has not come to MPI_Finalize."""
-    parts = sorted(glob.glob(f"{glob.escape(path)}.rank-*"))
+    parts = glob.glob(f"{glob.escape(path)}.rank-*")
     if parts:
-        return (f": the job has not come to MPI_Finalize; {len(parts)} of its ranks left what they recorded, each in a file of its own: "
-                f"{parts[0]}{' and others' if len(parts) > 1 else ''}")
+        return (f": the job has not come to MPI_Finalize; {len(parts)} of its ranks left what they recorded, each in a file of its own, which show, html, "
+                "overlap and advice put together")
     if os.path.exists(f"{path}.part"):
         return (f", but {path}.part: the job has not come to MPI_Finalize: it still runs, or its ranks were killed before they could write "
                 "what they recorded")
@@ -230,6 +239,7 @@ def what_is_left(path):
 
 
 def read(path):
+    """The recording in one file; BadInput where there is none, Cut where too little of it is left."""
     try:
         with open(path, encoding="utf-8") as file:
             text = file.read()
@@ -243,12 +253,13 @@ def read(path):
         document = json.loads(text)
     except (ValueError, RecursionError) as problem:
         if not text:
-            raise BadInput(f"{path}: is empty: the job has not come to MPI_Finalize; {ACCEPTED}") from problem
+            raise Cut(f"{path}: is empty: the job has not come to MPI_Finalize; {ACCEPTED}") from problem
         cut = text.lstrip().startswith("{") and (not text.rstrip().endswith("}") or getattr(problem, "pos", 0) >= len(text.rstrip()))
         document = mended(text) if cut else None
         if document is None:
-            raise BadInput(f"{path}: {'ends in the middle: it was cut, or is still being written' if cut else 'is no JSON'} ({problem})"
-                           f"{what_is_cut(text) if cut else ''}; {ACCEPTED}") from problem
+            kind = Cut if cut else BadInput
+            raise kind(f"{path}: {'ends in the middle: it was cut, or is still being written' if cut else 'is no JSON'} ({problem})"
+                       f"{what_is_cut(text) if cut else ''}; {ACCEPTED}") from problem
     found = document.get("format") if isinstance(document, dict) else None
     if found != FORMAT:
         raise BadInput(f"{path}: holds {'something else' if found is None else json.dumps(found)} and no \"format\": \"{FORMAT}\"; {ACCEPTED}")

@@ -28,8 +28,8 @@ enum { REQUESTS_MAX = 65536 };
 
 static char path[PATH_MAX];          /* of the file, from the root */
 static char part_path[PATH_MAX + 8]; /* what it is called until it is whole */
-static char started[32];
-static pid_t owner; /* a child of fork has no part in the recording */
+static char started[32], job[48];    /* of rank 0 */
+static pid_t owner;                  /* a child of fork has no part in the recording */
 
 /* ---- start ---- */
 
@@ -124,7 +124,8 @@ static void leave_fragment(const char *why)
     close_rank(&hp_recorder.book, &(hp_trace_clock_t){.at_ns = {0}});
     const bool written =
         file && hp_profile_write(file, &hp_recorder.book,
-                                 &(hp_profile_text_t){.started = started, .incomplete = text});
+                                 &(hp_profile_text_t){
+                                     .started = started, .job = job, .incomplete = text, .is_part = true});
     if (!file || fclose(file) != 0 || !written || rename(part, name) != 0)
         hp_warn("HANPMPI_PROFILE: rank %d %s, and what it recorded cannot be written to %s: %s", hp_job.rank,
                 why, name, strerror(errno));
@@ -181,25 +182,49 @@ static void open_unexpected(void)
             "variable in MPI_T): the recording lacks that");
 }
 
+/* What rank 0 says of the job. */
+typedef struct {
+    int64_t go; /* its file can be written */
+    int64_t seconds, ns, pid;
+} beginning_t;
+
+/* False: there will be no recording. */
+static bool share_beginning(beginning_t *beginning)
+{
+    struct timespec now;
+    time_t seconds;
+    struct tm utc;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    beginning->seconds = now.tv_sec;
+    beginning->ns = now.tv_nsec;
+    beginning->pid = getpid();
+    if (P(Bcast)(beginning, (int)sizeof *beginning, MPI_BYTE, 0, MPI_COMM_WORLD) != MPI_SUCCESS ||
+        !beginning->go)
+        return false;
+    seconds = (time_t)beginning->seconds;
+    strftime(started, sizeof started, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&seconds, &utc));
+    snprintf(job, sizeof job, "%llx-%llx-%llx", (unsigned long long)beginning->seconds,
+             (unsigned long long)beginning->ns, (unsigned long long)beginning->pid);
+    return true;
+}
+
 void hp_job_profile_start(void)
 {
-    int go = 1;
+    beginning_t beginning = {.go = 1};
 
     if (!hp_job.is_whole)
         hp_job.knobs.profile[0] = '\0';
     if (!hp_job.knobs.profile[0])
         return;
     if (hp_job.rank == 0)
-        go = try_file();
+        beginning.go = try_file();
     else
         find_path();
-    if (P(Bcast)(&go, 1, MPI_INT, 0, MPI_COMM_WORLD) != MPI_SUCCESS || !go || !hp_gather_clocks_begin()) {
+    if (!share_beginning(&beginning) || !hp_gather_clocks_begin()) {
         hp_job.knobs.profile[0] = '\0';
         return;
     }
-    const time_t now = time(NULL);
-    struct tm utc;
-    strftime(started, sizeof started, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
     owner = getpid();
     hp_recorder.on_abort = on_abort;
     hp_recorder.exists = begin_book();
@@ -225,6 +250,7 @@ static bool write_file(hp_book_t *book)
     char missing[96];
     const bool is_whole = book->ranks.count == (uint32_t)hp_job.size;
     hp_profile_text_t text = {.started = started,
+                              .job = job,
                               .incomplete = is_whole ? NULL : missing,
                               .write_sequence = hp_job.knobs.profile_sequence ? hp_sequence_write : NULL};
 

@@ -121,6 +121,7 @@ static void add_job(json_t *file, const hp_profile_text_t *text)
     json_object_set_new(file, "mpi", text_json(mpi));
     json_object_set_new(file, "command", command_json());
     json_object_set_new(file, "started", json_string(text->started));
+    json_object_set_new(file, "job", json_string(text->job));
     json_object_set_new(file, "ranks", json_integer(hp_job.size));
     json_object_set_new(file, "thread_level", json_string(level_word()));
     json_object_set_new(file, "incomplete", text->incomplete ? json_string(text->incomplete) : json_null());
@@ -177,13 +178,14 @@ static json_t *sites_json(const hp_book_t *book)
     return rows;
 }
 
-/* All ranks of a communicator have counted it. */
-static json_t *comms_json(const hp_book_t *book)
+/* All ranks of a communicator have counted it. A part has what its rank has counted. */
+static json_t *comms_json(const hp_book_t *book, bool is_part)
 {
     json_t *rows = json_array();
     for (uint32_t i = 0; i < book->comms.count; i++) {
         const hp_book_comm_t *row = hp_table_row(&book->comms, i);
-        const uint64_t made = row->size ? (row->made + row->size - 1) / row->size : 0;
+        const uint64_t counted_by = is_part ? 1 : row->size;
+        const uint64_t made = row->size ? (row->made + counted_by - 1) / counted_by : 0;
         json_array_append_new(rows, json_pack("{s:o,s:I,s:I}", "name", text_json(row->name), "size",
                                               (json_int_t)row->size, "made", (json_int_t)made));
     }
@@ -338,9 +340,9 @@ bool hp_profile_write(FILE *out, hp_book_t *book, const hp_profile_text_t *text)
     bool written =
         write_head(out, book, text) && write_key(out, "calls", calls_json()) &&
         write_key(out, "modules", modules_json(book)) && write_key(out, "sites", sites_json(book)) &&
-        write_key(out, "communicators", comms_json(book)) && write_key(out, "records", records_json(book)) &&
-        write_key(out, "peers", peers_json(book)) && write_key(out, "waits", waits_json(book)) &&
-        write_key(out, "arrival", arrivals_json(book)) &&
+        write_key(out, "communicators", comms_json(book, text->is_part)) &&
+        write_key(out, "records", records_json(book)) && write_key(out, "peers", peers_json(book)) &&
+        write_key(out, "waits", waits_json(book)) && write_key(out, "arrival", arrivals_json(book)) &&
         (!book->slacks.count || write_key(out, "slack", slacks_json(book)));
 
     if (written)

@@ -8,7 +8,9 @@
 #include "pmpi_wrappers/backend/profile/book/book.h"
 
 typedef struct {
-    const char *started, *incomplete; /* incomplete: NULL: it is the whole job */
+    const char *started, *job; /* the same on all ranks of a job; job: of no other job */
+    const char *incomplete;    /* NULL: it is the whole job */
+    bool is_part;              /* the book is one rank's */
     /* Writes the value of "sequence"; false: it could not be written. NULL: there is none. */
     bool (*write_sequence)(FILE *out, hp_book_t *book);
 } hp_profile_text_t;

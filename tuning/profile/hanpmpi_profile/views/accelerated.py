@@ -11,7 +11,7 @@ def make(its):
     found = total(its, lambda record: its.call_name(record["call"]) if "accelerated" in record else None)
     if not found:
         return View(lacks="no call that hanpmpi handles was made")
-    rows = [{"call": call, "calls_a_process": totals.count / its.ranks, "share": its.share(totals.time_s), "accelerated": totals.accelerated_share,
+    rows = [{"call": call, "calls_a_process": totals.count / its.present, "share": its.share(totals.time_s), "accelerated": totals.accelerated_share,
              "accelerated_s": its.share(totals.accelerated_s)} for call, totals in found.items()]
     if len(rows) > 1:
         rows.append({"call": "together", **{key: sum(row[key] or 0 for row in rows) for key in ("calls_a_process", "share", "accelerated_s")},

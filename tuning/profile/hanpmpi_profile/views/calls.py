@@ -13,7 +13,7 @@ def make(its):
     if not found:
         return View(lacks="no records: the program made no MPI call that is recorded")
     found = dict(sorted(found.items(), key=lambda row: -row[1].count))
-    rows = [{"call": call, "calls_a_process": totals.count / its.ranks, "bytes_a_process": totals.bytes / its.ranks if totals.sized else None}
+    rows = [{"call": call, "calls_a_process": totals.count / its.present, "bytes_a_process": totals.bytes / its.present if totals.sized else None}
             for call, totals in found.items()]
 
     def draw(style):

@@ -17,7 +17,7 @@ def make(its):
     for comm in order:
         row, totals = its.communicators[comm], found.get(comm)
         rows.append({"name": row["name"] or "unnamed", "size": row["size"], "made": row.get("made", 1),
-                     "calls_a_process": totals.count / its.ranks if totals else 0, "bytes_a_process": totals.bytes / its.ranks if totals else 0,
+                     "calls_a_process": totals.count / its.present if totals else 0, "bytes_a_process": totals.bytes / its.present if totals else 0,
                      "share": its.share(totals.time_s) if totals else its.share(0)})
 
     def draw(style):

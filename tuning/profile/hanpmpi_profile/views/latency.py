@@ -13,7 +13,7 @@ def make(its):
     found = {call: totals for call, totals in by_call(its).items() if totals.histogram}
     if not found:
         return View(lacks="no \"histogram\" in the records: no distribution of times")
-    rows = [{"call": call, "calls_a_process": totals.count / its.ranks, "min_s": totals.min_s, "max_s": totals.max_s,
+    rows = [{"call": call, "calls_a_process": totals.count / its.present, "min_s": totals.min_s, "max_s": totals.max_s,
              **{key: totals.quantile_s(share) for key, share in QUANTILES}} for call, totals in found.items()]
 
     def draw(style):

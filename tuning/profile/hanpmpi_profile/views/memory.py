@@ -12,14 +12,14 @@ def make(its):
     found = total(its, lambda record: (record["memory"], its.call_name(record["call"])) if record.get("memory") else None)
     if not found:
         return View(lacks="no \"memory\" in the records: host and device memory are not told apart")
-    rows = [{"memory": kind, "call": call, "calls_a_process": totals.count / its.ranks, "bytes_a_process": totals.bytes / its.ranks,
+    rows = [{"memory": kind, "call": call, "calls_a_process": totals.count / its.present, "bytes_a_process": totals.bytes / its.present,
              "share": its.share(totals.time_s)} for (kind, call), totals in found.items()]
     kinds = sorted({kind for kind, _ in found}, key=lambda kind: (kind != "host", kind))
 
     def draw(style):
         calls = {}
         for (kind, call), totals in found.items():
-            calls.setdefault(call, {})[kind] = totals.bytes / its.ranks
+            calls.setdefault(call, {})[kind] = totals.bytes / its.present
         moved = sorted(((call, tuple(of.get(kind, 0) / 2**20 for kind in kinds)) for call, of in calls.items()), key=lambda row: -sum(row[1]))
         moved = [row for row in moved if sum(row[1]) > 0]
         if not moved:

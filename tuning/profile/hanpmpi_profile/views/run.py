@@ -23,5 +23,5 @@ def make(its):
             ("run time", f"{seconds_text(its.longest_s)} (longest rank)"),
             ("in MPI", f"{percent_text(its.share(its.mpi_s))} of it, mean over the ranks"),
             ("watching", watching_text(its)),
-            ("MPI calls", f"{count_text(sum(record['count'] for record in its.records) / its.ranks)} a process")]
+            ("MPI calls", f"{count_text(sum(record['count'] for record in its.records) / its.present)} a process")]
     return View({"run": Table([name("what", ""), name("value", "")], [{"what": what, "value": value} for what, value in rows if value])})

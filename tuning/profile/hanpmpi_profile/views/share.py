@@ -15,7 +15,7 @@ NOTE = ("max/mean: the slowest rank's time by the mean over the ranks, at most w
 
 
 def numbers(its, totals):
-    return {"share": its.share(totals.time_s), "process_s": totals.time_s / its.ranks, "calls_a_process": totals.count / its.ranks,
+    return {"share": its.share(totals.time_s), "process_s": totals.time_s / its.present, "calls_a_process": totals.count / its.present,
             "mean_s": totals.mean_s, "max_s": totals.max_s, "mean_bytes": totals.mean_bytes, "imbalance": totals.imbalance,
             "waited": totals.waited_share, "accelerated": totals.accelerated_share}
 

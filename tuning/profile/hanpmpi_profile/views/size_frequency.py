@@ -15,7 +15,7 @@ def short(count):
 
 
 def make(its):
-    found, bins = collect(its, lambda record: record["count"] / its.ranks)
+    found, bins = collect(its, lambda record: record["count"] / its.present)
     if not found:
         return View(lacks="no records: no sizes")
     rows = [{"bin": which, "calls_a_process": sum(row.get(which, 0) for row in found.values()),

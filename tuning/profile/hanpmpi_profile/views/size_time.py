@@ -21,11 +21,11 @@ def make(its):
     found = total(its, lambda record: (its.call_name(record["call"]), record.get("bin", -1)))
     if not found:
         return View(lacks="no records: no sizes")
-    rows = [{"call": call, "bin": which, "share": its.share(totals.time_s), "calls_a_process": totals.count / its.ranks, "min_s": totals.min_s,
+    rows = [{"call": call, "bin": which, "share": its.share(totals.time_s), "calls_a_process": totals.count / its.present, "min_s": totals.min_s,
              "mean_s": totals.mean_s, "max_s": totals.max_s, "waited": totals.waited_share} for (call, which), totals in found.items()]
 
     def draw(style):
-        times, bins = collect(its, lambda record: record["time_s"] / its.ranks)
+        times, bins = collect(its, lambda record: record["time_s"] / its.present)
         return draw_map(style, TITLE, f"a process; {its.subtitle}", times, bins, bin_text, "size of a call, up to; none: the call has no bytes",
                         short)
     return View({"sizes": Table([name("call", "call"), Column("bin", "size up to", bin_text), Column("share", "of run", percent_text),

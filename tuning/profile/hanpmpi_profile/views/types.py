@@ -12,7 +12,7 @@ def make(its):
     found = total(its, lambda record: (record["type"], record.get("op") or "") if record.get("type") else None)
     if not found:
         return View(lacks="no \"type\" in the records: no datatypes and operations")
-    rows = [{"type": kind, "op": op, "calls_a_process": totals.count / its.ranks, "bytes_a_process": totals.bytes / its.ranks,
+    rows = [{"type": kind, "op": op, "calls_a_process": totals.count / its.present, "bytes_a_process": totals.bytes / its.present,
              "share": its.share(totals.time_s)} for (kind, op), totals in found.items()]
 
     def draw(style):

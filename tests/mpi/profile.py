@@ -436,14 +436,61 @@ def time_problems(document, what_is_known):
             yield f"{what}: {here:.6f} s in the recording, {there:.6f} s by the program"
 
 
+# Of kernels.c: what is gained, in shares of a kernel's time. WITHOUT: the one whose result is needed at once.
+GAIN_ERROR, WITHOUT = 0.10, "needed"
+CONVERTS = "convert", "convert with progress thread"
+
+
+def check_kernels(options, folder):
+    """What hanpmpi_profile overlap expects of a call that is made non-blocking is gained when it is, within 10 percentage points."""
+    problems = []
+    for _ in range(TRIES):
+        run(options, folder, "recorded", program=options.kernels, ranks=2, HANPMPI_ENABLE="0", HANPMPI_PROFILE="kernels.json",
+            HANPMPI_PROFILE_SEQUENCE="100000", HANPMPI_PROFILE_WATCH="all")
+        run(options, folder, "measured", "measure", program=options.kernels, ranks=2, HANPMPI_ENABLE="0")
+        problems = list(kernel_problems(folder))
+        if not problems:
+            return
+    raise AssertionError("\n".join(problems))
+
+
+def words_of(path):
+    """{first word of a line: the others}"""
+    with open(path, encoding="ascii") as file:
+        return {first: rest for first, *rest in map(str.split, file)}
+
+
+def kernel_problems(folder):
+    code, found, complaints = tool(folder, "overlap", "kernels.json")
+    assert code == 0 and found["sequence"], complaints
+    whole_s = max(row["run_s"] for row in read(os.path.join(folder, "kernels.json"))["per_rank"])
+    recorded, measured = (words_of(os.path.join(folder, name)) for name in ("recorded", "measured"))
+    for name, (line, blocking_s, nonblocking_s) in measured.items():
+        rows = [row for row in found["sites"] if row["site"].startswith(f"{name} (kernels.c:{line})")]
+        assert len(rows) == 1, (name, line, found["sites"])
+        (row,) = rows
+        expected = row["program"]["calls"] * whole_s / float(recorded[name][1])
+        gained = 1 - float(nonblocking_s) / float(blocking_s)
+        said = f"{name}: {100 * gained:.1f}% gained, {100 * expected:.1f}% expected; {row['verdict']}: {row['reason']} ({row['how']})"
+        print(said)
+        if name == WITHOUT: # nothing but transfer, whose time says little from run to run
+            if "no slack" not in f"{row['verdict']} {row['reason']}" or abs(expected) > 0.01:
+                yield said
+            continue
+        # Where no buffer can be watched the slack is an upper bound, and so is the gain.
+        is_bound = row["how"] == "next call" and name != "tsp"
+        if row["verdict"] not in CONVERTS or expected < gained - GAIN_ERROR or (expected > gained + GAIN_ERROR and not is_bound):
+            yield said
+
+
 CASES = [check_off, check_everything, check_host_alone, check_threads, check_many, check_unwritable, check_fragments, check_killed, check_unexpected, check_fortran,
          check_python, check_fuzz, check_record]
-TIMED = [check_slack, check_times] # alone on the machine, and only by name
+TIMED = [check_slack, check_times, check_kernels] # alone on the machine, and only by name
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    for name in ("library", "run", "helper", "program", "fortran", "python", "fuzz", "slack"):
+    for name in ("library", "run", "helper", "program", "fortran", "python", "fuzz", "slack", "kernels"):
         parser.add_argument("--" + name)
     parser.add_argument("cases", nargs="*", help="of " + " ".join(case.__name__ for case in [*CASES, *TIMED]))
     options = parser.parse_args()

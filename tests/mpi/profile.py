@@ -483,14 +483,42 @@ def kernel_problems(folder):
             yield said
 
 
+SCALES = 2, 4, 8, 16
+
+
+def check_scales(options, folder):
+    """Of a call site that loses and one that does not the former is first, as imbalance; the other loses a fifth of that at most: 16 ranks share
+    the cores, and their barriers take longer for that."""
+    problems = []
+    for _ in range(TRIES):
+        for ranks in SCALES:
+            run(options, folder, "200", program=options.scales, ranks=ranks, HANPMPI_ENABLE="0", HANPMPI_PROFILE=f"{ranks}.json")
+        code, found, complaints = tool(folder, "scaling", *(f"{ranks}.json" for ranks in SCALES))
+        assert code == 0, complaints
+        problems = list(scale_problems(found))
+        if not problems:
+            return
+    raise AssertionError("\n".join(problems))
+
+
+def scale_problems(found):
+    sites = [row for row in found["sites"] if row["call"] == "MPI_Barrier"]
+    most = [max(pair["loss"] for pair in row["losses"]) for row in sites]
+    assert len(sites) == 2 and {row["site"].split(" ")[0] for row in sites} == {"loses", "keeps"}, found["sites"]
+    said = f"{[(row['site'], row['verdict']) for row in sites]}: {most}"
+    print(said)
+    if not sites[0]["site"].startswith("loses ") or not sites[0]["verdict"].startswith("imbalance") or most[1] > most[0] / 5:
+        yield said
+
+
 CASES = [check_off, check_everything, check_host_alone, check_threads, check_many, check_unwritable, check_fragments, check_killed, check_unexpected, check_fortran,
          check_python, check_fuzz, check_record]
-TIMED = [check_slack, check_times, check_kernels] # alone on the machine, and only by name
+TIMED = [check_slack, check_times, check_kernels, check_scales] # alone on the machine, and only by name
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    for name in ("library", "run", "helper", "program", "fortran", "python", "fuzz", "slack", "kernels"):
+    for name in ("library", "run", "helper", "program", "fortran", "python", "fuzz", "slack", "kernels", "scales"):
         parser.add_argument("--" + name)
     parser.add_argument("cases", nargs="*", help="of " + " ".join(case.__name__ for case in [*CASES, *TIMED]))
     options = parser.parse_args()

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include "pmpi_wrappers/backend/glue/machine.h"
 #include "pmpi_wrappers/backend/start/job.h"
 
 /* Buckets of communicators. Slots of datatypes; where more than that many derived types are alive the oldest are
@@ -122,11 +123,12 @@ static uint16_t name_comm(MPI_Comm comm, int size)
     return (uint16_t)row;
 }
 
+/* SMPI has no collectives among neighbors, and ends the job when it is asked for a topology. */
 static void find_topology(hp_seen_comm_t *seen, MPI_Comm comm)
 {
     int topology = MPI_UNDEFINED, dimensions = 0, weighted = 0;
 
-    if (seen->is_inter || P(Topo_test)(comm, &topology) != MPI_SUCCESS)
+    if (seen->is_inter || hp_ranks_take_turns || P(Topo_test)(comm, &topology) != MPI_SUCCESS)
         return;
     if (topology == MPI_CART && P(Cartdim_get)(comm, &dimensions) == MPI_SUCCESS)
         seen->sources = seen->destinations = 2 * dimensions;

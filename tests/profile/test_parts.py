@@ -1,5 +1,7 @@
 """Parts of a job that did not come to MPI_Finalize: put together they say what one recording would, and what is missing."""
 import json
+import os
+import unittest
 
 from builder import Builder
 from harness import ProfileCase
@@ -168,12 +170,25 @@ class Parts(ProfileCase):
         self.assertIn("CAUTION: incomplete: rank 1 was ended by SIGTERM: this is its part alone", self.text("show", path))
         self.assertIn("CAUTION: incomplete: ranks 0, 2, 3 left no part", self.text("show", self.folder / "run.json"))
 
-    def test_a_whole_recording_beside_old_parts(self):
-        """Parts of an earlier run of that name are none of its business."""
-        self.leave((0, 1))
-        self.assertNotIn("CAUTION", self.text("show", self.file(Builder().record("MPI_Bcast", "a", 1.0))))
+    def test_a_whole_recording_beside_parts(self):
+        """Parts of an earlier run of that name are none of its business; those of a later one are what the reader may look for."""
+        parts_of = self.leave((0, 1))
+        path = self.file(Builder().record("MPI_Bcast", "a", 1.0))
+        for file in parts_of:
+            os.utime(file, (1e9, 1e9))
+        self.assertNotIn("CAUTION", self.text("show", path))
+        for file in parts_of:
+            os.utime(file)
+        os.utime(path, (1e9, 1e9))
+        self.assertEqual(self.json("show", path)["cautions"], ["a later job of this name has not come to MPI_Finalize: name its parts to see it, "
+                                                              f"{parts_of[0]} and others"])
+        self.assertIn("parts of 2 of its 4 ranks", self.text("show", *parts_of))
 
     def test_many_ranks_missing(self):
         self.file(written(part(7, ranks=100)), "run.json.rank-7")
         text = self.text("show", self.folder / "run.json")
         self.assertIn("ranks 0, 1, 2, 3, 4, 5, 6, 8, 9, 10, 11, 12, 13, 14, 15, 16 and 83 more left no part", text)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -55,8 +55,19 @@ def open_all(paths):
     path = os.fspath(paths[0])
     if os.path.isdir(path):
         path = inside(path)
-    files = {} if os.path.exists(path) else beside(path)
-    return merged([files[rank] for rank in sorted(files)], path) if files else read(path)
+    files = beside(path)
+    if not files or os.path.exists(path):
+        its = read(path)
+        its.notes += later(path, files)
+        return its
+    return merged([files[rank] for rank in sorted(files)], path)
+
+
+def later(path, files):
+    """Of a whole recording: whether a job after it, of the same name, has not come to MPI_Finalize."""
+    when = os.path.getmtime(path)
+    found = [file for _, file in sorted(files.items()) if os.path.getmtime(file) > when]
+    return [f"a later job of this name has not come to MPI_Finalize: name its parts to see it, {found[0]}{' and others' if found[1:] else ''}"] if found else []
 
 
 def common_name(paths):

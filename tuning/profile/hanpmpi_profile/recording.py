@@ -51,6 +51,7 @@ class Recording:
 
     def __init__(self, path, document, missing=()):
         self.path, self.document, self.missing = path, document, list(missing)
+        self.notes = [] # of what lies beside it
         self.name = os.path.splitext(os.path.basename(path))[0]
         check_members(path, document, {"ranks": POSITIVE}, {"mpi": PLAIN_TEXT, "library": PLAIN_TEXT, "started": PLAIN_TEXT})
         self.ranks = document["ranks"]
@@ -164,6 +165,7 @@ class Recording:
 
     def cautions(self):
         """What a reader has to know before believing the rest."""
+        yield from self.notes
         yield from (f"incomplete: {text}" for text in [*self.missing, *([self.incomplete] if self.incomplete else [])])
         lost = self.document.get("lost")
         if isinstance(lost, dict):

@@ -545,8 +545,8 @@ static void check_row(uint32_t number, uint32_t site, hp_book_how_t how, bool ha
 {
     const hp_book_slack_t *row = hp_table_row(&loop.book.slacks, number);
     assert_true(row->site == site && row->how == how && row->call == 2 && row->bin == 3);
-    assert_true(has_after ? row->after >= 10 : row->after == 0);
-    assert_true(has_before ? row->before >= 10 : row->before == 0);
+    assert_true(has_after ? row->after >= 3 : row->after == 0);
+    assert_true(has_before ? row->before >= 3 : row->before == 0);
 }
 
 static void test_watch(void **state)
@@ -598,10 +598,10 @@ static void test_watch(void **state)
 }
 
 /* Calls as fast as they come, from two sites in turns: most are not watched, and are counted, once between two calls:
- * behind the first 32 calls of a site and one in eight after these, and before such a one of the first site. */
+ * behind the first 4 calls of a site and one in eight after these, and before such a one of the first site. */
 static void test_cost_of_watching(void **state)
 {
-    enum { CALLS = 40000, MOST_NS = 25000000, SAMPLED = 2 * 32 + CALLS * 3 / 16 };
+    enum { CALLS = 40000, MOST_NS = 8000000, SAMPLED = 2 * 4 + CALLS * 3 / 16 };
     hp_watch_call_t call = {.row = 2,
                             .is_blocking = true,
                             .send = {(char *)buffer, 16 * PAGE},

@@ -9,14 +9,16 @@
 #include "pmpi_wrappers/backend/profile/watch/words.h"
 
 /* SHARE_OF_RUN: watching takes 0.8% of the run at most, and in the beginning what BEGINNING has room for: a program
- * loses several times that, as other ranks wait for this one, and huge pages are split (LAMMPS on 2 ranks: 2.2% of each
- * rank's time, and 9% of the run). A watch costs 10 to 90 us, and before Linux 6.11 what it takes to read the process's
- * mappings. PLACES: 64 bytes each. */
+ * loses two to three times that, as other ranks wait for this one, and huge pages are split (LAMMPS, 0.34 s on 2 ranks:
+ * 20 ms of each rank were 14% of the run, 4 ms 4%). A watch costs 10 to 90 us, and before Linux 6.11 what it takes to
+ * read the process's mappings. FIRST_CALLS: more would leave nothing of the beginning for the sites behind. ONCE: what
+ * is called once, as most is while a program sets itself up, has a quarter of the beginning. PLACES: 64 bytes each. */
 enum {
     SHARE_OF_RUN = 128,
-    BEGINNING_NS = 20000000,
+    BEGINNING_NS = 3000000,
     PLACES = 1024,
-    FIRST_CALLS = 32,
+    ONCE = 4,
+    FIRST_CALLS = 4,
     ONE_IN = 8,
     NO_PLACE = PLACES
 };
@@ -119,9 +121,10 @@ static bool is_place(const place_t *place, const hp_watch_call_t *call)
     return place->calls && place->call.site == call->site && place->call.row == call->row;
 }
 
-static bool is_affordable(void)
+/* is_first: a call of a site that has made no other. */
+static bool is_affordable(bool is_first)
 {
-    return watch.cost.ns < BEGINNING_NS ||
+    return watch.cost.ns < (is_first ? BEGINNING_NS / ONCE : BEGINNING_NS) ||
            watch.cost.ns * SHARE_OF_RUN < hp_ticks_ns(hp_ticks() - watch.opened);
 }
 
@@ -133,9 +136,10 @@ static bool is_due(const place_t *place)
 bool hp_watch_wants(const hp_watch_call_t *call)
 {
     const place_t *place = &watch.places[place_of(call)];
-    const bool is_sampled = call->is_blocking && (!is_place(place, call) || is_due(place));
+    const bool is_first = !is_place(place, call);
+    const bool is_sampled = call->is_blocking && (is_first || is_due(place));
 
-    return watch.what != NOTHING || (is_sampled && is_affordable());
+    return watch.what != NOTHING || (is_sampled && is_affordable(is_first));
 }
 
 /* Before the call that will come, or after the one that ends here, whose place is at: is_sampled. */
@@ -147,9 +151,9 @@ static void choose(const hp_watch_call_t *call, uint32_t at, bool is_sampled)
                                coming->samples[1] < coming->samples[0] && is_due(coming);
 
     watch.what = NOTHING;
-    if (is_affordable() && comes_sampled)
+    if (comes_sampled && is_affordable(false))
         watch.what = BEFORE;
-    else if (is_affordable() && is_sampled && call->has_buffers)
+    else if (is_sampled && call->has_buffers && is_affordable(watch.places[at].calls == 1))
         watch.what = AFTER;
     watch.cost.left_out += (comes_sampled || is_sampled) && watch.what == NOTHING;
     watch.place = watch.what == BEFORE ? next : at;

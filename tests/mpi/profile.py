@@ -502,7 +502,7 @@ def check_scales(options, folder):
     problems = []
     for _ in range(TRIES):
         for ranks in SCALES:
-            run(options, folder, "200", program=options.scales, ranks=ranks, HANPMPI_ENABLE="0", HANPMPI_PROFILE=f"{ranks}.json")
+            run(options, folder, "800", program=options.scales, ranks=ranks, HANPMPI_ENABLE="0", HANPMPI_PROFILE=f"{ranks}.json")
         code, found, complaints = tool(folder, "scaling", *(f"{ranks}.json" for ranks in SCALES))
         assert code == 0, complaints
         problems = list(scale_problems(found))

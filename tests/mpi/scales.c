@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { STEPS = 10, LATE_NS = 10000000, EARLY_NS = 4000000 };
+enum { STEPS = 4, LATE_NS = 40000000, EARLY_NS = 16000000 };
 
 /* Not inlined: it has no part in the call sites, of which there are two. */
 static __attribute__((noinline)) void rest(double ns)
@@ -40,7 +40,7 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     for (int step = 0; step < STEPS; step++) {
-        rest((argc > 1 ? atof(argv[1]) : 100) * 1e6 / size);
+        rest((argc > 1 ? atof(argv[1]) : 800) * 1e6 / size);
         loses(rank);
         keeps(rank, size);
     }

@@ -19,7 +19,7 @@ import smpirun
 
 RANKS_PER_NODE, NODES = 32, (2, 8, 32)
 # As in scales.c, milliseconds; WORK: what all ranks share in a step.
-LATE, EARLY, WORK = 10.0, 4.0, 6400.0
+LATE, EARLY, WORK = 40.0, 16.0, 25600.0
 TOOLS = [str(Path(__file__).resolve().parents[2] / "tuning" / name) for name in ("report", "profile")]
 ERROR = 0.02 # of a run: messages take time, too
 

@@ -124,7 +124,7 @@ hp_problem_t hp_problem_of_nodes(const hp_problem_t *problem)
 
     if (!hp_problem_has_nodes(problem))
         return nodes;
-    nodes.node_count = 0;
+    nodes.node_count = nodes.per_node = 0;
     nodes.count = problem->node_count;
     nodes.placed = problem->node_first; /* a node is where its first position is */
     nodes.sizes = NULL;

@@ -93,6 +93,8 @@ typedef struct {
     const uint32_t *node_first;
     uint32_t node_count;
     uint32_t
+        per_node; /* nodes are not told apart, but so many positions that follow each other are on each; 0: not known */
+    uint32_t
         leaders; /* per node: 1, or HP_LEADERS_ALL: each position for its own blocks, in nodes of one size */
     /* The algorithm inside the nodes (inside.h), borrowed, and its first parameter. NULL: direct messages. */
     const struct hp_generator *inside;

@@ -14,6 +14,7 @@
 #include "counters/cases.h"
 #include "counters/task_graph.h"
 #include "hier/modules/leader_rounds.h"
+#include "hier/planning/model/model_blocks.h"
 #include "hier/planning/select.h"
 
 #define COUNTERS(X)                                                                                          \
@@ -146,6 +147,11 @@ static bool choose(const case_t *c, hp_comm_t *comm, collective_t *call, char *r
     if (call->algorithm->traits & HP_TRAIT_PIPELINED)
         snprintf(runs, TEXT_BYTES, "han:%s/%s:%s", join, inside,
                  hp_module_name((hp_module_id_t)call->setting.modules.module[HP_LEVEL_CORE]));
+    hp_model_blocks_schedule_t schedule;
+    const hp_layout_t layout = hp_comm_layout(comm);
+    if (call->algorithm->traits & HP_TRAIT_SCHEDULE &&
+        hp_model_blocks_schedule(&layout, call->algorithm, &call->setting, &schedule))
+        snprintf(runs, TEXT_BYTES, "%s:%s", call->algorithm->name, schedule.generator->name);
     const bool bytes = c->collective == HP_BCAST || c->collective == HP_BARRIER;
     call->kind = bytes ? ELEMENTS_BYTES : c->commutative ? ELEMENTS_ONE : ELEMENTS_PAIR;
     call->op = c->commutative ? ELEMENTS_SUM_INT64 : ELEMENTS_AFFINE;

@@ -138,10 +138,12 @@ EXCHANGES = {
     "recursive_doubling": lambda n: 2 * (floor_power(n) * (floor_power(n).bit_length() - 1) + 2 * (n - floor_power(n)),),
     "rabenseifner": lambda n: (2 * floor_power(n) * (floor_power(n).bit_length() - 1) + 2 * (n - floor_power(n)),
                                2 * (floor_power(n) - 1) + 2 * (n - floor_power(n))),
+    "recursive_multiplying": lambda n: 2 * (multiplying(n)[0] * sum(factor - 1 for factor in multiplying(n)[1]) + 2 * (n - multiplying(n)[0]),),
     "circulant": lambda n: (2 * n * (n - 1).bit_length(), 2 * (n - 1)),
     "circulant_bcast": lambda n: (2 * BLOCKS * (n - 1), 2 * (n - 1)),
 }
 EXCHANGES["bine"] = EXCHANGES["rabenseifner"]
+WHOLE = ("recursive_doubling", "recursive_multiplying")  # vectors are not cut, and all reduce all
 BCASTS = {  # nobody gets anything twice
     "rabenseifner": lambda n: (floor_power(n) * (floor_power(n).bit_length() - 1) + n - floor_power(n), n - 1),
     "circulant_bcast": lambda n: (BLOCKS * (n - 1), n - 1),
@@ -179,8 +181,8 @@ def expect_han(row, layout, cyclic):
     if join not in EXCHANGES and join not in DEPTHS and join != "double_tree":
         return  # an algorithm without a theory
     exchanges = collective == "allreduce" and nodes > 1 and not flat and join in EXCHANGES and (
-        not in_rank_order or join == "recursive_doubling")
-    splits = exchanges and join != "recursive_doubling"
+        not in_rank_order or join in WHOLE)
+    splits = exchanges and join not in WHOLE
     if exchanges:
         messages, volume = EXCHANGES[join](nodes)
     elif collective == "bcast" and nodes > 1 and join in BCASTS:
@@ -195,7 +197,7 @@ def expect_han(row, layout, cyclic):
         yield "bytes_node", volume * size
     if not exchanges:
         yield "reductions", 0 if collective == "bcast" else (ranks - nodes) * segments + (nodes - 1) * pieces
-    if collective != "bcast" and not (exchanges and join == "recursive_doubling"):
+    if collective != "bcast" and not (exchanges and join in WHOLE):
         yield "reduced_bytes", (ranks - 1) * size
     yield from expect_copies(row, layout, shared and module, extra, exchanges)
     if module == "p2p" and join in DEPTHS and pieces == segments:
@@ -242,7 +244,38 @@ def expect_copies(row, layout, module, extra, exchanges):
         yield "pushes", 0
 
 
-EXPECT = {"han": expect_han}
+def factors(number, radix):
+    """Of a product of numbers up to the radix, the largest first; of another number nothing."""
+    found = []
+    for factor in range(radix, 1, -1):
+        while number % factor == 0:
+            found.append(factor)
+            number //= factor
+    return found if number == 1 else []
+
+
+def multiplying(number, radix=4):
+    """How many take part in recursive multiplying, and the factors of that."""
+    found = {power: factors(power, radix) for power in range((number + 1) // 2, number + 1)}
+    power = number if found[number] else min((power for power in found if found[power]), key=lambda power: (len(found[power]), -power))
+    return power, found[power]
+
+
+def expect_flat(row, layout, _):
+    """Messages among all ranks."""
+    ranks, size = sum(NODES[layout]), int(row["bytes"])
+    if ranks == 1 or row["runs"].split(":")[1] != "recursive_multiplying":
+        return  # an algorithm without a theory
+    power, rounds = multiplying(ranks)
+    messages = power * sum(factor - 1 for factor in rounds) + 2 * (ranks - power)
+    yield "messages", messages
+    yield "bytes", messages * size
+    yield "reductions", power * sum(factor - 1 for factor in rounds) + ranks - power
+    for nothing in ("pulls", "pushes", "sets"):
+        yield nothing, 0
+
+
+EXPECT = {"han": expect_han, "flat": expect_flat}
 
 
 def violations(row):

@@ -10,6 +10,8 @@ static double pipeline_clock(const tune_key_t *key, const tune_config_t *config)
 
     if (config->algorithm == TUNE_NATIVE)
         return 10 + bytes * 0.05;
+    if (config->algorithm == TUNE_FLAT)
+        return 50 + bytes * 0.1;
     const double hops = config->way == TUNE_WAY_chain ? 3 : config->way == TUNE_WAY_linear ? 1 : 2;
     const double sends = config->way == TUNE_WAY_chain ? 1 : config->way == TUNE_WAY_linear ? 3 : 2;
     const double segments = bytes > segment ? bytes / segment : 1, part = bytes > segment ? segment : bytes;

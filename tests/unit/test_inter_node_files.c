@@ -138,7 +138,7 @@ static void what_cannot_be_run_is_refused(void **state)
     hp_generator_t *generator =
         from_file("file", "chain", (hp_problem_t){.pattern = HP_PATTERN_BCAST, .count = 2});
     hp_schedule_t *root = (hp_schedule_t *)&generator->schedules[0];
-    root->scratch_blocks = 1;
+    root->scratch_blocks = 65;
     assert_true(strstr(hp_inter_node_refusal(generator), "scratch"));
     root->scratch_blocks = 0;
     root->steps[0].sync = true;

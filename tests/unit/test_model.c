@@ -447,7 +447,8 @@ static void for_all(case_fn_t run)
                 for (size_t i = 0; i < count * ARRAY_LENGTH(segments); i++) {
                     hp_rule_t rule = rules[i / ARRAY_LENGTH(segments)];
                     const hp_layout_t layout = layout_of(sizes[n], sizes[r], machines[m] != &simulated);
-                    if (sizes[n] * sizes[r] == 1 || hp_collective_is(rule.collective, HP_OF_BLOCKS))
+                    if (sizes[n] * sizes[r] == 1 || hp_collective_is(rule.collective, HP_OF_BLOCKS) ||
+                        hp_algorithm_of(rule.algorithm)->traits & HP_TRAIT_SCHEDULE)
                         continue; /* nothing to do; test_model_blocks */
                     rule.setting.segment_bytes = segments[i % ARRAY_LENGTH(segments)];
                     rule.setting.ib_segment_bytes = i % 5 == 0 ? 1024 : 0;

@@ -220,7 +220,8 @@ static void *run_member(void *argument)
 static hp_knobs_t knobs_of(check_random_t *random)
 {
     static const int64_t slot_bytes[] = {64, 256};
-    hp_knobs_t knobs = {.slots = 2 + check_random_below(random, 3),
+    hp_knobs_t knobs = {.messages = 16,
+                        .slots = 2 + check_random_below(random, 3),
                         .slot_bytes = slot_bytes[check_random_below(random, 2)],
                         .sleep_us = 10,
                         .sleep_after_us = 200};

@@ -235,8 +235,12 @@ static void *help(void *argument)
 static hp_comm_t *make_comm(const world_t *world, uint32_t rank, const hp_locality_t *table,
                             mailbox_t *mailbox, void **base, size_t *bytes)
 {
-    const hp_knobs_t knobs = {
-        .slots = 2, .slot_bytes = 64, .sleep_us = 10, .sleep_after_us = 200, .levels = "node"};
+    const hp_knobs_t knobs = {.messages = 16,
+                              .slots = 2,
+                              .slot_bytes = 64,
+                              .sleep_us = 10,
+                              .sleep_after_us = 200,
+                              .levels = "node"};
     const pid_t pids[RANKS] = {0};
     hp_comm_t *comm;
     hp_node_memory_t memory;

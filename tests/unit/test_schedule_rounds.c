@@ -118,6 +118,7 @@ static uint64_t pat_rounds(uint64_t p, uint64_t aggregate)
     EXACT(ring, ALLGATHER, p - 1, p - 1)                                                                     \
     EXACT(recursive_doubling, ALLREDUCE, down + 2 * uneven, down + uneven)                                   \
     EXACT(recursive_doubling, ALLGATHER, up, p - 1)                                                          \
+    MOST(recursive_multiplying, ALLREDUCE, (n - 1) * digits(p, n) + 1, (n - 1) * digits(p, n))               \
     EXACT(dissemination, BARRIER, up, 0)                                                                     \
     EXACT(neighbour_exchange, ALLGATHER, p / 2, p - 1)                                                       \
     EXACT(pairwise, ALLTOALL, p - 1, p - 1)                                                                  \

@@ -16,11 +16,12 @@ typedef struct {
     hp_module_id_t module;
     uint32_t trees, leaders;
     hp_inter_node_t joined;
+    bool apart;
 } row_t;
 
 static const row_t rows[] = {
-#define HP_RULE(collective, nodes_from, nodes_to, bytes_from, bytes_to, algorithm, segment, between, inside, \
-                module, trees, leaders, joined)                                                              \
+#define ROW(is_apart, collective, nodes_from, nodes_to, bytes_from, bytes_to, algorithm, segment, between,   \
+            inside, module, trees, leaders, joined)                                                          \
     {HP_##collective,                                                                                        \
      nodes_from,                                                                                             \
      nodes_to,                                                                                               \
@@ -33,9 +34,14 @@ static const row_t rows[] = {
      HP_MODULE_##module,                                                                                     \
      trees,                                                                                                  \
      leaders,                                                                                                \
-     HP_INTER_NODE_##joined},
+     HP_INTER_NODE_##joined,                                                                                 \
+     is_apart},
+#define HP_RULE(...)       ROW(false, __VA_ARGS__)
+#define HP_RULE_APART(...) ROW(true, __VA_ARGS__)
 #include "../../tuning/default_rules.def"
 #undef HP_RULE
+#undef HP_RULE_APART
+#undef ROW
 };
 
 static void nobody_problem(void *context, const char *line)
@@ -107,9 +113,9 @@ static void pitfall_32_rules_are_sound(void **state)
         assert_true(row->segment_bytes > 0);
         assert_true(row->trees >= 1 && row->trees <= HP_ROTATIONS_MAX);
         for (size_t k = 0; k < i; k++) /* first match wins: a rule inside an earlier one is never used */
-            assert_false(rows[k].collective == row->collective && rows[k].nodes_from <= row->nodes_from &&
-                         rows[k].nodes_to >= row->nodes_to && rows[k].bytes_from <= row->bytes_from &&
-                         rows[k].bytes_to >= row->bytes_to);
+            assert_false(rows[k].collective == row->collective && (!rows[k].apart || row->apart) &&
+                         rows[k].nodes_from <= row->nodes_from && rows[k].nodes_to >= row->nodes_to &&
+                         rows[k].bytes_from <= row->bytes_from && rows[k].bytes_to >= row->bytes_to);
     }
 }
 
@@ -122,6 +128,7 @@ static void pitfall_33_rules_are_used(void **state)
         hp_comm_t *comm = comm_of(nodes_in(row), &knobs);
         const hp_algorithm_t *algorithm = NULL;
         hp_setting_t setting;
+        comm->shares_memory = !row->apart;
         assert_int_equal(chosen(comm, row->collective, row->bytes_from, &algorithm, &setting),
                          HP_OUTCOME_TAKEN);
         assert_string_equal(algorithm->name, row->algorithm);

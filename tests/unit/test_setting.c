@@ -52,10 +52,29 @@ static void knobs_are_applied(void **state)
                      HP_MODULE_SHM);
 }
 
-static void through_scratch(hp_schedule_t *schedule, const hp_problem_t *problem, uint32_t me)
+static void sends_from_scratch(hp_schedule_t *schedule, const hp_problem_t *problem, uint32_t me)
 {
     hp_generator_find("ring")->generate(schedule, problem, me);
-    schedule->scratch_blocks = problem->count > 8;
+    schedule->scratch_blocks = schedule->cut;
+    schedule->ranges[schedule->steps[1].send.first].space = HP_SPACE_SCRATCH;
+}
+
+static void reduces_into_scratch(hp_schedule_t *schedule, const hp_problem_t *problem, uint32_t me)
+{
+    hp_generator_find("ring")->generate(schedule, problem, me);
+    schedule->scratch_blocks = schedule->cut;
+    schedule->ranges[schedule->steps[1].recv.first].space = HP_SPACE_SCRATCH;
+}
+
+/* What came is reduced twice. */
+static void keeps_what_came(hp_schedule_t *schedule, const hp_problem_t *problem, uint32_t me)
+{
+    const hp_range_t all = hp_range(HP_SPACE_RECV, 0, 1), aside = hp_range(HP_SPACE_SCRATCH, 0, 1);
+    hp_generator_find("recursive_doubling")->generate(schedule, problem, me);
+    schedule->scratch_blocks = 1;
+    hp_schedule_receive(schedule, 1 - me % 2, aside, HP_ACTION_STORE);
+    hp_schedule_local(schedule, me, aside, all, HP_ACTION_REDUCE_LEFT);
+    hp_schedule_local(schedule, me, aside, all, HP_ACTION_REDUCE_LEFT);
 }
 
 static void reduces_locally(hp_schedule_t *schedule, const hp_problem_t *problem, uint32_t me)
@@ -85,8 +104,13 @@ static void words_between_nodes(void **state)
     copy.equal = 0;
     copy.generate = fourth_stream;
     assert_true(hp_inter_node_runs(&copy, HP_PATTERN_ALLREDUCE));
-    copy.generate = through_scratch;
+    copy.generate = sends_from_scratch;
     assert_false(hp_inter_node_runs(&copy, HP_PATTERN_ALLREDUCE));
+    copy.generate = reduces_into_scratch;
+    assert_false(hp_inter_node_runs(&copy, HP_PATTERN_ALLREDUCE));
+    copy.generate = keeps_what_came;
+    assert_false(hp_inter_node_runs(&copy, HP_PATTERN_ALLREDUCE));
+    assert_true(hp_inter_node_runs(hp_generator_find("recursive_multiplying"), HP_PATTERN_ALLREDUCE));
     copy.generate = reduces_locally;
     assert_false(hp_inter_node_runs(&copy, HP_PATTERN_ALLREDUCE));
     assert_false(hp_inter_node_runs(hp_generator_find("bruck"), HP_PATTERN_ALLREDUCE));

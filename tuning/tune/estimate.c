@@ -53,7 +53,8 @@ static double between_us(const tune_rates_t *rates, const tune_config_t *config,
 
     if (rates->layout.nodes == 1)
         return 0;
-    if (config->algorithm == TUNE_NATIVE) /* ranks know no nodes: each round crosses the links */
+    if (config->algorithm == TUNE_NATIVE ||
+        config->algorithm == TUNE_FLAT) /* ranks know no nodes: each round crosses the links */
         return rounds(rates->layout.ranks) * (rates->between_us + 2 * bytes / rates->link_bytes_per_us);
     const double segment = bytes < (double)config->segment_bytes ? bytes : (double)config->segment_bytes;
     const double segments = segment > 0 ? bytes / segment : 1;

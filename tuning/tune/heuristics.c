@@ -149,7 +149,8 @@ static const struct {
     {"one binary, binomial, k-nomial or postal tree: up to 256 KiB on up to 16 nodes",
      trees_are_for_the_middle, true},
     {"double trees: from 5 nodes and 4 segments on", double_trees_have_leaves, true},
-    {"no trees: whole segments up to 64 KiB; parts of them from 32 KiB on", others_have_their_sizes, true},
+    {"no trees: whole segments, and vectors among all ranks, up to 64 KiB; parts of them from 32 KiB on",
+     others_have_their_sizes, true},
     {"single_copy: segments from 64 KiB on", single_copies_are_long, true},
     {"roots in turn: at least as many segments as nodes; one chain in an allreduce: less than eight times as "
      "many",
@@ -169,9 +170,10 @@ bool tune_heuristics_keep(const tune_knowledge_t *knowledge, tune_collective_t c
 
     const tune_family_t family = tune_collective_family(collective);
 
-    if (config->algorithm == TUNE_NATIVE || family == TUNE_OF_NOTHING ||
-        (family == TUNE_OF_SEGMENTS && !tune_has_segments(config)))
+    if (config->algorithm == TUNE_NATIVE || family == TUNE_OF_NOTHING)
         return true;
+    if (family == TUNE_OF_SEGMENTS && !tune_has_segments(config))
+        return config->algorithm != TUNE_FLAT || bytes <= SHORT_BYTES;
     for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++)
         if (rows[i].of_segments == (family == TUNE_OF_SEGMENTS) && !rows[i].keeps(&try))
             return false;

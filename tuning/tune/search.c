@@ -356,7 +356,8 @@ typedef struct {
     tune_search_t *search;
     const tune_curves_t *curves;
     tune_collective_t collective;
-    int lost[2]; /* native, flags: at so many sizes in succession they were far behind */
+    int lost
+        [TUNE_HAN]; /* each algorithm without segments: at so many sizes in succession it was far behind */
     bool no_time;
 } final_t;
 
@@ -402,7 +403,7 @@ static void run_off_whole(final_t *final, size_t bytes, tune_choice_t *best)
     const tune_list_t *list = &final->lab->lists[final->collective];
 
     for (int config = 0; config < list->count && !tune_has_segments(&list->configs[config]); config++) {
-        int *lost = &final->lost[list->configs[config].algorithm == TUNE_FLAGS];
+        int *lost = &final->lost[list->configs[config].algorithm];
         if (*lost >= 2)
             continue;
         const double us = run_off(final, bytes, config, best);

@@ -531,6 +531,16 @@ static void add_joined(tune_list_t *list, const tune_choices_t *choices, const t
     }
 }
 
+/* A vector as a whole among all ranks of several nodes. */
+static void add_whole(tune_list_t *list, tune_collective_t collective, const tune_choices_t *choices,
+                      const tune_layout_t *layout)
+{
+    for (int way = 0; way < TUNE_WAYS && layout->nodes > 1; way++)
+        if (ways[way].does[collective] == 1 && !ways[way].is_tree && !ways[way].is_placed &&
+            choices->ways[way] && layout->ranks >= ways[way].least_nodes)
+            add_among_ranks(list, (tune_way_t)way);
+}
+
 /* ---- all ---- */
 
 static void add_plain(tune_list_t *list, tune_algorithm_t algorithm)
@@ -552,6 +562,8 @@ static void add_all(tune_list_t *list, tune_collective_t collective, const tune_
     /* In a scan the last rank would read all. */
     if (layout->nodes == 1 && (family == TUNE_OF_BLOCKS || family == TUNE_OF_OWN_SIZES))
         add_plain(list, TUNE_COPIES);
+    if (collective == TUNE_ALLREDUCE)
+        add_whole(list, collective, choices, layout);
     if (family == TUNE_OF_SEGMENTS)
         add_han(list, collective, choices, layout);
     if (collective == TUNE_ALLREDUCE && choices->routines)

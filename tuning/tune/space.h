@@ -5,7 +5,8 @@
  *
  * What there is:
  *
- *   vectors    native, flags (one node), han: a way between the nodes, a module inside, turns, a segment's size
+ *   vectors    native, flags (one node), han: a way between the nodes, a module inside, turns, a segment's size; of an
+ *              allreduce on several nodes flat: a way among the ranks that does not cut the vector
  *   barrier    native, flags (one node), han: one leader or all
  *   blocks     native, flags and single_copy (one node), flat: a way among the ranks, han: a way among the nodes, one
  *              leader or all, and inside direct messages or an algorithm of few rounds

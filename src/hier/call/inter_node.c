@@ -8,14 +8,49 @@
 #include "schedule/generators/generators.h"
 #include "topo_tree/shape.h"
 
+enum { SCRATCH_MAX = 64 };
+
+/* The scratch blocks of a list, as a set; *others: are there blocks elsewhere? */
+static uint64_t scratch_of(const hp_schedule_t *schedule, const hp_list_t *list, bool *others)
+{
+    uint64_t set = 0;
+
+    *others = false;
+    for (uint32_t i = 0; i < list->count; i++) {
+        const hp_range_t *range = &schedule->ranges[list->first + i];
+        *others |= range->space != HP_SPACE_SCRATCH && range->count > 0;
+        for (uint32_t k = 0; k < range->count && range->space == HP_SPACE_SCRATCH; k++)
+            set |= UINT64_C(1) << hp_range_block(range, k) % SCRATCH_MAX;
+    }
+    return set;
+}
+
+/* Is scratch used as the interpreter has it? What a message stores there is reduced into something once, on the spot, and is
+ * not sent. *held: the blocks that hold what has come. */
+static bool uses_scratch_well(const hp_schedule_t *schedule, const hp_step_t *step, uint32_t me,
+                              uint64_t *held)
+{
+    const bool local = step->to == (int32_t)me, stores = step->action == HP_ACTION_STORE;
+    bool sends_others, receives_others;
+    const uint64_t sent = scratch_of(schedule, &step->send, &sends_others),
+                   received = scratch_of(schedule, &step->recv, &receives_others);
+
+    if (local && !stores) {
+        const bool fine = !sends_others && !(sent & ~*held) && !(received & ~*held) && !(sent & received);
+        *held &= ~sent;
+        return fine;
+    }
+    *held |= received;
+    return !sent && !(received && (local || !stores));
+}
+
 static bool is_plain(const hp_schedule_t *schedule, uint32_t me)
 {
-    bool plain = schedule->scratch_blocks == 0;
+    bool plain = schedule->scratch_blocks <= SCRATCH_MAX;
+    uint64_t held = 0;
 
-    for (uint32_t i = 0; i < schedule->step_count && plain; i++) {
-        const hp_step_t *step = &schedule->steps[i];
-        plain = !step->sync && (step->to != (int32_t)me || step->action == HP_ACTION_STORE);
-    }
+    for (uint32_t i = 0; i < schedule->step_count && plain; i++)
+        plain = !schedule->steps[i].sync && uses_scratch_well(schedule, &schedule->steps[i], me, &held);
     return plain;
 }
 
@@ -112,7 +147,8 @@ const char *hp_inter_node_refusal(const hp_generator_t *generator)
     for (uint32_t p = 0; p < problem->count; p++) {
         const hp_schedule_t *schedule = &generator->schedules[p];
         if (!is_plain(schedule, p))
-            return "nodes are joined by schedules without scratch, sync steps and local reductions";
+            return "nodes are joined by schedules without sync steps, and with scratch only for what comes "
+                   "until it is reduced";
         for (uint32_t i = 0; i < schedule->step_count && is_bcast && p == 0; i++)
             if (schedule->steps[i].from >= 0)
                 return "nodes are joined by bcasts whose root receives nothing";

@@ -52,7 +52,7 @@ const hp_generator_t *hp_inter_node_tree(hp_shape_t shape);
 bool hp_inter_node_is_tree(hp_inter_node_t inter_node);
 
 /* Can the interpreter (modules/schedule_steps.h) run what it has for the pattern, bcast or allreduce, on whole segments?
- * It knows no scratch, and local steps that copy. Seen in schedules of few positions. */
+ * It knows local steps that copy, and that reduce what has come into scratch. Seen in schedules of few positions. */
 bool hp_inter_node_runs(const hp_generator_t *generator, hp_pattern_t pattern);
 
 /* The problem, as the module p2p runs the collective among so many nodes, the first of which is the root; ordered: the

@@ -8,10 +8,14 @@
 static const hp_generator_t *usual(hp_pattern_t pattern)
 {
     static const hp_generator_t *const generators[HP_PATTERN_COUNT] = {
-        [HP_PATTERN_ALLGATHER] = &hp_generator_ring,          [HP_PATTERN_ALLTOALL] = &hp_generator_pairwise,
-        [HP_PATTERN_REDUCE_SCATTER] = &hp_generator_pairwise, [HP_PATTERN_GATHER] = &hp_generator_linear,
-        [HP_PATTERN_SCATTER] = &hp_generator_linear,          [HP_PATTERN_SCAN] = &hp_generator_scan_doubling,
+        [HP_PATTERN_ALLGATHER] = &hp_generator_ring,
+        [HP_PATTERN_ALLTOALL] = &hp_generator_pairwise,
+        [HP_PATTERN_REDUCE_SCATTER] = &hp_generator_pairwise,
+        [HP_PATTERN_GATHER] = &hp_generator_linear,
+        [HP_PATTERN_SCATTER] = &hp_generator_linear,
+        [HP_PATTERN_SCAN] = &hp_generator_scan_doubling,
         [HP_PATTERN_EXSCAN] = &hp_generator_scan_doubling,
+        [HP_PATTERN_ALLREDUCE] = &hp_generator_recursive_multiplying,
     };
     return generators[pattern];
 }

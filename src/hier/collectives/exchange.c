@@ -1,5 +1,6 @@
 #include "hier/collectives/exchange.h"
 
+#include <string.h>
 #include "hier/collectives/block_generator.h"
 #include "hier/collectives/block_program.h"
 
@@ -7,6 +8,7 @@ typedef struct {
     hp_comm_t *comm;
     hp_call_t call;
     const hp_blocks_t *longer; /* of a call in rows; NULL: it is not in rows, or there are none */
+    char *own; /* copy of what this rank brings to an allreduce in place; NULL: it is not one */
     hp_problem_t problem;
     const uint32_t *ranks; /* of the positions; NULL: they are the ranks */
     uint32_t position;
@@ -79,6 +81,11 @@ static void emit(const void *plan, hp_segment_t *segment, uint64_t index)
 }
 
 /* ---- preparing ---- */
+
+static size_t own_bytes(const hp_call_t *call)
+{
+    return call->type.true_extent + (call->count - 1) * call->type.extent;
+}
 
 static void describe_ranks(exchange_t *x)
 {
@@ -165,12 +172,23 @@ static hp_pipeline_t pipeline_of(const exchange_t *x)
                            .emit = emit};
 }
 
+/* Schedules may read what is brought when there is a part of the result. */
+static void copy_own(exchange_t *x)
+{
+    const hp_type_t *type = &x->call.type;
+
+    memcpy(x->own, (char *)x->call.recv + type->true_lb, own_bytes(&x->call));
+    x->call.send = x->own - type->true_lb;
+}
+
 static hp_status_t start_again(void *plan, const hp_start_t *start, const hp_call_t *call)
 {
     exchange_t *x = plan;
 
     x->call.send = call->send;
     x->call.recv = call->recv;
+    if (x->own)
+        copy_own(x);
     x->pipeline.tag = hp_start_tag(start);
     return hp_request_start_again(start->request, &x->pipeline);
 }
@@ -225,7 +243,22 @@ static void describe_rows(exchange_t *x)
     x->call.count = x->call.row;
 }
 
-/* NULL: no memory. */
+/* An allreduce has no blocks whose order tells ranks from positions: these are the ranks node by node, if the operation lets them. */
+static void describe_places(exchange_t *x)
+{
+    const hp_hierarchy_t *h = x->comm->hierarchy;
+    uint32_t members, least, most;
+
+    if (hp_hierarchy_node_depth(h) == 0 || (x->problem.ordered && !hp_hierarchy_is_contiguous(h)))
+        return;
+    hp_hierarchy_node_sizes(h, &least, &most);
+    x->ranks = hp_hierarchy_members(h, 0, 0, &members);
+    x->position = hp_hierarchy_place(h, x->comm->rank);
+    x->problem.per_node = least == most ? most : 0;
+    x->problem.placement = x->comm->network ? &x->comm->network->places : NULL;
+}
+
+/* NULL: no memory. The blocks of other collectives have been copied before, where that is needed. */
 static exchange_t *describe(const hp_start_t *start, const hp_call_t *call)
 {
     hp_arena_reset(start->arena);
@@ -238,6 +271,14 @@ static exchange_t *describe(const hp_start_t *start, const hp_call_t *call)
     if (call->row > 0)
         describe_rows(x);
     describe_ranks(x);
+    if (call->collective != HP_ALLREDUCE)
+        return x;
+    describe_places(x);
+    if (call->send != call->recv)
+        return x;
+    if (!(x->own = hp_arena_get(start->arena, own_bytes(call))))
+        return NULL;
+    copy_own(x);
     return x;
 }
 

@@ -1,4 +1,4 @@
-/* exchange: a collective of blocks (allgather, alltoall, reduce_scatter, gather, scatter, scan): messages among all ranks, as a
+/* exchange: a collective of blocks (allgather, alltoall, reduce_scatter, gather, scatter, scan), or a short allreduce: messages among all ranks, as a
  * schedule says (schedule/schedule.h). One graph of tasks, no segments: a task starts when what it needs is there, and of the
  * steps of the schedule only so many have messages under way (HANPMPI_MESSAGES), so that no receiver is flooded.
  *

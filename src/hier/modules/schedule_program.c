@@ -29,7 +29,7 @@ typedef struct {
 /* A block of a message. */
 typedef struct {
     hp_space_t space;
-    uint32_t block;
+    uint32_t block; /* of the vector */
     value_t *value;
 } item_t;
 
@@ -179,11 +179,11 @@ static void take_items(builder_t *b, const hp_list_t *list)
     for (uint32_t i = 0; i < list->count; i++) {
         const hp_range_t *range = &schedule->ranges[list->first + i];
         for (uint32_t k = 0; k < range->count; k++) {
-            const uint32_t block = hp_range_block(range, k);
-            assert(block < schedule->cut);
+            const uint32_t number = hp_range_block(range, k), block = number % schedule->cut;
+            assert(number == block || range->space == HP_SPACE_SCRATCH);
             if (concerns(b, block))
-                b->items[b->item_count++] =
-                    (item_t){.space = range->space, .block = block, .value = &b->values[range->space][block]};
+                b->items[b->item_count++] = (item_t){
+                    .space = range->space, .block = block, .value = &b->values[range->space][number]};
         }
     }
 }
@@ -250,18 +250,36 @@ static void settle(builder_t *b)
     }
 }
 
-/* Stored under another name, it stays where it is. */
+/* What came and the items, into the place of one of the two. */
+static void add_reduction(builder_t *b, uint32_t from, uint32_t end, value_t theirs, hp_action_t action,
+                          bool into_items)
+{
+    const hp_spot_t mine = b->items[from].value->spot;
+    const bool in_order = (action == HP_ACTION_REDUCE_LEFT) == into_items;
+
+    hp_operation_t *reduce = add(b, in_order ? HP_DO_REDUCE : HP_DO_REDUCE_ONTO);
+    reduce->in = into_items ? theirs.spot : mine;
+    reduce->out = into_items ? mine : theirs.spot;
+    add_runs(b, from, end);
+    wait_for(b, theirs.writer);
+    read_items(b, from, end);
+}
+
+/* Stored under another name, it stays where it is. What is reduced came aside. */
 static void do_local(builder_t *b, const hp_step_t *step)
 {
-    assert(step->action == HP_ACTION_STORE);
     take_items(b, &step->send);
     memcpy(b->sources, b->items, b->item_count * sizeof *b->items);
     take_items(b, &step->recv);
     for (uint32_t i = 0; i < b->item_count; i++) {
-        const value_t *value = b->sources[i].value;
-        *b->items[i].value = *value;
-        if (value->spot.base == HP_AT_RESULT && b->items[i].space != HP_SPACE_RECV)
-            b->places[value->spot.index].pinned = true;
+        value_t value = *b->sources[i].value;
+        if (step->action != HP_ACTION_STORE) {
+            add_reduction(b, i, i + 1, value, step->action, false);
+            value.writer = newest(b);
+        } else if (value.spot.base == HP_AT_RESULT && b->items[i].space != HP_SPACE_RECV) {
+            b->places[value.spot.index].pinned = true;
+        }
+        *b->items[i].value = value;
     }
 }
 
@@ -334,14 +352,8 @@ static void do_reduce(builder_t *b, const hp_step_t *step)
         write_result(b, 0, b->item_count);
     for (uint32_t from = 0, end; from < b->item_count; from = end) {
         end = end_of_piece(b, from);
-        const hp_spot_t mine = b->items[from].value->spot, theirs = {.base = received, .index = from};
-        const bool in_order = (step->action == HP_ACTION_REDUCE_LEFT) == into_result;
-        hp_operation_t *reduce = add(b, in_order ? HP_DO_REDUCE : HP_DO_REDUCE_ONTO);
-        reduce->in = into_result ? theirs : mine;
-        reduce->out = into_result ? mine : theirs;
-        add_runs(b, from, end);
-        wait_for(b, received);
-        read_items(b, from, end);
+        const value_t theirs = {.spot = {.base = received, .index = from}, .writer = received};
+        add_reduction(b, from, end, theirs, step->action, into_result);
         if (into_result)
             write_result(b, from, end);
         if (ends || into_result)
@@ -498,7 +510,8 @@ static bool make_room(builder_t *b)
 
     for (uint32_t i = 0; i < schedule->range_count; i++)
         blocks += schedule->ranges[i].count;
-    const size_t operations = 3 * steps + blocks + cut + 2, reads = 2 * blocks + cut;
+    const size_t operations = 3 * steps + blocks + cut + 2, reads = 2 * blocks + cut,
+                 values = cut + schedule->scratch_blocks;
     hp_program_t *program = &b->program;
     program->operations = hp_arena_get(&b->memory, operations * sizeof *program->operations);
     program->after = hp_arena_get(&b->memory, (6 * blocks + 5 * operations) * sizeof *program->after);
@@ -512,7 +525,7 @@ static bool make_room(builder_t *b)
     b->writers = hp_arena_get(&b->memory, blocks * sizeof *b->writers);
     bool has_values = true;
     for (unsigned space = 0; space < HP_SPACE_COUNT; space++)
-        has_values &= (b->values[space] = hp_arena_get(&b->memory, cut * sizeof(value_t))) != NULL;
+        has_values &= (b->values[space] = hp_arena_get(&b->memory, values * sizeof(value_t))) != NULL;
     return has_values && program->operations && program->after && program->runs && b->awaited_by &&
            b->places && b->readers && b->items && b->sources && b->value_readers && b->writers;
 }

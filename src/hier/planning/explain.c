@@ -78,7 +78,7 @@ static const char *joins(const hp_setting_t *s, hp_collective_t collective, cons
                : hp_shape_info(s->shapes.shape[HP_LEVEL_NODE])->name;
 }
 
-/* Of a collective of blocks: what its schedule is made by; blocks are not cut. */
+/* Of what is not cut into segments: what its schedule is made by. */
 static void append_schedule(char *text, size_t room, const hp_candidate_t *candidate,
                             hp_collective_t collective, const hp_layout_t *layout)
 {
@@ -111,11 +111,11 @@ const char *hp_explain_candidate(const hp_candidate_t *candidate, hp_collective_
     snprintf(text, room, "%s", candidate->algorithm->name);
     if (candidate->algorithm->traits & HP_TRAIT_SCHEDULE)
         append_schedule(text, room, candidate, collective, layout);
-    if (candidate->algorithm->traits & HP_TRAIT_FLAGS || hp_collective_is(collective, HP_OF_BLOCKS))
+    if (!(candidate->algorithm->traits & HP_TRAIT_PIPELINED))
         return text;
     if (layout->nodes > 1)
         append(text, room, ", %s", joins(s, collective, layout));
-    if (layout->most_ranks > 1 && candidate->algorithm->traits & HP_TRAIT_PIPELINED)
+    if (layout->most_ranks > 1)
         append(text, room, ", %s", hp_module_name(inside(s, layout)));
     if (collective == HP_BARRIER && hp_leader_rounds_of(layout->nodes, layout->least_ranks, s).count)
         append(text, room, ", all lead");

@@ -185,7 +185,7 @@ double hp_model_us(const hp_probes_t *probes, const hp_layout_t *layout, hp_coll
 
     if (!algorithm || algorithm->collective != collective || !hp_probes_cover(probes, layout))
         return -1;
-    if (hp_collective_is(collective, HP_OF_BLOCKS))
+    if (hp_collective_is(collective, HP_OF_BLOCKS) || algorithm->traits & HP_TRAIT_SCHEDULE)
         return hp_model_blocks_us(probes, layout, algorithm, bytes, setting, HP_MODEL_BLOCKS_STEPS);
     if (runs_flags(algorithm, layout, data))
         return hp_model_flags_us(probes, layout->most_ranks, collective, (double)data);
@@ -229,6 +229,7 @@ static bool is_candidate(const hp_rule_t *rule, const hp_layout_t *layout, hp_co
     const bool several = rule->nodes.to > 1;
 
     return algorithm && rule->collective == collective && several == (layout->nodes > 1) &&
+           hp_rule_suits_memory(rule, layout) &&
            (!(algorithm->traits & HP_TRAIT_FLAGS) || runs_flags(algorithm, layout, bytes)) &&
            (!hp_collective_is(collective, HP_OF_BLOCKS) || hp_model_blocks_has_way(layout, algorithm, bytes));
 }
@@ -255,8 +256,9 @@ typedef struct {
 static void try_segments(const hp_probes_t *probes, const hp_layout_t *layout, uint64_t bytes,
                          const hp_rule_t *rule, best_t *best)
 {
-    const bool cuts = !hp_collective_is(rule->collective, HP_OF_BLOCKS) &&
-                      !runs_flags(hp_algorithm_of(rule->algorithm), layout, bytes) && bytes > 0;
+    const hp_algorithm_t *algorithm = hp_algorithm_of(rule->algorithm);
+    const bool cuts = !hp_collective_is(rule->collective, HP_OF_BLOCKS) && bytes > 0 &&
+                      !(algorithm->traits & HP_TRAIT_SCHEDULE) && !runs_flags(algorithm, layout, bytes);
     hp_setting_t setting = rule->setting;
 
     for (size_t segment = SEGMENT_LEAST; segment <= SEGMENT_MOST; segment *= 2) {
@@ -306,7 +308,7 @@ static best_t find_best(const hp_probes_t *probes, const hp_layout_t *layout, hp
     enum { DISTINCT_MAX = 64 };
     const hp_rule_t *tried[DISTINCT_MAX];
     size_t count, tried_count = 0;
-    const hp_rule_t *rules = hp_rules_default(&count);
+    const hp_rule_t *rules = hp_rules_default(&count), *pipelined = NULL;
     best_t best = {.us = -1};
 
     for (size_t i = 0; i < count && tried_count < DISTINCT_MAX; i++) {
@@ -318,14 +320,15 @@ static best_t find_best(const hp_probes_t *probes, const hp_layout_t *layout, hp
         if (k < tried_count)
             continue;
         tried[tried_count++] = &rules[i];
+        if (!pipelined && hp_algorithm_of(rules[i].algorithm)->traits & HP_TRAIT_PIPELINED)
+            pipelined = &rules[i];
         try_segments(probes, layout, bytes, &rules[i], &best);
     }
     if (best.us >= 0 && hp_collective_is(collective, HP_OF_BLOCKS))
         hp_model_blocks_find(probes, layout, collective, bytes, &tried[0]->setting, best.us * (1 - doubt),
                              &best.algorithm, &best.setting, &best.us);
-    if (best.us >= 0 && collective != HP_BARRIER && !hp_collective_is(collective, HP_OF_BLOCKS) &&
-        layout->nodes > 1 && layout->network) {
-        const best_t other = find_on_network(probes, layout, bytes, tried[0]);
+    if (best.us >= 0 && collective != HP_BARRIER && pipelined && layout->nodes > 1 && layout->network) {
+        const best_t other = find_on_network(probes, layout, bytes, pipelined);
         prefer(&best, &other);
     }
     return best;

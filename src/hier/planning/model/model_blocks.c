@@ -58,7 +58,10 @@ static void choose(described_t *d, const hp_layout_t *layout, const hp_algorithm
         d->problem.node_count = layout->nodes;
         hp_block_use_nodes(setting, &d->problem);
     }
-    d->problem.placement = placement_of(layout, &d->problem, !hp_problem_has_nodes(&d->problem));
+    if (collective == HP_ALLREDUCE && layout->least_ranks == layout->most_ranks)
+        d->problem.per_node = layout->most_ranks;
+    d->problem.placement =
+        placement_of(layout, &d->problem, !hp_problem_has_nodes(&d->problem) && collective != HP_ALLREDUCE);
     d->generator = hp_block_generator(collective, setting, &d->problem);
     if (d->generator || !hp_problem_has_nodes(&d->problem))
         return;

@@ -271,11 +271,11 @@ static hp_model_exchange_t exchange_of(const hp_schedule_t *schedule, uint32_t m
         const hp_step_t *step = &schedule->steps[i];
         const double sent = hp_schedule_blocks(schedule, &step->send);
         const double received = hp_schedule_blocks(schedule, &step->recv);
+        exchange.reduced += step->action != HP_ACTION_STORE ? received / schedule->cut : 0;
         if (step->to == (int32_t)me)
             continue;
         exchange.rounds++;
         exchange.moved += most(sent, received) / schedule->cut;
-        exchange.reduced += step->action != HP_ACTION_STORE ? received / schedule->cut : 0;
         exchange.is_serial &= exchange.rounds == 1 || step->to == to;
         to = step->to;
     }

@@ -4,11 +4,12 @@
 #include <stdio.h>
 
 static const hp_rule_t rules[] = {
-#define HP_RULE(which, nodes_from, nodes_to, bytes_from, bytes_to, name, segment, between_shape,             \
-                inside_shape, inside_module, tree_count, leader_count, joined)                               \
+#define ROW(where, least_ranks, which, nodes_from, nodes_to, bytes_from, bytes_to, name, segment,            \
+            between_shape, inside_shape, inside_module, tree_count, leader_count, joined)                    \
     {.collective = HP_##which,                                                                               \
      .nodes = {nodes_from, nodes_to},                                                                        \
-     .ranks = {1, UINT64_MAX},                                                                               \
+     .ranks = {least_ranks, UINT64_MAX},                                                                     \
+     .memory = HP_MEMORY_##where,                                                                            \
      .bytes = {bytes_from, bytes_to},                                                                        \
      .algorithm = HP_ALGORITHM_##which##_##name,                                                             \
      .setting = {.segment_bytes = segment,                                                                   \
@@ -20,8 +21,12 @@ static const hp_rule_t rules[] = {
                  .trees = tree_count,                                                                        \
                  .leaders = leader_count,                                                                    \
                  HP_SETTING_USUAL_PIPELINE}},
+#define HP_RULE(...)       ROW(ANY, 1, __VA_ARGS__)
+#define HP_RULE_APART(...) ROW(APART, 2, __VA_ARGS__)
 #include "../../../../tuning/default_rules.def"
 #undef HP_RULE
+#undef HP_RULE_APART
+#undef ROW
 };
 
 const hp_rule_t *hp_rules_default(size_t *count)
@@ -46,14 +51,19 @@ static bool network_matches(const hp_rule_network_t *asked, const hp_comm_networ
            is_in(whole + ((double)whole < network->traits.blocking), asked->blocking);
 }
 
+bool hp_rule_suits_memory(const hp_rule_t *rule, const hp_layout_t *layout)
+{
+    return rule->memory == HP_MEMORY_ANY || (rule->memory == HP_MEMORY_SHARED) == layout->shares_memory;
+}
+
 bool hp_rule_matches(const hp_rule_t *rule, hp_collective_t collective, const hp_layout_t *layout,
                      uint64_t bytes)
 {
     const bool even = layout->least_ranks == layout->most_ranks;
 
     return rule->collective == collective && is_in(bytes, rule->bytes) && is_in(layout->nodes, rule->nodes) &&
-           network_matches(&rule->network, layout->network) && is_in(layout->least_ranks, rule->ranks) &&
-           is_in(layout->most_ranks, rule->ranks) &&
+           network_matches(&rule->network, layout->network) && hp_rule_suits_memory(rule, layout) &&
+           is_in(layout->least_ranks, rule->ranks) && is_in(layout->most_ranks, rule->ranks) &&
            (rule->evenness == HP_RANKS_ANY || (rule->evenness == HP_RANKS_EVEN) == even);
 }
 

@@ -16,6 +16,9 @@ typedef struct {
 
 typedef enum { HP_RANKS_ANY, HP_RANKS_EVEN, HP_RANKS_UNEVEN } hp_evenness_t;
 
+/* Ranks of a node share memory; or send each other messages, or there are none. */
+typedef enum { HP_MEMORY_ANY, HP_MEMORY_SHARED, HP_MEMORY_APART } hp_rule_memory_t;
+
 enum { HP_MACHINE_BYTES = 64 };
 
 /* What a rule asks of the network (hier/comm/layout.h). Bounds are those of its traits, blocking rounded up. */
@@ -30,6 +33,7 @@ typedef struct {
     hp_bounds_t nodes, bytes;
     hp_bounds_t ranks;      /* of a node; least and most ranks of the communicator's nodes are in it */
     hp_evenness_t evenness; /* of the nodes' ranks */
+    hp_rule_memory_t memory;
     char machine[HP_MACHINE_BYTES]; /* pattern (fnmatch) for the machine's fingerprint; "": any */
     hp_rule_network_t network;
     hp_algorithm_id_t algorithm;
@@ -40,6 +44,9 @@ typedef struct {
 /* Does the rule hold for calls of so many bytes on such a communicator? The machine is not looked at. */
 bool hp_rule_matches(const hp_rule_t *rule, hp_collective_t collective, const hp_layout_t *layout,
                      uint64_t bytes);
+
+/* Is the memory of the nodes as it asks? */
+bool hp_rule_suits_memory(const hp_rule_t *rule, const hp_layout_t *layout);
 
 /* Can the rule be followed, and does it hold for any call? Its algorithm's limits, its numbers (docs/pitfalls.md
  * 32). false: why, in error. Used for the rules of a file when it is read, and for the compiled ones by a

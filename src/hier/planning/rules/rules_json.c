@@ -39,7 +39,7 @@ static const char *show(const json_t *value, char *text, size_t text_bytes)
 
 static const char *const match_keys[] = {"collective", "nodes",   "ranks_per_node", "ranks",
                                          "bytes",      "machine", "network",        "hosts_per_switch",
-                                         "blocking",   "comment", "algorithm"};
+                                         "blocking",   "comment", "algorithm",      "memory"};
 enum { MATCH_KEYS = sizeof match_keys / sizeof *match_keys };
 static const char *const file_keys[] = {"version", "machine", "comment", "rules"};
 
@@ -159,23 +159,37 @@ static bool read_range(rule_reader_t *reader, const char *key, uint64_t least, h
            read_end(reader, key, json_array_get(value, 1), &range->to);
 }
 
-static bool read_evenness(rule_reader_t *reader)
+/* One of three words, the first of which is meant where there is none. */
+static bool read_word(rule_reader_t *reader, const char *key, const char *const words[3], unsigned *number)
 {
-    static const char *const words[] = {
-        [HP_RANKS_ANY] = "any", [HP_RANKS_EVEN] = "even", [HP_RANKS_UNEVEN] = "uneven"};
-    const json_t *value = json_object_get(reader->object, "ranks");
+    const json_t *value = json_object_get(reader->object, key);
     char shown[48];
 
-    reader->rule->evenness = HP_RANKS_ANY;
+    *number = 0;
     if (!value)
         return true;
-    for (unsigned i = 0; i < sizeof words / sizeof *words; i++)
+    for (unsigned i = 0; i < 3; i++)
         if (json_is_string(value) && strcmp(json_string_value(value), words[i]) == 0) {
-            reader->rule->evenness = (hp_evenness_t)i;
+            *number = i;
             return true;
         }
-    return refuse(reader, "ranks: %s is not accepted (accepted: any, even, uneven)",
-                  show(value, shown, sizeof shown));
+    return refuse(reader, "%s: %s is not accepted (accepted: %s, %s, %s)", key,
+                  show(value, shown, sizeof shown), words[0], words[1], words[2]);
+}
+
+static bool read_place(rule_reader_t *reader)
+{
+    static const char *const evenness[] = {
+        [HP_RANKS_ANY] = "any", [HP_RANKS_EVEN] = "even", [HP_RANKS_UNEVEN] = "uneven"};
+    static const char *const memory[] = {
+        [HP_MEMORY_ANY] = "any", [HP_MEMORY_SHARED] = "shared", [HP_MEMORY_APART] = "apart"};
+    unsigned ranks, nodes;
+
+    if (!read_word(reader, "ranks", evenness, &ranks) || !read_word(reader, "memory", memory, &nodes))
+        return false;
+    reader->rule->evenness = (hp_evenness_t)ranks;
+    reader->rule->memory = (hp_rule_memory_t)nodes;
+    return true;
 }
 
 /* Checks a pattern. NULL: it can be used, else what is wrong with it. */
@@ -298,7 +312,7 @@ static bool read_rule(rule_reader_t *reader)
     }
     return check_keys(reader) && read_collective(reader) && read_range(reader, "nodes", 1, &rule->nodes) &&
            read_range(reader, "ranks_per_node", 1, &rule->ranks) &&
-           read_range(reader, "bytes", 0, &rule->bytes) && read_evenness(reader) && read_machine(reader) &&
+           read_range(reader, "bytes", 0, &rule->bytes) && read_place(reader) && read_machine(reader) &&
            read_network(reader) && read_comment(reader) && read_algorithm(reader) && read_setting(reader) &&
            hp_rule_check(rule, reader->reason, sizeof reader->reason);
 }

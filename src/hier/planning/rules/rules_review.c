@@ -31,6 +31,7 @@ static bool covers(const hp_rules_reading_t *reading, const hp_rule_t *earlier, 
     return earlier->collective == later->collective && contains(earlier->bytes, later->bytes) &&
            contains(earlier->nodes, later->nodes) && contains(earlier->ranks, later->ranks) &&
            (earlier->evenness == HP_RANKS_ANY || earlier->evenness == later->evenness) &&
+           (earlier->memory == HP_MEMORY_ANY || earlier->memory == later->memory) &&
            (!earlier->network.asks || is_same_network(earlier, later)) &&
            (!earlier->machine[0] || is_same_machine(reading, earlier, later));
 }
@@ -47,9 +48,9 @@ size_t hp_rules_find_cover(const hp_rules_reading_t *reading, const hp_rule_t *r
 /* Do they differ in nothing that they match but the bytes? */
 static bool is_same_place(const hp_rules_reading_t *reading, const hp_rule_t *a, const hp_rule_t *b)
 {
-    return a->collective == b->collective && a->evenness == b->evenness && contains(a->nodes, b->nodes) &&
-           contains(b->nodes, a->nodes) && contains(a->ranks, b->ranks) && contains(b->ranks, a->ranks) &&
-           is_same_network(a, b) && is_same_machine(reading, a, b);
+    return a->collective == b->collective && a->evenness == b->evenness && a->memory == b->memory &&
+           contains(a->nodes, b->nodes) && contains(b->nodes, a->nodes) && contains(a->ranks, b->ranks) &&
+           contains(b->ranks, a->ranks) && is_same_network(a, b) && is_same_machine(reading, a, b);
 }
 
 /* The rule of the same place that reaches furthest among those that begin below this one. count: there is

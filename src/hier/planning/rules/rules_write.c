@@ -58,6 +58,11 @@ static const char *evenness_word(hp_evenness_t evenness)
     return evenness == HP_RANKS_EVEN ? "even" : "uneven";
 }
 
+static const char *memory_word(hp_rule_memory_t memory)
+{
+    return memory == HP_MEMORY_SHARED ? "shared" : "apart";
+}
+
 static const char *algorithm_word(const hp_rule_t *rule)
 {
     const hp_algorithm_t *algorithm = hp_algorithm_of(rule->algorithm);
@@ -99,6 +104,8 @@ static void write_rule(FILE *out, const hp_rule_t *rule)
     write_range(out, "ranks_per_node", rule->ranks, 1);
     if (rule->evenness != HP_RANKS_ANY)
         fprintf(out, ", \"ranks\": \"%s\"", evenness_word(rule->evenness));
+    if (rule->memory != HP_MEMORY_ANY)
+        fprintf(out, ", \"memory\": \"%s\"", memory_word(rule->memory));
     write_range(out, "bytes", rule->bytes, 0);
     if (rule->machine[0]) {
         fprintf(out, ", \"machine\": ");
@@ -156,6 +163,8 @@ void hp_rule_print(FILE *out, const hp_rule_t *rule)
         fprintf(out, " on each node");
     if (rule->evenness != HP_RANKS_ANY)
         fprintf(out, ", %s ranks", evenness_word(rule->evenness));
+    if (rule->memory != HP_MEMORY_ANY)
+        fprintf(out, ", memory %s", memory_word(rule->memory));
     print_range(out, rule->bytes, 0, "byte");
     if (rule->machine[0])
         fprintf(out, ", machine %s", rule->machine);

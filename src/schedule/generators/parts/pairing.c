@@ -2,13 +2,19 @@
 
 hp_pairing_t hp_pairing_of(uint32_t count, uint32_t position)
 {
-    hp_pairing_t pairing = {.power = 1};
+    uint32_t power = 1, rounds = 0;
 
-    while (pairing.power <= count / 2) {
-        pairing.power *= 2;
-        pairing.rounds++;
-    }
-    pairing.paired = 2 * (count - pairing.power);
+    for (; power <= count / 2; power *= 2)
+        rounds++;
+    hp_pairing_t pairing = hp_pairing_among(count, power, position);
+    pairing.rounds = rounds;
+    return pairing;
+}
+
+hp_pairing_t hp_pairing_among(uint32_t count, uint32_t power, uint32_t position)
+{
+    hp_pairing_t pairing = {.power = power, .paired = 2 * (count - power)};
+
     pairing.paired_here = position < pairing.paired;
     pairing.takes_part = !pairing.paired_here || position % 2 == 0;
     pairing.number = pairing.paired_here ? position / 2 : position - pairing.paired / 2;

@@ -87,6 +87,7 @@ static void assert_same_rule(const hp_rule_t *a, const hp_rule_t *b)
     assert_memory_equal(&a->ranks, &b->ranks, sizeof a->ranks);
     assert_memory_equal(&a->bytes, &b->bytes, sizeof a->bytes);
     assert_int_equal(a->evenness, b->evenness);
+    assert_int_equal(a->memory, b->memory);
     assert_string_equal(a->machine, b->machine);
     assert_int_equal(a->algorithm, b->algorithm);
     if (a->algorithm != HP_ALGORITHM_NATIVE)
@@ -105,6 +106,7 @@ static void every_key_once(void **state)
                           .ranks = {1, 16},
                           .bytes = {65536, UINT64_MAX},
                           .evenness = HP_RANKS_EVEN,
+                          .memory = HP_MEMORY_APART,
                           .machine = "cluster-a",
                           .algorithm = HP_ALGORITHM_ALLREDUCE_han};
     hp_setting_default(&expected.setting);
@@ -257,8 +259,8 @@ static void what_rules_mean(void **state)
 {
     (void)state;
     static const char *const expected[] = {
-        "allreduce, 2 to 4 nodes, 1 to 16 ranks on each node, even ranks, 64K or more bytes, machine "
-        "cluster-a: han, "
+        "allreduce, 2 to 4 nodes, 1 to 16 ranks on each node, even ranks, memory apart, 64K or more bytes, "
+        "machine cluster-a: han, "
         "ib_segment_bytes 8192, ir_segment_bytes 4096, trees 2, leaders 3, sends_per_child 5, "
         "recvs_per_parent 7, "
         "window_segments 64, shapes node:binomial, modules core:shm, between_nodes ring",
@@ -359,6 +361,7 @@ static const struct {
     {"collective_number", "collective: 7 is not a text"},
     {"comment_number", "comment: 5 is not a text"},
     {"control", "unknown collective \"bc?[31mast?\": did you mean bcast?"},
+    {"memory_unknown", "memory: \"own\" is not accepted (accepted: any, shared, apart)"},
     {"evenness_unknown", "ranks: \"odd\" is not accepted (accepted: any, even, uneven)"},
     {"half_a_node",
      "nodes: 2.5 is not accepted: a number such as 4 or \"64K\", [from, to], or null for no end"},

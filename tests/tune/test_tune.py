@@ -109,12 +109,14 @@ def check_rules(rules, collectives, least, most):
         for rule in mine:
             check(rule["nodes"] == [2, 2] and rule["ranks_per_node"] == [2, 2], rule)
             check(rule["bytes"][0] <= rule["bytes"][1], rule)
-            check(rule["algorithm"] in ("native", "han"), rule)
+            check(rule["algorithm"] in ("native", "han", "flat")[:3 if collective == "allreduce" else 2], rule)
             check(re.fullmatch(r"\d+ us(, host \d+ us)?", rule["comment"]), rule)
             if rule["algorithm"] == "han":
                 check(rule["segment_bytes"] in (4096, 65536), rule)
                 check(rule["shapes"].startswith("node:") and rule["modules"].startswith("node:p2p "), rule)
                 check(rule["trees"] in (1, 16) and rule["leaders"] == 1 and rule["between_nodes"], rule)
+            if rule["algorithm"] == "flat":
+                check(rule["between_nodes"] and "segment_bytes" not in rule, rule)
 
 
 def check_rules_of_blocks(rules, collectives, least, most):

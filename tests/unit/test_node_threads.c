@@ -12,7 +12,7 @@
 #include "check.h"
 #include "hier/executions/execution.h"
 
-enum { MEMBERS_MAX = 8, MOST_ELEMENTS = 200, ROUNDS = 80 };
+enum { MEMBERS_MAX = 8, MOST_ELEMENTS = 200, ROUNDS = 80, ALGORITHMS_MAX = 16 };
 
 /* ---- a transport without messages ---- */
 
@@ -130,10 +130,14 @@ static const hp_algorithm_t *draw(check_random_t *random, hp_call_t *call, hp_se
     *call = (hp_call_t){.collective = (hp_collective_t)check_random_below(random, HP_PIPELINED_COUNT),
                         .type = {.bytes = 8, .extent = 8, .true_extent = 8},
                         .commutative = true};
+    const hp_algorithm_t *able[ALGORITHMS_MAX];
     unsigned count = 0;
-    while (hp_algorithm(call->collective, count))
-        count++;
-    algorithm = hp_algorithm(call->collective, check_random_below(random, count));
+    for (unsigned i = 0; (algorithm = hp_algorithm(call->collective, i)); i++)
+        if (!(algorithm->traits & HP_TRAIT_SCHEDULE)) { /* which sends messages among all ranks */
+            assert_true(count < ALGORITHMS_MAX);
+            able[count++] = algorithm;
+        }
+    algorithm = able[check_random_below(random, count)];
     *setting = (hp_setting_t){.segment_bytes = segment_bytes[check_random_below(random, 4)],
                               .trees = 1,
                               .leaders = 1 + check_random_below(random, 4),
@@ -220,8 +224,7 @@ static void *run_member(void *argument)
 static hp_knobs_t knobs_of(check_random_t *random)
 {
     static const int64_t slot_bytes[] = {64, 256};
-    hp_knobs_t knobs = {.messages = 16,
-                        .slots = 2 + check_random_below(random, 3),
+    hp_knobs_t knobs = {.slots = 2 + check_random_below(random, 3),
                         .slot_bytes = slot_bytes[check_random_below(random, 2)],
                         .sleep_us = 10,
                         .sleep_after_us = 200};

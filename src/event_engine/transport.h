@@ -35,6 +35,12 @@ static inline bool hp_type_is_dense(const hp_type_t *type)
     return type->bytes == type->extent && type->bytes == type->true_extent && type->true_lb == 0;
 }
 
+/* Bytes from the first to the last one of data of so many elements. */
+static inline size_t hp_type_span(const hp_type_t *type, size_t elements)
+{
+    return elements ? type->true_extent + (elements - 1) * type->extent : 0;
+}
+
 /* Collectives of the host MPI. */
 typedef enum { HP_NATIVE_BCAST, HP_NATIVE_REDUCE, HP_NATIVE_ALLREDUCE, HP_NATIVE_BARRIER } hp_native_t;
 

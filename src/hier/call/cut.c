@@ -31,7 +31,7 @@ hp_pipeline_t hp_cut_pipeline(const hp_cut_t *cut, const hp_call_t *call, const 
     return (hp_pipeline_t){
         .segment_count = hp_cut_segments(cut),
         .window_segments = setting->window_segments,
-        .scratch_bytes = call->type.true_extent + (cut->segment_elements - 1) * call->type.extent,
+        .scratch_bytes = hp_type_span(&call->type, cut->segment_elements),
         .scratch_shift = -call->type.true_lb,
         .type = call->type,
         .op = call->op,

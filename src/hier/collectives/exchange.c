@@ -82,11 +82,6 @@ static void emit(const void *plan, hp_segment_t *segment, uint64_t index)
 
 /* ---- preparing ---- */
 
-static size_t own_bytes(const hp_call_t *call)
-{
-    return call->type.true_extent + (call->count - 1) * call->type.extent;
-}
-
 static void describe_ranks(exchange_t *x)
 {
     x->problem = (hp_problem_t){.pattern = hp_collective_pattern(x->call.collective),
@@ -161,8 +156,7 @@ static hp_pipeline_t pipeline_of(const exchange_t *x)
                            .tasks_per_segment = program->operation_count + works,
                            .edges_per_segment = program->after_count + (works ? program->operation_count : 0),
                            .window_segments = 1,
-                           .scratch_bytes =
-                               works ? type->true_extent + (program->work_elements - 1) * type->extent : 1,
+                           .scratch_bytes = works ? hp_type_span(type, program->work_elements) : 1,
                            .scratch_per_segment = works,
                            .scratch_shift = -type->true_lb,
                            .type = *type,
@@ -177,7 +171,7 @@ static void copy_own(exchange_t *x)
 {
     const hp_type_t *type = &x->call.type;
 
-    memcpy(x->own, (char *)x->call.recv + type->true_lb, own_bytes(&x->call));
+    memcpy(x->own, (char *)x->call.recv + type->true_lb, hp_type_span(type, x->call.count));
     x->call.send = x->own - type->true_lb;
 }
 
@@ -199,22 +193,30 @@ static bool is_scan(hp_pattern_t pattern)
     return pattern == HP_PATTERN_SCAN || pattern == HP_PATTERN_EXSCAN;
 }
 
+/* The positions are the ranks node by node. */
+static void order_by_nodes(exchange_t *x)
+{
+    const hp_hierarchy_t *h = x->comm->hierarchy;
+    uint32_t members;
+
+    x->ranks = hp_hierarchy_members(h, 0, 0, &members);
+    x->position = hp_hierarchy_place(h, x->comm->rank);
+    x->problem.placement = x->comm->network ? &x->comm->network->places : NULL;
+}
+
 /* The positions are the ranks in the order of their nodes, where that tells anything, and keeps the order of operands. */
 static void describe_nodes(exchange_t *x, const hp_setting_t *setting)
 {
     const hp_hierarchy_t *h = x->comm->hierarchy;
     const uint32_t depth = hp_hierarchy_node_depth(h), nodes = hp_hierarchy_node_count(h);
-    uint32_t members;
 
     if (depth == 0 || nodes == x->comm->size || hp_collective_is(x->call.collective, HP_OWN_SIZES) ||
         ((x->problem.ordered || is_scan(x->problem.pattern)) && !hp_hierarchy_is_contiguous(h)))
         return;
-    x->ranks = hp_hierarchy_members(h, 0, 0, &members);
-    x->position = hp_hierarchy_place(h, x->comm->rank);
+    order_by_nodes(x);
     x->problem.root = hp_hierarchy_place(h, x->call.root);
     x->problem.node_first = hp_hierarchy_starts(h, depth);
     x->problem.node_count = nodes;
-    x->problem.placement = x->comm->network ? &x->comm->network->places : NULL;
     hp_block_use_nodes(setting, &x->problem);
 }
 
@@ -247,15 +249,13 @@ static void describe_rows(exchange_t *x)
 static void describe_places(exchange_t *x)
 {
     const hp_hierarchy_t *h = x->comm->hierarchy;
-    uint32_t members, least, most;
+    uint32_t least, most;
 
     if (hp_hierarchy_node_depth(h) == 0 || (x->problem.ordered && !hp_hierarchy_is_contiguous(h)))
         return;
+    order_by_nodes(x);
     hp_hierarchy_node_sizes(h, &least, &most);
-    x->ranks = hp_hierarchy_members(h, 0, 0, &members);
-    x->position = hp_hierarchy_place(h, x->comm->rank);
     x->problem.per_node = least == most ? most : 0;
-    x->problem.placement = x->comm->network ? &x->comm->network->places : NULL;
 }
 
 /* NULL: no memory. The blocks of other collectives have been copied before, where that is needed. */
@@ -276,7 +276,7 @@ static exchange_t *describe(const hp_start_t *start, const hp_call_t *call)
     describe_places(x);
     if (call->send != call->recv)
         return x;
-    if (!(x->own = hp_arena_get(start->arena, own_bytes(call))))
+    if (!(x->own = hp_arena_get(start->arena, hp_type_span(&call->type, call->count))))
         return NULL;
     copy_own(x);
     return x;

@@ -3,6 +3,11 @@
 #include <fnmatch.h>
 #include <stdio.h>
 
+const char *const hp_evenness_words[HP_RULE_WORDS] = {
+    [HP_RANKS_ANY] = "any", [HP_RANKS_EVEN] = "even", [HP_RANKS_UNEVEN] = "uneven"};
+const char *const hp_rule_memory_words[HP_RULE_WORDS] = {
+    [HP_MEMORY_ANY] = "any", [HP_MEMORY_SHARED] = "shared", [HP_MEMORY_APART] = "apart"};
+
 static const hp_rule_t rules[] = {
 #define ROW(where, least_ranks, which, nodes_from, nodes_to, bytes_from, bytes_to, name, segment,            \
             between_shape, inside_shape, inside_module, tree_count, leader_count, joined)                    \

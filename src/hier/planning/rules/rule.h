@@ -19,6 +19,10 @@ typedef enum { HP_RANKS_ANY, HP_RANKS_EVEN, HP_RANKS_UNEVEN } hp_evenness_t;
 /* Ranks of a node share memory; or send each other messages, or there are none. */
 typedef enum { HP_MEMORY_ANY, HP_MEMORY_SHARED, HP_MEMORY_APART } hp_rule_memory_t;
 
+/* Their words in files of rules, by number; of both, the first one is meant where there is none. */
+enum { HP_RULE_WORDS = 3 };
+extern const char *const hp_evenness_words[HP_RULE_WORDS], *const hp_rule_memory_words[HP_RULE_WORDS];
+
 enum { HP_MACHINE_BYTES = 64 };
 
 /* What a rule asks of the network (hier/comm/layout.h). Bounds are those of its traits, blocking rounded up. */

@@ -160,7 +160,8 @@ static bool read_range(rule_reader_t *reader, const char *key, uint64_t least, h
 }
 
 /* One of three words, the first of which is meant where there is none. */
-static bool read_word(rule_reader_t *reader, const char *key, const char *const words[3], unsigned *number)
+static bool read_word(rule_reader_t *reader, const char *key, const char *const words[HP_RULE_WORDS],
+                      unsigned *number)
 {
     const json_t *value = json_object_get(reader->object, key);
     char shown[48];
@@ -168,7 +169,7 @@ static bool read_word(rule_reader_t *reader, const char *key, const char *const 
     *number = 0;
     if (!value)
         return true;
-    for (unsigned i = 0; i < 3; i++)
+    for (unsigned i = 0; i < HP_RULE_WORDS; i++)
         if (json_is_string(value) && strcmp(json_string_value(value), words[i]) == 0) {
             *number = i;
             return true;
@@ -179,13 +180,10 @@ static bool read_word(rule_reader_t *reader, const char *key, const char *const 
 
 static bool read_place(rule_reader_t *reader)
 {
-    static const char *const evenness[] = {
-        [HP_RANKS_ANY] = "any", [HP_RANKS_EVEN] = "even", [HP_RANKS_UNEVEN] = "uneven"};
-    static const char *const memory[] = {
-        [HP_MEMORY_ANY] = "any", [HP_MEMORY_SHARED] = "shared", [HP_MEMORY_APART] = "apart"};
     unsigned ranks, nodes;
 
-    if (!read_word(reader, "ranks", evenness, &ranks) || !read_word(reader, "memory", memory, &nodes))
+    if (!read_word(reader, "ranks", hp_evenness_words, &ranks) ||
+        !read_word(reader, "memory", hp_rule_memory_words, &nodes))
         return false;
     reader->rule->evenness = (hp_evenness_t)ranks;
     reader->rule->memory = (hp_rule_memory_t)nodes;

@@ -52,17 +52,6 @@ static void write_text(FILE *out, const char *text)
     fputc('"', out);
 }
 
-/* "any" is not written. */
-static const char *evenness_word(hp_evenness_t evenness)
-{
-    return evenness == HP_RANKS_EVEN ? "even" : "uneven";
-}
-
-static const char *memory_word(hp_rule_memory_t memory)
-{
-    return memory == HP_MEMORY_SHARED ? "shared" : "apart";
-}
-
 static const char *algorithm_word(const hp_rule_t *rule)
 {
     const hp_algorithm_t *algorithm = hp_algorithm_of(rule->algorithm);
@@ -103,9 +92,9 @@ static void write_rule(FILE *out, const hp_rule_t *rule)
     write_range(out, "nodes", rule->nodes, 1);
     write_range(out, "ranks_per_node", rule->ranks, 1);
     if (rule->evenness != HP_RANKS_ANY)
-        fprintf(out, ", \"ranks\": \"%s\"", evenness_word(rule->evenness));
+        fprintf(out, ", \"ranks\": \"%s\"", hp_evenness_words[rule->evenness]);
     if (rule->memory != HP_MEMORY_ANY)
-        fprintf(out, ", \"memory\": \"%s\"", memory_word(rule->memory));
+        fprintf(out, ", \"memory\": \"%s\"", hp_rule_memory_words[rule->memory]);
     write_range(out, "bytes", rule->bytes, 0);
     if (rule->machine[0]) {
         fprintf(out, ", \"machine\": ");
@@ -162,9 +151,9 @@ void hp_rule_print(FILE *out, const hp_rule_t *rule)
     if (rule->ranks.from != 1 || rule->ranks.to != UINT64_MAX)
         fprintf(out, " on each node");
     if (rule->evenness != HP_RANKS_ANY)
-        fprintf(out, ", %s ranks", evenness_word(rule->evenness));
+        fprintf(out, ", %s ranks", hp_evenness_words[rule->evenness]);
     if (rule->memory != HP_MEMORY_ANY)
-        fprintf(out, ", memory %s", memory_word(rule->memory));
+        fprintf(out, ", memory %s", hp_rule_memory_words[rule->memory]);
     print_range(out, rule->bytes, 0, "byte");
     if (rule->machine[0])
         fprintf(out, ", machine %s", rule->machine);

@@ -395,18 +395,13 @@ static int begin_blocks(hp_block_call_t *call, hp_comm_state_t *state)
 
 /* ---- reductions ---- */
 
-static size_t span_bytes(const hp_type_t *type, size_t elements)
-{
-    return elements ? type->true_extent + (elements - 1) * type->extent : 0;
-}
-
 /* The receive buffer's data is the input, and what comes out must not be in its way. */
 static int copy_input(hp_block_call_t *call, hp_comm_state_t *state, size_t elements)
 {
     const hp_type_t *type = &call->call.type;
     hp_transport_t *transport = state->comm->transport;
 
-    call->send.memory = allocate(span_bytes(type, elements));
+    call->send.memory = allocate(hp_type_span(type, elements));
     if (!call->send.memory)
         return MPI_ERR_NO_MEM;
     char *copy = call->send.memory - type->true_lb;

@@ -63,6 +63,9 @@ static void arm(bool reads_allowed, bool until_first)
     assert_true(hp_pages_arm(ranges, reads_allowed, until_first));
 }
 
+/* What a time is held against is the least of so many: other processes come in between, as often as they like. */
+enum { TRIES = 20 };
+
 static void compute(uint64_t ns)
 {
     const uint64_t end = hp_machine_clock_ns() + ns;
@@ -146,16 +149,22 @@ static void test_memory_on_old_kernel(void **state)
 
 static void test_first_read(void **state)
 {
+    uint64_t least_ns = UINT64_MAX;
+
     (void)state;
-    arm(false, true);
-    compute(1000000);
-    const uint64_t before = hp_ticks();
-    const char read = buffer[9 * PAGE + 5];
-    const uint64_t after = hp_ticks();
-    const hp_pages_hits_t hits = hp_pages_disarm();
-    assert_int_equal(read, 7);
-    assert_true(hits.first >= before && hits.first <= after && !hits.is_cut);
-    assert_true(hits.ns > 0 && hits.ns < 10000); /* one fault */
+    for (int i = 0; i < TRIES; i++) {
+        arm(false, true);
+        compute(1000000);
+        const uint64_t before = hp_ticks();
+        const char read = buffer[9 * PAGE + 5];
+        const uint64_t after = hp_ticks();
+        const hp_pages_hits_t hits = hp_pages_disarm();
+        assert_int_equal(read, 7);
+        assert_true(hits.first >= before && hits.first <= after && !hits.is_cut);
+        assert_true(hits.ns > 0);
+        least_ns = hits.ns < least_ns ? hits.ns : least_ns;
+    }
+    assert_true(least_ns < 10000); /* one fault */
 }
 
 static void test_first_write(void **state)
@@ -179,12 +188,11 @@ static void test_none(void **state)
     assert_int_equal(buffer[0], 1);
 }
 
-/* Twice over all pages: the end of the second time is found. */
-static void test_last(void **state)
+/* Twice over all pages: the end of the second time is found. Returns how far from the truth, in ns. */
+static uint64_t error_of_last(void)
 {
     uint64_t ends[2];
 
-    (void)state;
     arm(false, false);
     for (int round = 0; round < 2; round++) {
         for (int i = 0; i < PAGES; i++) {
@@ -196,7 +204,19 @@ static void test_last(void **state)
     }
     const hp_pages_hits_t hits = hp_pages_disarm();
     assert_true(hits.last > ends[0] && hits.last < ends[1] && !hits.is_cut);
-    assert_true(hp_ticks_ns(ends[1] - hits.last) < 8 * PAGES * 20000 / 16);
+    return hp_ticks_ns(ends[1] - hits.last);
+}
+
+static void test_last(void **state)
+{
+    uint64_t least_ns = UINT64_MAX;
+
+    (void)state;
+    for (int i = 0; i < TRIES; i++) {
+        const uint64_t ns = error_of_last();
+        least_ns = ns < least_ns ? ns : least_ns;
+    }
+    assert_true(least_ns < 8 * PAGES * 20000 / 16);
 }
 
 /* ---- system calls ---- */

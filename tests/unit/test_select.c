@@ -7,6 +7,12 @@
 
 #include <limits.h>
 
+typedef enum {
+    ANY_NODES,
+    ALONE,
+    APART
+} which_nodes_t; /* of all; with one rank each; whose ranks share nothing */
+
 typedef struct {
     hp_collective_t collective;
     uint64_t nodes_from, nodes_to, bytes_from, bytes_to;
@@ -16,11 +22,11 @@ typedef struct {
     hp_module_id_t module;
     uint32_t trees, leaders;
     hp_inter_node_t joined;
-    bool apart;
+    which_nodes_t which_nodes;
 } row_t;
 
 static const row_t rows[] = {
-#define ROW(is_apart, collective, nodes_from, nodes_to, bytes_from, bytes_to, algorithm, segment, between,   \
+#define ROW(which, collective, nodes_from, nodes_to, bytes_from, bytes_to, algorithm, segment, between,      \
             inside, module, trees, leaders, joined)                                                          \
     {HP_##collective,                                                                                        \
      nodes_from,                                                                                             \
@@ -35,11 +41,13 @@ static const row_t rows[] = {
      trees,                                                                                                  \
      leaders,                                                                                                \
      HP_INTER_NODE_##joined,                                                                                 \
-     is_apart},
-#define HP_RULE(...)       ROW(false, __VA_ARGS__)
-#define HP_RULE_APART(...) ROW(true, __VA_ARGS__)
+     which},
+#define HP_RULE(...)       ROW(ANY_NODES, __VA_ARGS__)
+#define HP_RULE_ALONE(...) ROW(ALONE, __VA_ARGS__)
+#define HP_RULE_APART(...) ROW(APART, __VA_ARGS__)
 #include "../../tuning/default_rules.def"
 #undef HP_RULE
+#undef HP_RULE_ALONE
 #undef HP_RULE_APART
 #undef ROW
 };
@@ -68,16 +76,23 @@ static hp_knobs_t default_knobs(void)
     return knobs_with(HP_KNOB_COUNT, NULL);
 }
 
+static hp_comm_t *comm_with(uint32_t nodes, uint32_t ranks_per_node, const hp_knobs_t *knobs)
+{
+    hp_comm_t *comm = NULL;
+    const uint32_t size = nodes * ranks_per_node;
+    hp_locality_t *table = malloc(size * sizeof *table);
+    assert_non_null(table);
+    for (uint32_t rank = 0; rank < size; rank++)
+        table[rank] = (hp_locality_t){.id = {rank / ranks_per_node, 0, 0, 0, rank % ranks_per_node}};
+    assert_int_equal(hp_comm_create(0, size, table, knobs, NULL, &comm), HP_OK);
+    free(table);
+    return comm;
+}
+
 /* A communicator of `nodes` nodes with two ranks each, which share memory. */
 static hp_comm_t *comm_of(uint32_t nodes, const hp_knobs_t *knobs)
 {
-    hp_comm_t *comm = NULL;
-    hp_locality_t *table = malloc(2 * nodes * sizeof *table);
-    assert_non_null(table);
-    for (uint32_t rank = 0; rank < 2 * nodes; rank++)
-        table[rank] = (hp_locality_t){.id = {rank / 2, 0, 0, 0, rank % 2}};
-    assert_int_equal(hp_comm_create(0, 2 * nodes, table, knobs, NULL, &comm), HP_OK);
-    free(table);
+    hp_comm_t *comm = comm_with(nodes, 2, knobs);
     comm->shares_memory = true;
     return comm;
 }
@@ -113,7 +128,8 @@ static void pitfall_32_rules_are_sound(void **state)
         assert_true(row->segment_bytes > 0);
         assert_true(row->trees >= 1 && row->trees <= HP_ROTATIONS_MAX);
         for (size_t k = 0; k < i; k++) /* first match wins: a rule inside an earlier one is never used */
-            assert_false(rows[k].collective == row->collective && (!rows[k].apart || row->apart) &&
+            assert_false(rows[k].collective == row->collective &&
+                         (rows[k].which_nodes == ANY_NODES || rows[k].which_nodes == row->which_nodes) &&
                          rows[k].nodes_from <= row->nodes_from && rows[k].nodes_to >= row->nodes_to &&
                          rows[k].bytes_from <= row->bytes_from && rows[k].bytes_to >= row->bytes_to);
     }
@@ -125,10 +141,11 @@ static void pitfall_33_rules_are_used(void **state)
     const hp_knobs_t knobs = default_knobs();
     for (size_t i = 0; i < ARRAY_LENGTH(rows); i++) {
         const row_t *row = &rows[i];
-        hp_comm_t *comm = comm_of(nodes_in(row), &knobs);
+        hp_comm_t *comm = row->which_nodes == ANY_NODES
+                              ? comm_of(nodes_in(row), &knobs)
+                              : comm_with(nodes_in(row), row->which_nodes == ALONE ? 1 : 2, &knobs);
         const hp_algorithm_t *algorithm = NULL;
         hp_setting_t setting;
-        comm->shares_memory = !row->apart;
         assert_int_equal(chosen(comm, row->collective, row->bytes_from, &algorithm, &setting),
                          HP_OUTCOME_TAKEN);
         assert_string_equal(algorithm->name, row->algorithm);

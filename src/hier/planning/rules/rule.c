@@ -9,11 +9,11 @@ const char *const hp_rule_memory_words[HP_RULE_WORDS] = {
     [HP_MEMORY_ANY] = "any", [HP_MEMORY_SHARED] = "shared", [HP_MEMORY_APART] = "apart"};
 
 static const hp_rule_t rules[] = {
-#define ROW(where, least_ranks, which, nodes_from, nodes_to, bytes_from, bytes_to, name, segment,            \
-            between_shape, inside_shape, inside_module, tree_count, leader_count, joined)                    \
+#define ROW(where, least_ranks, most_ranks, which, nodes_from, nodes_to, bytes_from, bytes_to, name,         \
+            segment, between_shape, inside_shape, inside_module, tree_count, leader_count, joined)           \
     {.collective = HP_##which,                                                                               \
      .nodes = {nodes_from, nodes_to},                                                                        \
-     .ranks = {least_ranks, UINT64_MAX},                                                                     \
+     .ranks = {least_ranks, most_ranks},                                                                     \
      .memory = HP_MEMORY_##where,                                                                            \
      .bytes = {bytes_from, bytes_to},                                                                        \
      .algorithm = HP_ALGORITHM_##which##_##name,                                                             \
@@ -26,10 +26,12 @@ static const hp_rule_t rules[] = {
                  .trees = tree_count,                                                                        \
                  .leaders = leader_count,                                                                    \
                  HP_SETTING_USUAL_PIPELINE}},
-#define HP_RULE(...)       ROW(ANY, 1, __VA_ARGS__)
-#define HP_RULE_APART(...) ROW(APART, 2, __VA_ARGS__)
+#define HP_RULE(...)       ROW(ANY, 1, UINT64_MAX, __VA_ARGS__)
+#define HP_RULE_ALONE(...) ROW(ANY, 1, 1, __VA_ARGS__)
+#define HP_RULE_APART(...) ROW(APART, 2, UINT64_MAX, __VA_ARGS__)
 #include "../../../../tuning/default_rules.def"
 #undef HP_RULE
+#undef HP_RULE_ALONE
 #undef HP_RULE_APART
 #undef ROW
 };

@@ -182,9 +182,12 @@ def expect_han(row, layout, cyclic):
         return  # an algorithm without a theory
     exchanges = collective == "allreduce" and nodes > 1 and not flat and join in EXCHANGES and (
         not in_rank_order or join in WHOLE)
+    among_all = collective == "allreduce" and flat and join in WHOLE
     splits = exchanges and join not in WHOLE
-    if exchanges:
-        messages, volume = EXCHANGES[join](nodes)
+    if exchanges or among_all:
+        messages, volume = EXCHANGES[join](ranks if among_all else nodes)
+        inside = 0 if among_all else inside
+        exchanges = True
     elif collective == "bcast" and nodes > 1 and join in BCASTS:
         splits = join != "bine"
         messages, volume = BCASTS[join](nodes)
@@ -254,8 +257,10 @@ def factors(number, radix):
     return found if number == 1 else []
 
 
-def multiplying(number, radix=4):
-    """How many take part in recursive multiplying, and the factors of that."""
+def multiplying(number, inside=1, radix=4):
+    """How many take part in recursive multiplying, and the factors of that: inside nodes of so many each, and among them."""
+    if number % inside == 0 and factors(inside, radix) and factors(number // inside, radix):
+        return number, factors(inside, radix) + factors(number // inside, radix)
     found = {power: factors(power, radix) for power in range((number + 1) // 2, number + 1)}
     power = number if found[number] else min((power for power in found if found[power]), key=lambda power: (len(found[power]), -power))
     return power, found[power]
@@ -266,7 +271,8 @@ def expect_flat(row, layout, _):
     ranks, size = sum(NODES[layout]), int(row["bytes"])
     if ranks == 1 or row["runs"].split(":")[1] != "recursive_multiplying":
         return  # an algorithm without a theory
-    power, rounds = multiplying(ranks)
+    even = max(NODES[layout]) == min(NODES[layout])
+    power, rounds = multiplying(ranks, max(NODES[layout]) if even else 1)
     messages = power * sum(factor - 1 for factor in rounds) + 2 * (ranks - power)
     yield "messages", messages
     yield "bytes", messages * size

@@ -269,6 +269,18 @@ class OfASequence(ProfileCase):
         self.assertAlmostEqual(its.run(), 4.0)
         self.assertEqual(its.unmatched, 1)
 
+    def test_efficiency_of_all_blocks(self):
+        """A call of two blocks of 1 MiB is as efficient as those of the benchmark's blocks of 1 MiB, by the mean rank and by the sequence."""
+        document = bench(CALLS, 80, "alltoallv", size=1 << 20)
+        document["rows"].append(bench(CALLS, 10, "alltoallv", size=2 << 20)["rows"][0])
+        document["rows"].append(bench(CALLS, 0, "alltoallv", size=8)["rows"][0])
+        its = Builder(ranks=2, nodes=1, run_s=7.0).record("MPI_Alltoallv", "a", 4.0, count=2, bytes_each=2 << 20, size_bin=21, after_s=4.0)
+        its.sequence([("MPI_Alltoallv", "a", 0, -1)], [[[0, 1.0, 2.0], [0, 2.0, 0.0]]] * 2)
+        its.document["sequence"]["kinds"][0].update(counts=[1 << 17, 1 << 17], receive_counts=[1 << 17, 1 << 16])
+        one, = self.json("overlap", self.file(its), "--efficiency", self.file(document, "bench.json"))["sites"]
+        self.assertAlmostEqual(one["gains"][CALLS], 0.8 * 2 / 7)
+        self.assertAlmostEqual(one["program"][CALLS], 0.8 * 2 / 5)
+
     def test_program_and_bound_are_printed(self):
         """The site takes 40% of the run by the mean rank; the program gains 1 s of 7."""
         its = Builder(ranks=2, nodes=1, run_s=7.0).record("MPI_Allreduce", "a", 6.0, count=4).arrival("MPI_Allreduce", "a", 2.0, 4.0)

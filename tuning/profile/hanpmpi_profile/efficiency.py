@@ -9,6 +9,8 @@ CALLS, THREAD = "calls", "thread" # who moves a collective on: the program's MPI
 # About the least of docs/results/overlap.md for the library's collectives of 1 and 4 MiB without calls of MPI_Test.
 ASSUMED = {CALLS: 0.5, THREAD: 0.85}
 ASSUMED_COST_S = 2e-6 # post and wait of a non-blocking collective that finds all ranks there
+# A recording counts all blocks of such a call, hanpmpi_bench one of them. Of a Gather or Scatter most ranks have one.
+ALL_BLOCKS = {"allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw", "reduce_scatter", "reduce_scatter_block"}
 PERCENT = (lambda value: is_number(value) and 0 <= value <= 100), "a number, 0 to 100"
 
 
@@ -16,6 +18,11 @@ def collective_of(call):
     """MPI_Allreduce_c is allreduce."""
     name = call[4:] if call.startswith("MPI_") else call
     return (name[:-2] if name.endswith("_c") else name).lower()
+
+
+def call_bytes(collective, block_bytes, ranks):
+    """Bytes of a call, as a recording's records have them."""
+    return block_bytes * ranks if collective in ALL_BLOCKS else block_bytes
 
 
 class Efficiency:
@@ -32,6 +39,7 @@ class Efficiency:
         if not rows:
             raise BadInput(f"{path}: has no figures of overlap; accepted is the output of hanpmpi_bench --overlap --json FILE")
         knobs = its.document.get("knobs") or {}
+        ranks = sum(its.ranks)
         progress = THREAD if knobs.get("HANPMPI_PROGRESS") == "thread" else CALLS
         for i, row in enumerate(rows):
             side = "library" if "library" in row["overlap"] else "host"
@@ -42,7 +50,7 @@ class Efficiency:
             check_members(where, fewest, {"overlap_imb": PERCENT}, {})
             extra = figures.get("pure_by_blocking", 1.0)
             of = self.measured.setdefault(progress, {}).setdefault(row["collective"], {})
-            of[math.log2(max(row["bytes"], 1))] = fewest["overlap_imb"] / 100, max(0.0, extra - 1) if is_number(extra) else 0.0
+            of[math.log2(max(call_bytes(row["collective"], row["bytes"], ranks), 1))] = fewest["overlap_imb"] / 100, max(0.0, extra - 1) if is_number(extra) else 0.0
 
     def of(self, progress, call, size, transfer_s):
         """(share of the transfer that can be hidden, seconds that post and wait cost, measured?)"""

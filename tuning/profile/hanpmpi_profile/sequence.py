@@ -10,26 +10,35 @@ from typing import Optional
 
 from hanpmpi_report.inputs import COUNT, NOT_NEGATIVE, BadInput, check_members, checked_list, is_count, is_number
 
-from .efficiency import collective_of
+from .efficiency import ALL_BLOCKS, call_bytes, collective_of
 from .recording import HOWS
 
 # Whom a rank waits for; all wait for all in the others.
 FROM_ROOT = {"bcast", "scatter", "scatterv"}
 TO_ROOT = {"reduce", "gather", "gatherv"}
 FROM_LOWER = {"scan", "exscan"}
+COUNTS = (lambda value: isinstance(value, list) and all(map(is_count, value))), "a list of counts"
 LIST_OF_RANKS = (lambda value: isinstance(value, list) and all(map(is_count, value))), "a list of ranks"
 
 
 class Kind:
     """Calls that are alike: the same call, site, communicator, root and sizes."""
 
-    def __init__(self, call, row):
+    def __init__(self, call, row, ranks):
         self.call, self.site, self.comm, self.root = call, row.get("site", 0), row.get("comm", -1), row.get("root", -1)
-        self.bytes = row.get("count", 0) * row.get("type_bytes", 1)
         name = collective_of(call).replace("_init", "")
         self.collective = name[1:] if name.startswith("i") else name
         self.nonblocking = name.startswith("i") or call.endswith("_init")
         self.waits = name.startswith(("wait", "test"))
+        self.bytes = self.bytes_of(row, ranks)
+
+    def bytes_of(self, row, ranks):
+        """As the records count them; of blocks that differ, as many as all lists of the row have at most."""
+        most = max((sum(row[name]) for name in ("counts", "receive_counts") if name in row), default=None)
+        if most is None:
+            return call_bytes(self.collective, row.get("count", 0) * row.get("type_bytes", 1), ranks)
+        of_one = 1 if self.collective == "alltoallw" else row.get("type_bytes", 1)
+        return most * of_one / (1 if self.collective in ALL_BLOCKS else max(ranks, 1))
 
 
 class Meeting:
@@ -80,14 +89,14 @@ class Sequence:
     def __init__(self, its):
         where, document = f"{its.path}: sequence", its.document["sequence"]
         check_members(where, document, {}, {"kinds": ((lambda value: isinstance(value, list)), "a list")})
-        rows = checked_list(where, document, "kinds", {"call": COUNT}, {"site": COUNT, "count": COUNT, "type_bytes": NOT_NEGATIVE})
+        rows = checked_list(where, document, "kinds", {"call": COUNT}, {"site": COUNT, "count": COUNT, "type_bytes": NOT_NEGATIVE, "counts": COUNTS, "receive_counts": COUNTS})
         comms = checked_list(where, document, "communicators", {"world_ranks": LIST_OF_RANKS}, {})
         for i, row in enumerate(rows):
             for member, of in (("call", its.calls), ("site", its.sites)):
                 if row.get(member, 0) >= len(of):
                     raise BadInput(f"{where}: kinds[{i}]: {member} must be below {len(of)}, not {row.get(member, 0)}")
-        self.kinds = [Kind(its.call_name(row["call"]), row) for row in rows]
         self.members = [row["world_ranks"] for row in comms]
+        self.kinds = [Kind(its.call_name(row["call"]), row, self.ranks_of(row)) for row in rows]
         self.ranks, self.slack = {}, {} # by rank: events; rows [call, site, how, samples, seconds after, samples, seconds before]
         ranks = checked_list(where, document, "ranks", {"rank": COUNT}, {"skipped": COUNT})
         for i, row in enumerate(ranks):
@@ -102,6 +111,10 @@ class Sequence:
             self.check_slack(its, f"{where}: ranks[{i}]", self.slack[row["rank"]])
         self.skipped = sum(row.get("skipped", 0) for row in ranks)
         self.meetings, self.of_event = self.match()
+
+    def ranks_of(self, row):
+        comm = row.get("comm", -1)
+        return len(self.members[comm]) if 0 <= comm < len(self.members) else 0
 
     def check_slack(self, its, where, rows):
         for j, row in enumerate(rows if isinstance(rows, list) else [rows]):

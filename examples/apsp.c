@@ -156,6 +156,7 @@ static void run_blocking(example_t *e, apsp_t *a)
         int *rows = panel_rows(a, p);
         if (owns(a, panel))
             close_panel(panel, rows);
+        example_come_late(e);
         TIMED(e,
               MPI_Bcast(rows, (int)(panel->count * options.vertices), MPI_INT, panel->owner, MPI_COMM_WORLD));
         for (long i = 0; i < a->count; i++) {
@@ -183,6 +184,7 @@ static void run_nonblocking(example_t *e, apsp_t *a)
         const panel_t *panel = &a->panels[p], *next = p + 1 < a->panel_count ? panel + 1 : NULL;
         const int *rows = panel_rows(a, p);
         TIMED(e, MPI_Wait(&request, MPI_STATUS_IGNORE));
+        example_come_late(e);
         if (next) {
             if (owns(a, next)) {
                 for (long k = 0; k < next->count; k++)

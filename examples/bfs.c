@@ -187,6 +187,7 @@ static int search_blocking(example_t *e, bfs_t *b, long root)
     for (int level = 0;; level++) {
         long new = 0;
         next_level(b);
+        example_come_late(e);
         TIMED(e, MPI_Allreduce(MPI_IN_PLACE, b->found, (int)b->words, MPI_UINT64_T, MPI_BOR, MPI_COMM_WORLD));
         for (long chunk = 0; chunk < options.chunks; chunk++)
             new += mark_new(b, chunk, level);
@@ -207,6 +208,7 @@ static int search_nonblocking(example_t *e, bfs_t *b, long root)
     for (int level = 0;; level++) {
         long new = 0;
         next_level(b);
+        example_come_late(e);
         for (long chunk = 0; chunk < options.chunks; chunk++) {
             const long first = first_word_of(b, chunk);
             TIMED(e,

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { OPTIONS_MAX = 24, SIZES_TEXT = 512 };
 
@@ -106,6 +107,8 @@ bool example_init(example_t *e, const char *program, const char *about, int argc
     const example_option_t shared[] = {
         {"seed", "for the input that is made", &e->seed, 0, INT_MAX},
         {"tests", "MPI_Test calls in each iteration, while computing (--nonblocking)", &e->tests, 0, 1000000},
+        {"late", "microseconds that a rank, another one each time, comes late to a collective", &e->late, 0,
+         10000000},
         {"warm-up", "blocking collectives before the clock starts", &e->warm_up, 0, 100000}};
     const int shared_count = sizeof shared / sizeof shared[0], count = own_count + shared_count;
     example_option_t options[OPTIONS_MAX];
@@ -157,6 +160,13 @@ void example_start_clock(example_t *e)
 double example_stop_clock(const example_t *e)
 {
     return MPI_Wtime() - e->begin;
+}
+
+void example_come_late(example_t *e)
+{
+    const struct timespec time = {e->late / 1000000, e->late % 1000000 * 1000};
+    if (e->late && e->had_late++ % e->size == e->rank)
+        nanosleep(&time, NULL);
 }
 
 example_progress_t example_progress(example_t *e, MPI_Request *requests, int request_count, long tests,

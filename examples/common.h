@@ -28,6 +28,8 @@ typedef struct {
     long tests;   /* MPI_Test calls per iteration of the non-blocking form */
     long warm_up; /* blocking collectives before the clock starts: MPI opens its connections at first use */
     long seed;
+    long late;     /* microseconds */
+    long had_late; /* how often a rank came late */
     double in_mpi; /* seconds in MPI calls since example_start_clock, this rank's */
     double begin;
 } example_t;
@@ -48,6 +50,9 @@ double example_stop_clock(const example_t *example);
  * Returns the exit code of the program. */
 int example_report(const example_t *example, double total_seconds, uint64_t checksum, bool right,
                    const char *sizes, ...) __attribute__((format(printf, 5, 6)));
+
+/* The ranks in turns sleep here, as long as --late says: like ranks whose cores others use for a while. */
+void example_come_late(example_t *example);
 
 /* An MPI call whose time counts as communication. */
 #define TIMED(example, call)                                                                                 \

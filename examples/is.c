@@ -209,6 +209,7 @@ static void prepare(example_t *e, is_t *s, int iteration)
 {
     change_keys(s->keys, s->first, s->count, s->values, iteration);
     count_buckets(s);
+    example_come_late(e);
     TIMED(e, MPI_Allreduce(MPI_IN_PLACE, s->buckets, BUCKETS + PUBLISHED, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
     deal_buckets(s);
     TIMED(e, MPI_Alltoall(s->pairs[0], (int)s->chunks, MPI_INT, s->pairs[1], (int)s->chunks, MPI_INT,
@@ -278,6 +279,7 @@ static void run_blocking(example_t *e, is_t *s)
 
     for (int iteration = 1; iteration <= ITERATIONS; iteration++) {
         prepare(e, s, iteration);
+        example_come_late(e);
         order_chunk(s, 0, &none);
         TIMED(e, MPI_Alltoallv(s->in_order, s->sends.counts, s->sends.offsets, MPI_INT, s->received,
                                s->receives.counts, s->receives.offsets, MPI_INT, MPI_COMM_WORLD));
@@ -292,6 +294,7 @@ static void run_nonblocking(example_t *e, is_t *s)
 
     for (int iteration = 1; iteration <= ITERATIONS; iteration++) {
         prepare(e, s, iteration);
+        example_come_late(e);
         for (long chunk = 0; chunk < s->chunks; chunk++)
             requests[chunk] = MPI_REQUEST_NULL;
         example_progress_t progress = example_progress(e, requests, (int)s->chunks, e->tests,

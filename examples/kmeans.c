@@ -193,6 +193,7 @@ static void run_blocking(example_t *e, kmeans_t *k)
     add_distances(k, 0, options.dims, &none);
     for (long iteration = 0; iteration < options.iterations; iteration++) {
         assign(k);
+        example_come_late(e);
         add_up(k, 0, options.dims);
         TIMED(e, MPI_Allreduce(MPI_IN_PLACE, k->sums, (int)((1 + options.dims) * options.clusters),
                                MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD));
@@ -211,6 +212,7 @@ static void run_nonblocking(example_t *e, kmeans_t *k)
     add_distances(k, 0, options.dims, &none);
     for (long iteration = 0; iteration < options.iterations; iteration++) {
         assign(k);
+        example_come_late(e);
         for (long chunk = 0; chunk < options.chunks; chunk++) {
             const long first = sums_of_chunk(chunk), count = sums_of_chunk(chunk + 1) - first;
             add_up(k, example_first_of(options.dims, options.chunks, chunk),

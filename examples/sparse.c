@@ -149,6 +149,7 @@ static void prepare(example_t *e, sparse_t *s)
         for (int i = 0; i < s->sent.counts[to]; i++)
             s->sent.items[s->sent.offsets[to] + i] = item_of(s, s->rank, to, i);
     }
+    example_come_late(e);
 }
 
 static void compute_cells(sparse_t *s, example_progress_t *progress)
@@ -196,6 +197,7 @@ static void run_blocking(example_t *e, sparse_t *s)
         TIMED(e,
               MPI_Alltoallv(s->sent.items, s->sent.counts, s->sent.offsets, MPI_UINT64_T, s->received.items,
                             s->received.counts, s->received.offsets, MPI_UINT64_T, MPI_COMM_WORLD));
+        example_come_late(e);
         compute_cells(s, &none);
         add_up(e, s);
     }
@@ -212,6 +214,7 @@ static void run_nonblocking(example_t *e, sparse_t *s)
                                 MPI_COMM_WORLD, &request));
         example_progress_t progress =
             example_progress(e, &request, 1, e->tests, 1 + options.cells / STEP_CELLS);
+        example_come_late(e);
         compute_cells(s, &progress);
         TIMED(e, MPI_Wait(&request, MPI_STATUS_IGNORE));
         add_up(e, s);

@@ -23,7 +23,7 @@ OPTIONS = {
     "apsp": (["--vertices", "90"], ["--vertices", "500", "--pivots", "41", "--panel", "4"], ["--vertices", "30", "--pivots", "5"]),
     "bfs": (["--scale", "12", "--reach", "8", "--edges", "5", "--chunks", "7"], ["--scale", "8", "--reach", "8", "--edges", "1", "--searches", "3"]),
     "is": (["--class", "S", "--chunks", "7"], ["--class", "W"]),
-    "ft": (["--class", "S", "--planes", "3"], ["--class", "W"]),
+    "ft": (["--class", "S", "--planes", "3"], ["--class", "W", "--iterations", "8"]),
     "sparse": (["--neighbours", "2", "--items", "3000", "--hot", "4", "--iterations", "20"], ["--symmetric", "1", "--items", "5", "--cells", "10"]),
 }
 # Mini-batches are drawn rank by rank, and each rank has its cells.
@@ -97,7 +97,7 @@ def results(arguments, name):
 def command_line(arguments, name):
     done = run(arguments, 1, ["--help"])
     check(done.returncode == 0 and done.stdout.count("usage:") == 1, done.returncode, done.stdout)
-    for option in ("--nonblocking", "--check", "--json", "--tests", "--seed", "--warm-up"):
+    for option in ("--nonblocking", "--check", "--json", "--tests", "--late", "--seed", "--warm-up"):
         check(option in done.stdout, option, done.stdout)
     for options, word in ((["--seed", "x"], "--seed"), (["--tests", "-1"], "--tests"), (["--nonsense"], "--nonsense"), (["5"], "5")):
         done = run(arguments, 1, options)

@@ -9,6 +9,7 @@ import glob
 import json
 import os
 import shlex
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -17,13 +18,15 @@ RANKS = 4
 SETTINGS = {"HANPMPI_SETUP_CALLS": "1", "HANPMPI_CACHE": "off", "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 
 
-def run(options, folder, *arguments, program=None, ranks=RANKS, succeeds=True, **settings):
-    """The lines that the library says. succeeds: None: whether the job does is the launcher's to say."""
+def run(options, folder, *arguments, program=None, ranks=RANKS, succeeds=True, said=None, **settings):
+    """The lines that the library says. succeeds: None: whether the job does is the launcher's to say. said: a list that gets the program's."""
     preload = ":".join(part for part in (options.library, options.helper) if part)
     command = ["env", f"LD_PRELOAD={preload}", *shlex.split(options.run), "-np", str(ranks), program or options.program, *arguments]
     done = subprocess.run(command, env={**os.environ, **SETTINGS, **settings}, cwd=folder, capture_output=True, text=True, timeout=100,
                           check=False)
     assert succeeds is None or (done.returncode == 0) == succeeds, done.stdout + done.stderr
+    if said is not None:
+        said += done.stdout.splitlines()
     return [line for line in done.stderr.splitlines() if line.startswith("hanpmpi: ")]
 
 
@@ -497,6 +500,87 @@ def kernel_problems(folder, busy):
             yield said
 
 
+# Programs of examples/: [options, options of the form that is converted as hanpmpi_profile overlap says and no further, {function: calls that
+# are made non-blocking in it}]. In is they are needed at once.
+CONVERSIONS = {
+    "is": (["--class", "S"], ["--nonblocking", "--chunks", "1"], {"run_blocking": "MPI_Alltoallv"}),
+    "ft": (["--class", "S", "--iterations", "10"], ["--nonblocking", "--planes", "1000"], {"transpose": "MPI_Alltoall", "add_up": "MPI_Allreduce"}),
+    "sparse": (["--iterations", "10"], ["--nonblocking"], {"run_blocking": "MPI_Alltoallv"}),
+}
+LARGER = {"is": ["--class", "W"], "ft": ["--class", "W"], "sparse": ["--items", "65536", "--cells", "500000"]}
+WITHOUT_SLACK, LATE = "is", ["--late", "40000"] # long beside what they compute, even beside other programs
+FORM_TURNS = 3
+STEADY, STEADY_PLAIN = 1.1, 1.05 # half of a form's runs take at most so many times as long as the shortest, or the machine is too busy
+
+
+def check_conversions(options, folder):
+    """Of three examples whose ranks come late by intention: what is expected of a conversion is gained by it, and the results are the same."""
+    compare_forms(options, folder, {name: [*sizes, *LATE] for name, (sizes, _, _) in CONVERSIONS.items()})
+
+
+def check_conversions_plain(options, folder):
+    """Of the same as they are, in larger sizes, where waiting is by chance and transfer is as efficient as hanpmpi_bench --overlap finds."""
+    run(options, folder, "--overlap", "--collective", "allreduce,alltoall,alltoallv", "--pattern", "equal", "--bytes", "16,16K,1M", "--tests", "0",
+        "--seconds", "0.3", "--json", "bench.json", program=options.bench, ranks=2, HANPMPI_ENABLE="0")
+    compare_forms(options, folder, LARGER, "--efficiency", "bench.json")
+
+
+def compare_forms(options, folder, sizes, *how):
+    problems, busy = [], []
+    for name, its in sizes.items():
+        for _ in range(TRIES):
+            wrong, is_steady = compare_example(options, folder, name, its, how)
+            if not wrong and is_steady:
+                break
+        problems += [wrong] if wrong else []
+        busy += [] if is_steady else [name]
+    if problems:
+        raise AssertionError("\n".join(problems))
+    if busy:
+        raise TooBusy(f"the machine is too busy to compare {', '.join(busy)}")
+
+
+def run_example(options, folder, name, *arguments, **settings):
+    """What it prints: seconds, checksum."""
+    lines = []
+    run(options, folder, "--json", *arguments, program=os.path.join(options.examples, name), ranks=2, said=lines, HANPMPI_ENABLE="0", **settings)
+    document = json.loads(next(line for line in lines if line.startswith("{")))
+    return document["total_seconds"], document["checksum"]
+
+
+def compare_example(options, folder, name, sizes, how):
+    """(what is wrong, or None; could the forms be compared?)"""
+    _, conversion, calls = CONVERSIONS[name]
+    path = f"{name}.json"
+    recorded_s, checksum = run_example(options, folder, name, *sizes, HANPMPI_PROFILE=path, HANPMPI_PROFILE_SEQUENCE="100000", HANPMPI_PROFILE_WATCH="all")
+    seconds = {False: [], True: []} # by: is it converted
+    for turn in range(FORM_TURNS):
+        for converted in (turn % 2 == 1, turn % 2 == 0):
+            its_s, its_checksum = run_example(options, folder, name, *sizes, *(conversion if converted else []))
+            seconds[converted].append(its_s)
+            assert its_checksum == checksum, (name, converted, its_checksum, checksum)
+    seconds[False].append(recorded_s)
+    code, found, complaints = tool(folder, "overlap", path, *how)
+    assert code == 0 and found["sequence"], complaints
+    whole_s = max(row["run_s"] for row in read(os.path.join(folder, path))["per_rank"])
+    rows = [row for row in found["sites"] if calls.get(row["site"].partition(" (")[0]) == row["call"]]
+    assert len(rows) == len(calls) or LATE[0] not in sizes, (rows, found["sites"]) # else what takes less than 1% is not there
+    expected = sum(row["program"]["calls"] for row in rows) * whole_s / recorded_s
+    blocking_s, converted_s = (statistics.median(seconds[form]) for form in (False, True))
+    gained = 1 - converted_s / blocking_s
+    said = (f"{name}, {blocking_s:.3f} s: {100 * gained:.1f}% gained, {100 * expected:.1f}% expected; "
+            + "; ".join(f"{row['call']}: {row['verdict']}: {row['reason']} ({row['how']})" for row in rows))
+    print(said, flush=True)
+    # Where no buffer can be watched, or watching has had its share of a short run, the slack is an upper bound, and so is the gain.
+    is_bound = any(row["how"] not in ("touch", "untouched") for row in rows)
+    if name == WITHOUT_SLACK and not is_bound and any("no slack" not in f"{row['verdict']} {row['reason']}" or row["program"]["calls"] > 0.01 for row in rows):
+        return said, True
+    steady = STEADY if LATE[0] in sizes else STEADY_PLAIN
+    if recorded_s > steady * blocking_s or any(statistics.median(its) > steady * min(its) for its in seconds.values()):
+        return None, False
+    return said if expected < gained - GAIN_ERROR or (expected > gained + GAIN_ERROR and not is_bound) else None, True
+
+
 SCALES = 2, 4, 8, 16
 
 
@@ -527,12 +611,12 @@ def scale_problems(found):
 
 CASES = [check_off, check_everything, check_host_alone, check_threads, check_many, check_unwritable, check_fragments, check_killed, check_unexpected, check_fortran,
          check_python, check_fuzz, check_record]
-TIMED = [check_slack, check_times, check_kernels, check_scales] # alone on the machine, and only by name
+TIMED = [check_slack, check_times, check_kernels, check_conversions, check_conversions_plain, check_scales] # alone on the machine, and only by name
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    for name in ("library", "run", "helper", "program", "fortran", "python", "fuzz", "slack", "kernels", "scales"):
+    for name in ("library", "run", "helper", "program", "fortran", "python", "fuzz", "slack", "kernels", "examples", "bench", "scales"):
         parser.add_argument("--" + name)
     parser.add_argument("cases", nargs="*", help="of " + " ".join(case.__name__ for case in [*CASES, *TIMED]))
     options = parser.parse_args()

@@ -507,29 +507,17 @@ CONVERSIONS = {
     "ft": (["--class", "S", "--iterations", "10"], ["--nonblocking", "--planes", "1000"], {"transpose": "MPI_Alltoall", "add_up": "MPI_Allreduce"}),
     "sparse": (["--iterations", "10"], ["--nonblocking"], {"run_blocking": "MPI_Alltoallv"}),
 }
-LARGER = {"is": ["--class", "W"], "ft": ["--class", "W"], "sparse": ["--items", "65536", "--cells", "500000"]}
 WITHOUT_SLACK, LATE = "is", ["--late", "40000"] # long beside what they compute, even beside other programs
 FORM_TURNS = 3
-STEADY, STEADY_PLAIN = 1.1, 1.05 # half of a form's runs take at most so many times as long as the shortest, or the machine is too busy
+STEADY = 1.1 # half of a form's runs take at most so many times as long as the shortest, or the machine is too busy
 
 
 def check_conversions(options, folder):
     """Of three examples whose ranks come late by intention: what is expected of a conversion is gained by it, and the results are the same."""
-    compare_forms(options, folder, {name: [*sizes, *LATE] for name, (sizes, _, _) in CONVERSIONS.items()})
-
-
-def check_conversions_plain(options, folder):
-    """Of the same as they are, in larger sizes, where waiting is by chance and transfer is as efficient as hanpmpi_bench --overlap finds."""
-    run(options, folder, "--overlap", "--collective", "allreduce,alltoall,alltoallv", "--pattern", "equal", "--bytes", "16,16K,1M", "--tests", "0",
-        "--seconds", "0.3", "--json", "bench.json", program=options.bench, ranks=2, HANPMPI_ENABLE="0")
-    compare_forms(options, folder, LARGER, "--efficiency", "bench.json")
-
-
-def compare_forms(options, folder, sizes, *how):
     problems, busy = [], []
-    for name, its in sizes.items():
+    for name in CONVERSIONS:
         for _ in range(TRIES):
-            wrong, is_steady = compare_example(options, folder, name, its, how)
+            wrong, is_steady = compare_example(options, folder, name)
             if not wrong and is_steady:
                 break
         problems += [wrong] if wrong else []
@@ -548,9 +536,10 @@ def run_example(options, folder, name, *arguments, **settings):
     return document["total_seconds"], document["checksum"]
 
 
-def compare_example(options, folder, name, sizes, how):
+def compare_example(options, folder, name):
     """(what is wrong, or None; could the forms be compared?)"""
-    _, conversion, calls = CONVERSIONS[name]
+    sizes, conversion, calls = CONVERSIONS[name]
+    sizes = [*sizes, *LATE]
     path = f"{name}.json"
     recorded_s, checksum = run_example(options, folder, name, *sizes, HANPMPI_PROFILE=path, HANPMPI_PROFILE_SEQUENCE="100000", HANPMPI_PROFILE_WATCH="all")
     seconds = {False: [], True: []} # by: is it converted
@@ -560,11 +549,11 @@ def compare_example(options, folder, name, sizes, how):
             seconds[converted].append(its_s)
             assert its_checksum == checksum, (name, converted, its_checksum, checksum)
     seconds[False].append(recorded_s)
-    code, found, complaints = tool(folder, "overlap", path, *how)
+    code, found, complaints = tool(folder, "overlap", path)
     assert code == 0 and found["sequence"], complaints
     whole_s = max(row["run_s"] for row in read(os.path.join(folder, path))["per_rank"])
     rows = [row for row in found["sites"] if calls.get(row["site"].partition(" (")[0]) == row["call"]]
-    assert len(rows) == len(calls) or LATE[0] not in sizes, (rows, found["sites"]) # else what takes less than 1% is not there
+    assert len(rows) == len(calls), (rows, found["sites"])
     expected = sum(row["program"]["calls"] for row in rows) * whole_s / recorded_s
     blocking_s, converted_s = (statistics.median(seconds[form]) for form in (False, True))
     gained = 1 - converted_s / blocking_s
@@ -575,8 +564,7 @@ def compare_example(options, folder, name, sizes, how):
     is_bound = any(row["how"] not in ("touch", "untouched") for row in rows)
     if name == WITHOUT_SLACK and not is_bound and any("no slack" not in f"{row['verdict']} {row['reason']}" or row["program"]["calls"] > 0.01 for row in rows):
         return said, True
-    steady = STEADY if LATE[0] in sizes else STEADY_PLAIN
-    if recorded_s > steady * blocking_s or any(statistics.median(its) > steady * min(its) for its in seconds.values()):
+    if recorded_s > STEADY * blocking_s or any(statistics.median(its) > STEADY * min(its) for its in seconds.values()):
         return None, False
     return said if expected < gained - GAIN_ERROR or (expected > gained + GAIN_ERROR and not is_bound) else None, True
 
@@ -611,12 +599,12 @@ def scale_problems(found):
 
 CASES = [check_off, check_everything, check_host_alone, check_threads, check_many, check_unwritable, check_fragments, check_killed, check_unexpected, check_fortran,
          check_python, check_fuzz, check_record]
-TIMED = [check_slack, check_times, check_kernels, check_conversions, check_conversions_plain, check_scales] # alone on the machine, and only by name
+TIMED = [check_slack, check_times, check_kernels, check_conversions, check_scales] # alone on the machine, and only by name
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    for name in ("library", "run", "helper", "program", "fortran", "python", "fuzz", "slack", "kernels", "examples", "bench", "scales"):
+    for name in ("library", "run", "helper", "program", "fortran", "python", "fuzz", "slack", "kernels", "examples", "scales"):
         parser.add_argument("--" + name)
     parser.add_argument("cases", nargs="*", help="of " + " ".join(case.__name__ for case in [*CASES, *TIMED]))
     options = parser.parse_args()

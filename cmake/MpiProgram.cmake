@@ -11,7 +11,12 @@ function(hp_mpi_tool_object mpi compiler path)
     return()
   endif()
   set_property(GLOBAL APPEND PROPERTY HP_MPI_TOOL_OBJECTS ${object})
-  set(flags -std=gnu11 -O2 ${HP_DEBUG_INFORMATION} -D_GNU_SOURCE -DHANPMPI_VERSION="${PROJECT_VERSION}" -Wall -Wextra -Wshadow -Wstrict-prototypes
+  set(which -1)
+  if(mpi STREQUAL "plain" OR HP_BENCH_MPIS MATCHES "^${mpi}(;|$)")
+    set(which 0)
+  endif()
+  list(GET HANPMPI_MPI_OPTIMIZATION ${which} optimization)
+  set(flags -std=gnu11 ${optimization} ${HP_DEBUG_INFORMATION} -D_GNU_SOURCE -DHANPMPI_VERSION="${PROJECT_VERSION}" -Wall -Wextra -Wshadow -Wstrict-prototypes
       -Wmissing-prototypes -I${PROJECT_SOURCE_DIR}/include -I${PROJECT_SOURCE_DIR}/tuning
       -I${PROJECT_BINARY_DIR}/generated ${JANSSON_CFLAGS})
   if(HANPMPI_WERROR)

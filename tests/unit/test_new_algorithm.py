@@ -116,7 +116,7 @@ class Copy:
             file.write(FILE)
         with open(os.path.join(generators, "generators.def"), "a", encoding="ascii") as file:
             file.write(ROW)
-        options = ["-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_C_FLAGS_DEBUG=-O0", "-DBUILD_TESTING=" + ("ON" if with_mpi else "OFF")]
+        options = ["-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_C_FLAGS_DEBUG=-O0", "-DHANPMPI_MPI_OPTIMIZATION=-O0", "-DBUILD_TESTING=" + ("ON" if with_mpi else "OFF")]
         if built:
             options.append("-DCMAKE_C_COMPILER_LAUNCHER=" + ";".join(self.launcher(built)))
         self.done("cmake", "-G", "Ninja", "-S", self.source, "-B", self.build, *options)

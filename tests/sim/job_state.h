@@ -11,7 +11,8 @@
 typedef struct {
     void *base; /* NULL: none, or each rank has mapped the file */
     size_t bytes;
-    int file; /* while its ranks map it */
+    bool locked; /* what is touched stays resident */
+    int file;    /* while its ranks map it */
 } node_t;
 
 struct job {

@@ -17,8 +17,13 @@ from .recording import HOWS
 FROM_ROOT = {"bcast", "scatter", "scatterv"}
 TO_ROOT = {"reduce", "gather", "gatherv"}
 FROM_LOWER = {"scan", "exscan"}
-COUNTS = (lambda value: isinstance(value, list) and all(map(is_count, value))), "a list of counts"
-LIST_OF_RANKS = (lambda value: isinstance(value, list) and all(map(is_count, value))), "a list of ranks"
+
+
+def are_counts(value):
+    return isinstance(value, list) and all(map(is_count, value))
+
+
+COUNTS, LIST_OF_RANKS = (are_counts, "a list of counts"), (are_counts, "a list of ranks")
 
 
 class Kind:

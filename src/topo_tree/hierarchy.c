@@ -41,7 +41,8 @@ struct hp_hierarchy {
 /* Scratch while building: the lowest rank of the group that each rank is in, level by level. A rank that is
  * its own leader stands for its group. */
 typedef struct {
-    uint32_t *sorted;               /* ranks by tuple */
+    uint32_t *sorted; /* ranks by tuple */
+    uint8_t *differs; /* [i]: the outermost level on which sorted[i] differs from the one before it */
     uint32_t *leader[GROUP_LEVELS]; /* [level][rank] */
 } leaders_t;
 
@@ -49,13 +50,15 @@ static void leaders_fini(leaders_t *leaders)
 {
     for (unsigned level = 0; level < GROUP_LEVELS; level++)
         free(leaders->leader[level]);
+    free(leaders->differs);
     free(leaders->sorted);
 }
 
 static hp_status_t leaders_init(leaders_t *leaders, uint32_t count)
 {
-    *leaders = (leaders_t){.sorted = malloc(count * sizeof *leaders->sorted)};
-    bool ok = leaders->sorted != NULL;
+    *leaders = (leaders_t){.sorted = malloc(count * sizeof *leaders->sorted),
+                           .differs = malloc(count * sizeof *leaders->differs)};
+    bool ok = leaders->sorted != NULL && leaders->differs != NULL;
     for (unsigned level = 0; level < GROUP_LEVELS; level++) {
         leaders->leader[level] = malloc(count * sizeof *leaders->leader[level]);
         ok = ok && leaders->leader[level] != NULL;
@@ -90,21 +93,31 @@ static int compare_tuples(const void *left, const void *right, void *context)
     return compare_numbers(a, b);
 }
 
+/* Sorts all ranks. Most launchers number them as they are to stand here, and then there is nothing to do. */
+static void sort(uint32_t *ranks, uint32_t count, int (*compare)(const void *, const void *, void *),
+                 void *context)
+{
+    for (uint32_t i = 0; i < count; i++)
+        ranks[i] = i;
+    for (uint32_t i = 1; i < count; i++)
+        if (compare(&ranks[i - 1], &ranks[i], context) > 0) {
+            qsort_r(ranks, count, sizeof *ranks, compare, context);
+            return;
+        }
+}
+
 static void find_leaders(leaders_t *leaders, uint32_t count, const hp_locality_t *table)
 {
     uint32_t *sorted = leaders->sorted;
-    for (uint32_t rank = 0; rank < count; rank++)
-        sorted[rank] = rank;
-    qsort_r(sorted, count, sizeof *sorted, compare_tuples, (void *)table);
+    sort(sorted, count, compare_tuples, (void *)table);
 
+    for (uint32_t i = 1; i < count; i++)
+        leaders->differs[i] = (uint8_t)first_difference(&table[sorted[i - 1]], &table[sorted[i]]);
     for (unsigned level = 0; level < GROUP_LEVELS; level++) {
         for (uint32_t begin = 0, end; begin < count; begin = end) {
             uint32_t lowest = sorted[begin];
-            for (end = begin + 1; end < count; end++) {
-                if (first_difference(&table[sorted[begin]], &table[sorted[end]]) <= level)
-                    break;
+            for (end = begin + 1; end < count && leaders->differs[end] > level; end++)
                 lowest = sorted[end] < lowest ? sorted[end] : lowest;
-            }
             for (uint32_t i = begin; i < end; i++)
                 leaders->leader[level][sorted[i]] = lowest;
         }
@@ -179,11 +192,8 @@ static int compare_leaders(const void *left, const void *right, void *context)
 
 static void fill_groups(hp_hierarchy_t *h, uint32_t *const kept_leader[], const uint8_t *standing)
 {
-    for (uint32_t rank = 0; rank < h->rank_count; rank++)
-        h->order[rank] = rank;
     order_context_t context = {h->level_count - 1, kept_leader, standing};
-    if (context.level_count != 0 || standing)
-        qsort_r(h->order, h->rank_count, sizeof *h->order, compare_leaders, &context);
+    sort(h->order, h->rank_count, compare_leaders, &context);
 
     for (uint32_t i = 0; i + 1 < h->level_count; i++) {
         uint32_t group = 0;

@@ -207,10 +207,11 @@ static bool run(const case_t *c, unsigned world, char *runs, counters_t *counter
     const bool taken = choose(c, job_comm(job, 0), &call, runs);
 
     *counters = (counters_t){0};
+    bool right = true;
     if (taken) {
         task_graph_begin(job, rank_count);
         const uint64_t sets = job_sets();
-        const bool right = job_run(job, &call, 1, NULL);
+        right = job_run(job, &call, 1, NULL);
         if (!right)
             problem(job_problem(job), world);
         const uint64_t time_ns = sim_now(job_sim(job));
@@ -220,7 +221,8 @@ static bool run(const case_t *c, unsigned world, char *runs, counters_t *counter
         counters->virtual_us = time_ns / 1000;
         counters->sets = job_sets() - sets;
     }
-    job_abandon(job);
+    if (!right)
+        job_abandon(job);
     job_destroy(job);
     free(table);
     return taken;

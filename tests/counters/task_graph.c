@@ -30,7 +30,7 @@ typedef struct {
 
 typedef struct {
     const hp_request_t *request;
-    const hp_comm_t *comm;
+    const hp_counter_t *done; /* of its node's memory; NULL: there is none */
     uint32_t rank;
     size_t element_bytes, scratch_bytes;
     lane_t *lanes;
@@ -361,12 +361,9 @@ static int by_counter(const void *a, const void *b)
 
 static bool is_done_counter(const hp_counter_t *counter)
 {
-    for (uint32_t i = 0; i < graph.member_count; i++) {
-        const hp_comm_t *comm = graph.members[i].comm;
-        if (comm->has_node_memory &&
-            hp_node_done(&comm->node_memory, hp_comm_node_member(comm, comm->rank)) == counter)
+    for (uint32_t i = 0; i < graph.member_count; i++)
+        if (graph.members[i].done == counter)
             return true;
-    }
     return false;
 }
 
@@ -444,9 +441,12 @@ void task_graph_begin(job_t *job, uint32_t rank_count)
 {
     graph.members = sim_alloc(rank_count, sizeof(member_t));
     graph.member_count = rank_count;
-    for (uint32_t rank = 0; rank < rank_count; rank++)
-        graph.members[rank] =
-            (member_t){.request = job_request(job, rank), .comm = job_comm(job, rank), .rank = rank};
+    for (uint32_t rank = 0; rank < rank_count; rank++) {
+        const hp_comm_t *comm = job_comm(job, rank);
+        graph.members[rank] = (member_t){.request = job_request(job, rank), .rank = rank};
+        if (comm->has_node_memory)
+            graph.members[rank].done = hp_node_done(&comm->node_memory, hp_comm_node_member(comm, rank));
+    }
     qsort(graph.members, rank_count, sizeof(member_t), by_request);
     graph.node_count = graph.edge_count = 0;
     graph.figures = (task_graph_t){0};

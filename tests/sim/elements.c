@@ -50,9 +50,11 @@ void elements_pack(char *packed, const void *buffer, size_t count, const hp_type
         memcpy(packed, buffer, count * type->bytes);
         return;
     }
-    for (size_t i = 0; i < count; i++)
-        for (uint32_t w = 0; w < layouts[type->handle].words; w++, packed += sizeof(uint64_t))
-            memcpy(packed, (const char *)buffer + elements_place(type, i, w), sizeof(uint64_t));
+    const layout_t layout = layouts[type->handle];
+    const char *from = buffer;
+    for (size_t i = 0; i < count; i++, from += type->extent)
+        for (uint32_t w = 0; w < layout.words; w++, packed += sizeof(uint64_t))
+            memcpy(packed, from + layout.place[w], sizeof(uint64_t));
 }
 
 void elements_unpack(void *buffer, const char *packed, size_t count, const hp_type_t *type)
@@ -63,54 +65,87 @@ void elements_unpack(void *buffer, const char *packed, size_t count, const hp_ty
         memcpy(buffer, packed, count * type->bytes);
         return;
     }
-    for (size_t i = 0; i < count; i++)
-        for (uint32_t w = 0; w < layouts[type->handle].words; w++, packed += sizeof(uint64_t))
-            memcpy((char *)buffer + elements_place(type, i, w), packed, sizeof(uint64_t));
+    const layout_t layout = layouts[type->handle];
+    char *to = buffer;
+    for (size_t i = 0; i < count; i++, to += type->extent)
+        for (uint32_t w = 0; w < layout.words; w++, packed += sizeof(uint64_t))
+            memcpy(to + layout.place[w], packed, sizeof(uint64_t));
 }
 
-static void load(uint64_t *words, const void *buffer, size_t i, const hp_type_t *type)
+bool elements_equal(const void *buffer, const char *packed, size_t count, const hp_type_t *type)
 {
-    for (uint32_t w = 0; w < layouts[type->handle].words; w++)
-        memcpy(&words[w], (const char *)buffer + elements_place(type, i, w), sizeof words[w]);
+    if (count == 0)
+        return true;
+    if (hp_type_is_dense(type))
+        return memcmp(buffer, packed, count * type->bytes) == 0;
+    const layout_t layout = layouts[type->handle];
+    const char *at = buffer;
+    for (size_t i = 0; i < count; i++, at += type->extent)
+        for (uint32_t w = 0; w < layout.words; w++, packed += sizeof(uint64_t))
+            if (memcmp(at + layout.place[w], packed, sizeof(uint64_t)) != 0)
+                return false;
+    return true;
 }
 
-static void sum_doubles(uint64_t *right, const uint64_t *left, uint32_t words)
+void elements_fill(void *buffer, int byte, size_t count, const hp_type_t *type)
 {
-    for (uint32_t w = 0; w < words; w++) {
-        double a, b;
-        memcpy(&a, &left[w], sizeof a);
-        memcpy(&b, &right[w], sizeof b);
-        b = a + b;
-        memcpy(&right[w], &b, sizeof b);
+    if (count == 0)
+        return;
+    if (hp_type_is_dense(type)) {
+        memset(buffer, byte, count * type->bytes);
+        return;
+    }
+    const layout_t layout = layouts[type->handle];
+    char *to = buffer;
+    for (size_t i = 0; i < count; i++, to += type->extent)
+        for (uint32_t w = 0; w < layout.words; w++)
+            memset(to + layout.place[w], byte, sizeof(uint64_t));
+}
+
+static uint64_t sum_of_doubles(uint64_t left, uint64_t right)
+{
+    double a, b;
+    memcpy(&a, &left, sizeof a);
+    memcpy(&b, &right, sizeof b);
+    b = a + b;
+    memcpy(&right, &b, sizeof b);
+    return right;
+}
+
+/* Where op and the layout are constants, the compiler makes a loop of a few instructions of it. */
+static inline void reduce(const char *in, char *inout, size_t count, layout_t layout, hp_handle_t op)
+{
+    for (size_t i = 0; i < count; i++, in += layout.extent, inout += layout.extent) {
+        uint64_t left[ELEMENTS_WORDS_MAX], right[ELEMENTS_WORDS_MAX];
+        for (uint32_t w = 0; w < layout.words; w++) {
+            memcpy(&left[w], in + layout.place[w], sizeof left[w]);
+            memcpy(&right[w], inout + layout.place[w], sizeof right[w]);
+        }
+        if (op == ELEMENTS_AFFINE) {
+            right[1] += right[0] * left[1];
+            right[0] *= left[0];
+        }
+        for (uint32_t w = 0; w < layout.words; w++) {
+            if (op != ELEMENTS_AFFINE)
+                right[w] = op == ELEMENTS_SUM_INT64 ? left[w] + right[w] : sum_of_doubles(left[w], right[w]);
+            memcpy(inout + layout.place[w], &right[w], sizeof right[w]);
+        }
     }
 }
 
 bool elements_reduce(const void *in, void *inout, size_t count, const hp_type_t *type, hp_handle_t op)
 {
-    const uint32_t words = layouts[type->handle].words;
-    if (words == 0 || (op == ELEMENTS_AFFINE && words != 2))
+    layout_t layout = layouts[type->handle];
+    if (layout.words == 0 || (op == ELEMENTS_AFFINE && layout.words != 2))
         return false;
-    for (size_t i = 0; i < count; i++) {
-        uint64_t left[ELEMENTS_WORDS_MAX], right[ELEMENTS_WORDS_MAX];
-        load(left, in, i, type);
-        load(right, inout, i, type);
-        switch (op) {
-        case ELEMENTS_SUM_INT64:
-            for (uint32_t w = 0; w < words; w++)
-                right[w] += left[w];
-            break;
-        case ELEMENTS_SUM_DOUBLE:
-            sum_doubles(right, left, words);
-            break;
-        case ELEMENTS_AFFINE:
-            right[1] += right[0] * left[1];
-            right[0] *= left[0];
-            break;
-        default:
-            return false;
-        }
-        for (uint32_t w = 0; w < words; w++)
-            memcpy((char *)inout + elements_place(type, i, w), &right[w], sizeof right[w]);
-    }
+    layout.extent = type->extent;
+    if (op == ELEMENTS_SUM_INT64 && hp_type_is_dense(type))
+        reduce(in, inout, count * layout.words, (layout_t){1, {0, 0}, sizeof(uint64_t)}, ELEMENTS_SUM_INT64);
+    else if (op == ELEMENTS_AFFINE && hp_type_is_dense(type))
+        reduce(in, inout, count, (layout_t){2, {0, sizeof(uint64_t)}, 2 * sizeof(uint64_t)}, ELEMENTS_AFFINE);
+    else if (op == ELEMENTS_SUM_INT64 || op == ELEMENTS_SUM_DOUBLE || op == ELEMENTS_AFFINE)
+        reduce(in, inout, count, layout, op);
+    else
+        return false;
     return true;
 }

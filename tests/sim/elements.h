@@ -35,6 +35,10 @@ ptrdiff_t elements_place(const hp_type_t *type, size_t i, uint32_t w);
 /* Data of count elements, without gaps: count * type->bytes. */
 void elements_pack(char *packed, const void *buffer, size_t count, const hp_type_t *type);
 void elements_unpack(void *buffer, const char *packed, size_t count, const hp_type_t *type);
+/* Is that what the buffer holds? */
+bool elements_equal(const void *buffer, const char *packed, size_t count, const hp_type_t *type);
+/* The data, not the gaps, becomes this byte. */
+void elements_fill(void *buffer, int byte, size_t count, const hp_type_t *type);
 
 /* Operations. AFFINE takes pairs: (a, b) is the map x -> a x + b modulo 2^64, the operation is "first the
  * left one, then the right one": associative, not commutative. */

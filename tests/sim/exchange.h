@@ -36,6 +36,7 @@ __attribute__((format(printf, 2, 3))) void problem_report(problem_t *problem, co
 typedef struct {
     char *raw, *before, *address;
     size_t raw_bytes;
+    bool guards_only; /* nothing else may not be written: `before` has nothing else */
 } buffer_t;
 
 typedef struct exchange exchange_t;
@@ -56,8 +57,10 @@ struct exchange {
     hp_type_t type;
     buffer_t *send, *recv; /* one a rank; raw is NULL where a rank has none */
     char *expected;        /* packed */
-    uint32_t entered;      /* ranks */
-    steps_t *steps;        /* one a rank; NULL: the data is there from the start */
+    uint64_t hash;         /* of that, once hashed */
+    bool hashed;
+    uint32_t entered; /* ranks */
+    steps_t *steps;   /* one a rank; NULL: the data is there from the start */
 };
 
 void exchange_init(exchange_t *x, const collective_t *c, uint32_t rank_count);

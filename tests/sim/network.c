@@ -6,6 +6,8 @@
 #include <string.h>
 #include "sim/elements.h"
 
+enum { RUBBISH = 0xa5 }; /* in a buffer that waits for a message */
+
 void network_report(sim_t *sim, const char *format, ...)
 {
     va_list args;
@@ -81,7 +83,7 @@ static flow_t *flow_of(sim_t *sim, uint32_t source, uint32_t destination, uint32
     for (flow_t *flow = *bucket; flow; flow = flow->next)
         if (flow->source == source && flow->destination == destination && flow->tag == tag)
             return flow;
-    flow_t *flow = sim_alloc(1, sizeof *flow);
+    flow_t *flow = sim_alloc_unset(1, sizeof *flow);
     *flow = (flow_t){.next = *bucket,
                      .source = source,
                      .destination = destination,
@@ -93,7 +95,7 @@ static flow_t *flow_of(sim_t *sim, uint32_t source, uint32_t destination, uint32
 static operation_t *operation_create(rank_t *rank, flow_t *flow, const void *buffer, size_t count,
                                      const hp_type_t *type, void *cookie)
 {
-    operation_t *operation = sim_alloc(1, sizeof *operation);
+    operation_t *operation = sim_alloc_unset(1, sizeof *operation);
     *operation = (operation_t){.flow = flow,
                                .rank = rank->rank,
                                .owned = true,
@@ -154,13 +156,9 @@ static void send_complete(sim_t *sim, operation_t *send)
 {
     if (!send->owned)
         return;
-    const size_t bytes = send->count * send->type.bytes;
-    char *now = sim_alloc(1, bytes);
-    elements_pack(now, send->buffer, send->count, &send->type);
-    if (memcmp(now, send->data, bytes) != 0)
+    if (!elements_equal(send->buffer, send->data, send->count, &send->type))
         network_report(sim, "rank %u wrote a buffer that it was sending to rank %u", send->rank,
                        send->flow->destination);
-    free(now);
     operation_complete(sim, send);
 }
 
@@ -260,7 +258,7 @@ void network_send(rank_t *rank, const void *buffer, size_t count, const hp_type_
     operation_t *send = operation_create(rank, flow, buffer, count, type, cookie);
     const size_t bytes = count * type->bytes;
 
-    send->data = sim_alloc(1, bytes);
+    send->data = sim_alloc_unset(1, bytes);
     elements_pack(send->data, buffer, count, type);
     send->eager = bytes <= sim->config.eager_bytes;
     send->travelling = true;
@@ -285,15 +283,6 @@ void network_send(rank_t *rank, const void *buffer, size_t count, const hp_type_
     }
 }
 
-static void fill_with_rubbish(operation_t *recv)
-{
-    const size_t bytes = recv->count * recv->type.bytes;
-    char *rubbish = sim_alloc(1, bytes);
-    memset(rubbish, 0xa5, bytes);
-    elements_unpack(recv->buffer, rubbish, recv->count, &recv->type);
-    free(rubbish);
-}
-
 void network_recv(rank_t *rank, void *buffer, size_t count, const hp_type_t *type, uint32_t peer,
                   uint32_t tag, void *cookie)
 {
@@ -302,7 +291,7 @@ void network_recv(rank_t *rank, void *buffer, size_t count, const hp_type_t *typ
     operation_t *recv = operation_create(rank, flow, buffer, count, type, cookie);
 
     recv->is_recv = true;
-    fill_with_rubbish(recv);
+    elements_fill(recv->buffer, RUBBISH, recv->count, &recv->type);
     if (++flow->recvs_in_flight > sim->counters.peak_recvs)
         sim->counters.peak_recvs = flow->recvs_in_flight;
     if (sim->config.recv_limit && flow->recvs_in_flight > sim->config.recv_limit)

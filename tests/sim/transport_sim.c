@@ -1,17 +1,23 @@
 #include "sim/network.h"
 
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include "sim/elements.h"
 
-void *sim_alloc(size_t count, size_t bytes)
+void *sim_alloc_unset(size_t count, size_t bytes)
 {
     if (count == 0 || bytes == 0)
         count = bytes = 1;
     void *memory = reallocarray(NULL, count, bytes);
     if (!memory)
         abort();
-    return memset(memory, 0, count * bytes);
+    return memory;
+}
+
+void *sim_alloc(size_t count, size_t bytes)
+{
+    return memset(sim_alloc_unset(count, bytes), 0, count * bytes);
 }
 
 /* ---- the operations of transport.h ---- */
@@ -103,7 +109,11 @@ static hp_status_t sim_copy(hp_transport_t *transport, void *to, const void *fro
         return HP_ERR_TRANSPORT;
     rank->sim->counters.copies++;
     rank->sim->counters.copied_bytes += count * type->bytes;
-    char *packed = sim_alloc(count, type->bytes);
+    if (count > 0 && hp_type_is_dense(type)) {
+        memmove(to, from, count * type->bytes);
+        return HP_OK;
+    }
+    char *packed = sim_alloc_unset(count, type->bytes);
     elements_pack(packed, from, count, type);
     elements_unpack(to, packed, count, type);
     free(packed);
@@ -177,7 +187,14 @@ bool sim_run(sim_t *sim, const sim_program_t *program, void *context, sim_outcom
 
 sim_t *sim_create(const sim_config_t *config)
 {
+    static bool keeps_memory;
     const uint32_t count = config->rank_count;
+    if (!keeps_memory) { /* buffers of MiB, again and again: a page that the kernel hands out costs more than what is done with it */
+        mallopt(M_MMAP_THRESHOLD, 32 << 20);
+        mallopt(M_TRIM_THRESHOLD, 1 << 30);
+        mallopt(M_TOP_PAD, 1 << 20);
+        keeps_memory = true;
+    }
     sim_t *sim = sim_alloc(1, sizeof *sim);
     sim->config = *config;
     sim->random.state = config->seed;

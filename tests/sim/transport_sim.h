@@ -43,7 +43,8 @@ typedef struct {
     uint64_t jitter_ns; /* arrivals, starts and wake-ups are later by 0..jitter_ns */
     bool software_matching;
     uint32_t send_limit, recv_limit; /* of a flow in flight; 0: not watched */
-    bool lends_slots; /* a node's memory is a file that its ranks map, as in MPI jobs; all lend from the pool of this process */
+    bool
+        lends_slots; /* a node's memory is a file that its ranks map, as in MPI jobs; all lend from the pool of this process */
     uint64_t seed;
 } sim_config_t;
 
@@ -107,5 +108,7 @@ void sim_node_bytes(const sim_t *sim, uint32_t rank, uint64_t *out, uint64_t *in
 
 /* Memory of the test double: zeroed, never NULL. free() gives it back. */
 void *sim_alloc(size_t count, size_t bytes);
+/* The same with anything in it. */
+void *sim_alloc_unset(size_t count, size_t bytes);
 
 #endif

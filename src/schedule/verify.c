@@ -210,10 +210,13 @@ static const hp_step_t *step_of(const run_t *run, uint32_t p)
 
 static void look_at(run_t *run, uint32_t p)
 {
+    const uint32_t count = run->problem->count, end = run->queue_first + run->queue_length;
+
     if (run->positions[p].queued)
         return;
     run->positions[p].queued = true;
-    run->queue[(run->queue_first + run->queue_length++) % run->problem->count] = p;
+    run->queue[end < count ? end : end - count] = p;
+    run->queue_length++;
 }
 
 static bool not_there(run_t *run, uint32_t p, const hp_range_t *range, uint32_t block)
@@ -524,7 +527,7 @@ static hp_status_t verify(const hp_schedule_t *schedules, const hp_problem_t *pr
         right = begin(&run, p);
     while (right && run.queue_length > 0) {
         const uint32_t p = run.queue[run.queue_first];
-        run.queue_first = (run.queue_first + 1) % count;
+        run.queue_first = run.queue_first + 1 < count ? run.queue_first + 1 : 0;
         run.queue_length--;
         run.positions[p].queued = false;
         right = advance(&run, p);

@@ -12,39 +12,32 @@
 #include "schedule/generators/generators.h"
 #include "topo_tree/network/placement.h"
 
-typedef struct {
-    uint32_t number, position; /* of its machine in the walk */
-} walked_t;
-
-static int by_number(const void *a, const void *b)
-{
-    const walked_t *x = a, *y = b;
-
-    if (x->number != y->number)
-        return x->number < y->number ? -1 : 1;
-    return x->position < y->position ? -1 : x->position > y->position;
-}
-
-/* The positions in the order of the walk, from position 0 on around. NULL: no memory. */
+/* The positions in the order of the walk, from position 0 on around; those of one machine in their own order. NULL: no
+ * memory. */
 static uint32_t *walk(const hp_problem_t *problem)
 {
     const hp_network_t *network = problem->placement->network;
-    uint32_t *numbers = malloc(network->node_count * sizeof *numbers), first = 0;
-    walked_t *walked = malloc(problem->count * sizeof *walked);
-    uint32_t *order = NULL;
+    const uint32_t count = problem->count;
+    uint32_t *numbers = malloc(network->node_count * sizeof *numbers);
+    uint32_t *places = calloc(network->node_count + (size_t)1, sizeof *places); /* [number]: the next one */
+    uint32_t *order = malloc(count * sizeof *order);
 
-    if (numbers && walked && hp_network_walk(network, numbers) == HP_OK) {
-        for (uint32_t p = 0; p < problem->count; p++)
-            walked[p] = (walked_t){numbers[network->machines[hp_problem_machine(problem, p)]], p};
-        qsort(walked, problem->count, sizeof *walked, by_number);
-        while (walked[first].position != 0)
-            first++;
-        order = malloc(problem->count * sizeof *order);
+    if (!numbers || !places || !order || hp_network_walk(network, numbers) != HP_OK) {
+        free(order);
+        order = NULL;
     }
-    for (uint32_t i = 0; i < problem->count && order; i++)
-        order[i] = walked[(first + i) % problem->count].position;
+    for (uint32_t p = 0; p < count && order; p++)
+        places[numbers[network->machines[hp_problem_machine(problem, p)]] + 1]++;
+    for (uint32_t number = 0; number < network->node_count && order; number++)
+        places[number + 1] += places[number];
+    for (uint32_t p = 0, first = 0; p < count && order; p++) {
+        const uint32_t place = places[numbers[network->machines[hp_problem_machine(problem, p)]]]++;
+        if (p == 0)
+            first = place;
+        order[place < first ? place + count - first : place - first] = p;
+    }
     free(numbers);
-    free(walked);
+    free(places);
     return order;
 }
 

@@ -76,14 +76,38 @@ static uint32_t level_between(const sim_t *sim, uint32_t a, uint32_t b)
     return level;
 }
 
-static flow_t *flow_of(sim_t *sim, uint32_t source, uint32_t destination, uint32_t tag)
+static flow_t **bucket_of(sim_t *sim, uint32_t source, uint32_t destination, uint32_t tag)
 {
     const uint64_t key = ((uint64_t)source << 40) ^ ((uint64_t)destination << 16) ^ tag;
-    flow_t **bucket = &sim->buckets[sim_random_mix(key) & (sim->bucket_count - 1)];
-    for (flow_t *flow = *bucket; flow; flow = flow->next)
+    return &sim->buckets[sim_random_mix(key) & (sim->bucket_count - 1)];
+}
+
+/* A flow stays for the life of the job, and each collective has a tag of its own. */
+static void more_buckets(sim_t *sim)
+{
+    flow_t **old = sim->buckets;
+    const uint32_t count = sim->bucket_count;
+
+    sim->bucket_count = 4 * count;
+    sim->buckets = sim_alloc(sim->bucket_count, sizeof *sim->buckets);
+    for (uint32_t b = 0; b < count; b++)
+        for (flow_t *flow = old[b], *next; flow; flow = next) {
+            flow_t **bucket = bucket_of(sim, flow->source, flow->destination, flow->tag);
+            next = flow->next;
+            flow->next = *bucket;
+            *bucket = flow;
+        }
+    free(old);
+}
+
+static flow_t *flow_of(sim_t *sim, uint32_t source, uint32_t destination, uint32_t tag)
+{
+    for (flow_t *flow = *bucket_of(sim, source, destination, tag); flow; flow = flow->next)
         if (flow->source == source && flow->destination == destination && flow->tag == tag)
             return flow;
-    flow_t *flow = sim_alloc_unset(1, sizeof *flow);
+    if (sim->flow_count++ == sim->bucket_count)
+        more_buckets(sim);
+    flow_t *flow = sim_alloc_unset(1, sizeof *flow), **bucket = bucket_of(sim, source, destination, tag);
     *flow = (flow_t){.next = *bucket,
                      .source = source,
                      .destination = destination,

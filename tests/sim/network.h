@@ -88,7 +88,7 @@ struct sim {
     port_t *send_ports[HP_LEVEL_COUNT],
         *recv_ports[HP_LEVEL_COUNT]; /* [node] at the node level, else [rank] */
     flow_t **buckets;
-    uint32_t bucket_count; /* a power of two */
+    uint32_t bucket_count, flow_count; /* a power of two */
     uint64_t operations;
     uint64_t *node_out, *node_in;
     sim_counters_t counters;

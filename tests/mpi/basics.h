@@ -82,6 +82,8 @@ void hp_basics_init(void);
 void hp_basics_fini(void);
 
 const hp_basic_info_t *hp_basic_info(hp_basic_t basic);
+/* Whether the two have the same bits; holes do not count. */
+bool hp_basic_same_bits(hp_basic_t basic, const void *a, const void *b);
 /* Whether the two have the same value; holes do not count. Places need no alignment, here and below. */
 bool hp_basic_equal(hp_basic_t basic, const void *a, const void *b);
 /* |a - b|, |a| and the unit roundoff, for classes float and complex. */

@@ -71,43 +71,78 @@ static void complete(hp_way_t way, MPI_Request *request)
     CHECK(*request == MPI_REQUEST_NULL, "a request is not MPI_REQUEST_NULL at its end");
 }
 
-static void check_basic(const hp_buffer_t *buffer, int64_t i, const void *expected, hp_operation_t operation,
-                        const char *what)
+enum { ROW = 256 }; /* so many basics are expected, then compared */
+
+typedef struct {
+    char bytes[ROW * sizeof(hp_record_t)];
+} row_t;
+
+static void check_basic(const hp_buffer_t *buffer, int64_t i, const void *got, const void *expected,
+                        hp_operation_t operation, const char *what)
 {
     char got_text[96], expected_text[96];
     hp_basic_t basic = buffer->map->basic;
-    CHECK(hp_basic_equal(basic, hp_buffer_at(buffer, i), expected),
+    CHECK(hp_basic_equal(basic, got, expected),
           "%s: basic %" PRId64 " of %" PRId64 " x %s, %s: %s, expected %s", what, i, buffer->count,
           buffer->map->name, hp_operation_info(operation)->name,
-          hp_basic_format(basic, hp_buffer_at(buffer, i), got_text, sizeof got_text),
+          hp_basic_format(basic, got, got_text, sizeof got_text),
           hp_basic_format(basic, expected, expected_text, sizeof expected_text));
+}
+
+/* The basics from first, of which places is at the first. */
+static void check_row(const hp_buffer_t *buffer, int64_t first, int64_t count, hp_places_t *places,
+                      const row_t *expected, hp_operation_t operation, const char *what)
+{
+    const hp_basic_info_t *info = hp_basic_info(buffer->map->basic);
+    const bool bytes_alone = buffer->map->is_row && info->pieces == 1;
+
+    if (bytes_alone && memcmp(hp_buffer_at(buffer, first), expected->bytes, (size_t)count * info->bytes) == 0)
+        return;
+    if (bytes_alone) /* rows before were not walked */
+        *places = (hp_places_t){.map = buffer->map,
+                                .element = buffer->base + first / buffer->map->basics * buffer->map->extent,
+                                .basic = (int)(first % buffer->map->basics)};
+    for (int64_t k = 0; k < count; k++)
+        check_basic(buffer, first + k, hp_places_next(places), expected->bytes + (size_t)k * info->bytes,
+                    operation, what);
+}
+
+static int64_t row_length(const hp_buffer_t *buffer, int64_t first)
+{
+    const int64_t left = hp_buffer_basics(buffer) - first;
+    return left < ROW ? left : ROW;
 }
 
 void hp_check_values(const hp_buffer_t *buffer, hp_operation_t operation, uint64_t salt, int comm_rank,
                      const char *what)
 {
-    char expected[sizeof(hp_record_t)];
-    for (int64_t i = 0; i < hp_buffer_basics(buffer); i++) {
-        hp_basic_fill(buffer->map->basic, operation, HP_VALUES_SMALL,
-                      hp_hash(salt, (uint64_t)comm_rank, (uint64_t)i), expected);
-        check_basic(buffer, i, expected, operation, what);
+    row_t expected;
+    hp_places_t places = hp_buffer_places(buffer);
+    for (int64_t i = 0; i < hp_buffer_basics(buffer); i += ROW) {
+        const int64_t count = row_length(buffer, i);
+        hp_basic_fill_row(buffer->map->basic, operation, HP_VALUES_SMALL, salt, comm_rank, i, count,
+                          expected.bytes);
+        check_row(buffer, i, count, &places, &expected, operation, what);
     }
 }
 
 void hp_check_reduced(const hp_buffer_t *buffer, hp_operation_t operation, uint64_t salt, int comm_size,
                       const char *what)
 {
-    char expected[sizeof(hp_record_t)] = {0}, left[sizeof(hp_record_t)] = {0};
+    row_t expected = {{0}}, left = {{0}};
     hp_basic_t basic = buffer->map->basic;
-    for (int64_t i = 0; i < hp_buffer_basics(buffer); i++) {
+    hp_places_t places = hp_buffer_places(buffer);
+    for (int64_t i = 0; i < hp_buffer_basics(buffer); i += ROW) {
+        const int64_t count = row_length(buffer, i);
         for (int rank = comm_size - 1; rank >= 0; rank--) {
-            uint64_t random = hp_hash(salt, (uint64_t)rank, (uint64_t)i);
             bool last = rank == comm_size - 1;
-            hp_basic_fill(basic, operation, HP_VALUES_SMALL, random, last ? expected : left);
+            hp_basic_fill_row(basic, operation, HP_VALUES_SMALL, salt, rank, i, count,
+                              last ? expected.bytes : left.bytes);
             if (!last)
-                hp_basic_combine(basic, operation, left, expected);
+                hp_basic_combine_row(basic, operation, left.bytes, expected.bytes, count,
+                                     (ptrdiff_t)hp_basic_info(basic)->bytes);
         }
-        check_basic(buffer, i, expected, operation, what);
+        check_row(buffer, i, count, &places, &expected, operation, what);
     }
 }
 

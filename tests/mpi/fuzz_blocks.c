@@ -529,31 +529,34 @@ int hp_fuzz_blocks_call(hp_fuzz_blocks_t *blocks, MPI_Comm comm, hp_fuzz_way_t w
     return blocks->role->call(&call);
 }
 
-/* The operand or the value that rank has at the index of all that it sends. */
-static void value_of(const hp_fuzz_case_t *test, hp_basic_t basic, int rank, int64_t index, void *value)
-{
-    hp_basic_fill(basic, test->operation, HP_VALUES_ANY, hp_hash(test->salt, (uint64_t)rank, (uint64_t)index),
-                  value);
-}
-
 /* The operands of ranks 0 .. last, in their order. */
 static void expect_reduced(hp_fuzz_blocks_t *blocks, int last)
 {
+    enum { ROW = 256 }; /* basics at a time */
     const hp_fuzz_case_t *test = &blocks->test;
     const hp_typemap_t *map = blocks->own.map;
+    const hp_basic_info_t *info = hp_basic_info(map->basic);
+    hp_places_t places = hp_fuzz_side_places(&blocks->receive, HP_FUZZ_NATIVE, &blocks->own);
 
-    for (int64_t i = 0; i < blocks->own.count * map->basics; i++) {
-        char left[sizeof(hp_record_t)], into[sizeof(hp_record_t)];
-        value_of(test, map->basic, 0, blocks->first + i, left);
-        for (int rank = 1; rank <= last; rank++) {
-            value_of(test, map->basic, rank, blocks->first + i, into);
-            hp_basic_combine(map->basic, test->operation, left, into);
-            memcpy(left, into, sizeof left);
+    for (int64_t i = 0; i < blocks->own.count * map->basics; i += ROW) {
+        char rows[2][ROW * sizeof(hp_record_t)], *left = rows[0], *into = rows[1];
+        const int64_t rest = blocks->own.count * map->basics - i, count = rest < ROW ? rest : ROW;
+        for (int rank = 0; rank <= last; rank++) {
+            hp_basic_fill_row(map->basic, test->operation, HP_VALUES_ANY, test->salt, rank, blocks->first + i,
+                              count, into);
+            if (rank > 0)
+                hp_basic_combine_row(map->basic, test->operation, left, into, count, (ptrdiff_t)info->bytes);
+            char *reduced = into;
+            into = left;
+            left = reduced;
         }
-        const hp_basic_info_t *info = hp_basic_info(map->basic);
-        char *place = hp_fuzz_side_basic(&blocks->receive, HP_FUZZ_NATIVE, &blocks->own, i);
-        for (int piece = 0; piece < info->pieces; piece++)
-            memcpy(place + info->piece[piece].at, left + info->piece[piece].at, info->piece[piece].bytes);
+        for (int64_t k = 0; k < count; k++) {
+            char *place = hp_places_next(&places);
+            const char *value = left + k * (int64_t)info->bytes;
+            for (int piece = 0; piece < info->pieces; piece++)
+                memcpy(place + info->piece[piece].at, value + info->piece[piece].at,
+                       info->piece[piece].bytes);
+        }
     }
 }
 
@@ -573,9 +576,9 @@ void hp_fuzz_blocks_expect(hp_fuzz_blocks_t *blocks)
         int64_t first = 0;
         for (int other = 0; other < rank && role->send != ONE; other++)
             first += basics(test, from, other);
-        for (int64_t k = 0; k < block->count * block->map->basics; k++)
-            value_of(test, block->map->basic, from, first + k,
-                     hp_fuzz_side_basic(&blocks->receive, HP_FUZZ_NATIVE, block, k));
+        hp_typemap_fill(block->map, test->operation, HP_VALUES_ANY, test->salt, from, first,
+                        block->count * block->map->basics,
+                        hp_fuzz_side_base(&blocks->receive, HP_FUZZ_NATIVE) + block->at);
     }
 }
 

@@ -113,22 +113,13 @@ static double tolerance(const hp_fuzz_case_t *test, int64_t i, const void *resul
     return bound * sum;
 }
 
-static bool same_bits(hp_basic_t basic, const char *a, const char *b)
-{
-    const hp_basic_info_t *info = hp_basic_info(basic);
-    for (int i = 0; i < info->pieces; i++)
-        if (memcmp(a + info->piece[i].at, b + info->piece[i].at, info->piece[i].bytes) != 0)
-            return false;
-    return true;
-}
-
 bool hp_fuzz_values_agree(const hp_fuzz_case_t *test, hp_basic_t basic, int64_t index, const char *library,
                           const char *native)
 {
     bool moves = test->collective == HP_FUZZ_BCAST ||
                  (hp_fuzz_is_blocks(test->collective) && !hp_fuzz_blocks_reduce(test->collective));
 
-    if (same_bits(basic, library, native))
+    if (hp_basic_same_bits(basic, library, native))
         return true;
     return !moves && hp_operation_closeness(test->operation, basic) != HP_EXACT &&
            hp_basic_distance(basic, library, native) <= tolerance(test, index, native);
@@ -138,12 +129,13 @@ static bool results_agree(const hp_fuzz_case_t *test, const hp_buffer_t *library
                           char *difference, size_t difference_bytes)
 {
     hp_basic_t basic = test->map->basic;
+    hp_places_t our_places = hp_buffer_places(library), their_places = hp_buffer_places(native);
     char ours[96], theirs[96];
 
     if (memcmp(library->arena, native->arena, library->arena_bytes) == 0)
         return true;
     for (int64_t i = 0; i < hp_buffer_basics(library); i++) {
-        const char *a = hp_buffer_at(library, i), *b = hp_buffer_at(native, i);
+        const char *a = hp_places_next(&our_places), *b = hp_places_next(&their_places);
         if (hp_fuzz_values_agree(test, basic, i, a, b))
             continue;
         snprintf(difference, difference_bytes, "basic %" PRId64 " of %" PRId64 ": library %s, host %s", i,

@@ -145,13 +145,6 @@ void hp_fuzz_side_part(hp_fuzz_side_t *side, const hp_fuzz_side_t *from)
 
 /* ---- values ---- */
 
-char *hp_fuzz_side_basic(const hp_fuzz_side_t *side, hp_fuzz_arena_t arena, const hp_fuzz_block_t *block,
-                         int64_t i)
-{
-    return hp_fuzz_side_base(side, arena) + block->at + i / block->map->basics * block->map->extent +
-           block->map->offset[i % block->map->basics];
-}
-
 static void copy_pristine(hp_fuzz_side_t *side)
 {
     for (int i = HP_FUZZ_PRISTINE + 1; i < HP_FUZZ_ARENAS; i++)
@@ -161,8 +154,14 @@ static void copy_pristine(hp_fuzz_side_t *side)
 /* Of every salt another one, and of both sides of a call: the gaps of one are not the gaps of the other. */
 static void fill_pattern(hp_fuzz_side_t *side, uint64_t salt)
 {
-    for (size_t i = 0; i < side->arena_bytes; i++)
-        side->arena[HP_FUZZ_PRISTINE][i] = (unsigned char)(salt ^ (i * 7));
+    enum { PERIOD = 256 };
+    unsigned char *arena = side->arena[HP_FUZZ_PRISTINE];
+    const size_t first = side->arena_bytes < PERIOD ? side->arena_bytes : PERIOD;
+
+    for (size_t i = 0; i < first; i++)
+        arena[i] = (unsigned char)(salt ^ (i * 7));
+    for (size_t done = first; done < side->arena_bytes; done += PERIOD)
+        memcpy(arena + done, arena, side->arena_bytes - done < PERIOD ? side->arena_bytes - done : PERIOD);
 }
 
 void hp_fuzz_side_fill_none(hp_fuzz_side_t *side, const hp_fuzz_case_t *test)
@@ -178,10 +177,10 @@ void hp_fuzz_side_fill(hp_fuzz_side_t *side, const hp_fuzz_case_t *test, int onl
     fill_pattern(side, test->salt);
     for (int i = 0; i < side->blocks; i++) {
         const hp_fuzz_block_t *block = &side->block[i];
-        for (int64_t k = 0; k < block->count * block->map->basics && (only < 0 || only == i); k++, index++)
-            hp_basic_fill(block->map->basic, test->operation, HP_VALUES_ANY,
-                          hp_hash(test->salt, (uint64_t)test->pair->rank, (uint64_t)index),
-                          hp_fuzz_side_basic(side, HP_FUZZ_PRISTINE, block, k));
+        const int64_t basics = only < 0 || only == i ? block->count * block->map->basics : 0;
+        hp_typemap_fill(block->map, test->operation, HP_VALUES_ANY, test->salt, test->pair->rank, index,
+                        basics, hp_fuzz_side_base(side, HP_FUZZ_PRISTINE) + block->at);
+        index += basics;
     }
     copy_pristine(side);
 }
@@ -228,8 +227,9 @@ bool hp_fuzz_side_gaps_unchanged(const hp_fuzz_side_t *side, char *difference, s
     for (int b = 0; b < side->blocks; b++) {
         const hp_fuzz_block_t *block = &side->block[b];
         const hp_basic_info_t *info = hp_basic_info(block->map->basic);
+        hp_places_t places = hp_fuzz_side_places(side, HP_FUZZ_LIBRARY, block);
         for (int64_t i = 0; i < block->count * block->map->basics; i++) {
-            const char *now = hp_fuzz_side_basic(side, HP_FUZZ_LIBRARY, block, i);
+            const char *now = hp_places_next(&places);
             size_t at = (size_t)(now - (const char *)side->arena[HP_FUZZ_LIBRARY]);
             if (info->class == HP_CLASS_PAIR) /* its holes belong to it */
                 memcpy(expected + at, now, info->bytes);
@@ -255,11 +255,12 @@ bool hp_fuzz_side_block_agrees(const hp_fuzz_side_t *side, const hp_fuzz_case_t 
                                size_t difference_bytes)
 {
     hp_basic_t basic = block->map->basic;
+    hp_places_t our_places = hp_fuzz_side_places(side, HP_FUZZ_LIBRARY, block),
+                their_places = hp_fuzz_side_places(side, HP_FUZZ_NATIVE, block);
     char ours[96], theirs[96];
 
     for (int64_t i = 0; i < block->count * block->map->basics; i++) {
-        const char *a = hp_fuzz_side_basic(side, HP_FUZZ_LIBRARY, block, i),
-                   *b = hp_fuzz_side_basic(side, HP_FUZZ_NATIVE, block, i);
+        const char *a = hp_places_next(&our_places), *b = hp_places_next(&their_places);
         if (hp_fuzz_values_agree(test, basic, first + i, a, b))
             continue;
         snprintf(

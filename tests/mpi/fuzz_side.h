@@ -56,13 +56,15 @@ void hp_fuzz_side_fill_none(hp_fuzz_side_t *side, const hp_fuzz_case_t *test);
 void hp_fuzz_side_dup_types(hp_fuzz_side_t *side);
 void hp_fuzz_side_free_types(hp_fuzz_side_t *side);
 
-/* The place of the i-th basic of a block. */
-char *hp_fuzz_side_basic(const hp_fuzz_side_t *side, hp_fuzz_arena_t arena, const hp_fuzz_block_t *block,
-                         int64_t i);
-
 static inline char *hp_fuzz_side_base(const hp_fuzz_side_t *side, hp_fuzz_arena_t arena)
 {
     return (char *)side->arena[arena] + side->origin;
+}
+/* The places of a block's basics. */
+static inline hp_places_t hp_fuzz_side_places(const hp_fuzz_side_t *side, hp_fuzz_arena_t arena,
+                                              const hp_fuzz_block_t *block)
+{
+    return (hp_places_t){.map = block->map, .element = hp_fuzz_side_base(side, arena) + block->at};
 }
 static inline bool hp_fuzz_side_is_empty(const hp_fuzz_side_t *side)
 {

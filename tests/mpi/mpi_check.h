@@ -99,9 +99,15 @@ static inline uint64_t hp_mix(uint64_t x)
     return x ^ (x >> 31);
 }
 
+/* hp_hash(a, b, c) is hp_mix(hp_hash_of(a, b) ^ c). */
+static inline uint64_t hp_hash_of(uint64_t a, uint64_t b)
+{
+    return hp_mix(hp_mix(a) ^ b);
+}
+
 static inline uint64_t hp_hash(uint64_t a, uint64_t b, uint64_t c)
 {
-    return hp_mix(hp_mix(hp_mix(a) ^ b) ^ c);
+    return hp_mix(hp_hash_of(a, b) ^ c);
 }
 
 static inline uint64_t hp_random_next(hp_random_t *random)

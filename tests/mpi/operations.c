@@ -113,7 +113,7 @@ hp_closeness_t hp_operation_closeness(hp_operation_t operation, hp_basic_t basic
 }
 
 /* A sum's operand: -1 .. 1, or an integer of -8 .. 8. A product's: magnitude 1/2 .. 2, or one of 1, -1, 2. */
-static double fill_number(hp_operation_t operation, hp_values_t values, uint64_t random)
+static inline double fill_number(hp_operation_t operation, hp_values_t values, uint64_t random)
 {
     double fraction = (double)(random >> 11) * 0x1p-53;
     if (operation == HP_OPERATION_PROD) {
@@ -125,39 +125,37 @@ static double fill_number(hp_operation_t operation, hp_values_t values, uint64_t
 }
 
 /* Few values, so that MAXLOC and MINLOC meet ties. */
-static void fill_pair(hp_basic_t basic, uint64_t random, void *place)
+static inline void fill_pair(hp_basic_t basic, uint64_t random, char *at)
 {
     int value = (int)(random % 5) - 2, index = (int)(random >> 32) % 1000;
-    const hp_basic_info_t *info = hp_basic_info(basic);
-    char *at = place;
+    short narrow = (short)value;
+    double wide = value / 2.0;
 
     switch (basic) {
-    case HP_BASIC_SHORT_INT: {
-        short narrow = (short)value;
-        memcpy(at + info->piece[0].at, &narrow, sizeof narrow);
+    case HP_BASIC_SHORT_INT:
+        memcpy(at + offsetof(hp_short_int_t, value), &narrow, sizeof narrow);
+        memcpy(at + offsetof(hp_short_int_t, index), &index, sizeof index);
         break;
-    }
-    case HP_BASIC_DOUBLE_INT: {
-        double wide = value / 2.0;
-        memcpy(at + info->piece[0].at, &wide, sizeof wide);
+    case HP_BASIC_DOUBLE_INT:
+        memcpy(at + offsetof(hp_double_int_t, value), &wide, sizeof wide);
+        memcpy(at + offsetof(hp_double_int_t, index), &index, sizeof index);
         break;
-    }
     default:
-        memcpy(at + info->piece[0].at, &value, sizeof value);
+        memcpy(at + offsetof(hp_int_int_t, value), &value, sizeof value);
+        memcpy(at + offsetof(hp_int_int_t, index), &index, sizeof index);
         break;
     }
-    memcpy(at + info->piece[1].at, &index, sizeof index);
 }
 
 /* What the hosts get wrong stays out of the data. Sums of 8 and 16 bits do not overflow: Open MPI 4.1's SIMD
  * ones saturate instead of wrapping (ompi #8045). Maxima of unsigned integers have a clear top bit: MPICH 4.0
  * compares MPI_UINT8_T and MPI_UINT64_T as if they were signed. */
-static bool must_stay_small(hp_basic_t basic, hp_operation_t operation)
+static inline bool must_stay_small(hp_basic_t basic, hp_operation_t operation)
 {
     return (basic == HP_BASIC_UINT8 || basic == HP_BASIC_INT16) && operation <= HP_OPERATION_MIN;
 }
 
-static void fill_narrow(hp_basic_t basic, hp_operation_t operation, uint64_t random, void *place)
+static inline void fill_narrow(hp_basic_t basic, hp_operation_t operation, uint64_t random, void *place)
 {
     int16_t value = operation == HP_OPERATION_PROD ? random % 16 != 0 : random % 16;
     uint8_t byte = (uint8_t)value;
@@ -167,14 +165,36 @@ static void fill_narrow(hp_basic_t basic, hp_operation_t operation, uint64_t ran
         memcpy(place, &byte, sizeof byte);
 }
 
-void hp_basic_fill(hp_basic_t basic, hp_operation_t operation, hp_values_t values, uint64_t random,
-                   void *place)
+/* Bits as they come, the same for all of a piece where they say true or false. */
+static inline void fill_bits(hp_basic_t basic, size_t bytes, hp_operation_t operation, uint64_t random,
+                             char *place)
 {
     const hp_basic_info_t *info = hp_basic_info(basic);
-    bool logical =
-        operation == HP_OPERATION_LAND || operation == HP_OPERATION_LOR || operation == HP_OPERATION_LXOR;
+    const bool record = basic == HP_BASIC_RECORD, logical = operation == HP_OPERATION_LAND ||
+                                                            operation == HP_OPERATION_LOR ||
+                                                            operation == HP_OPERATION_LXOR;
 
-    switch (info->class) {
+    if (logical && random % 4 == 0)
+        random = 0;
+    if (operation == HP_OPERATION_MAX || operation == HP_OPERATION_MIN)
+        random >>= 1;
+    for (int i = 0; i < (record ? info->pieces : 1); i++) {
+        char *at = place + (record ? info->piece[i].at : 0);
+        const size_t piece_bytes = record ? info->piece[i].bytes : bytes;
+        for (size_t done = 0; done < piece_bytes; done += sizeof random) {
+            size_t left = piece_bytes - done;
+            memcpy(at + done, &random, left < sizeof random ? left : sizeof random);
+            random = logical ? random : hp_mix(random);
+        }
+    }
+}
+
+/* basic, bytes and class are constants wherever this is inlined. */
+__attribute__((always_inline)) static inline void fill_one(hp_basic_t basic, size_t bytes, hp_class_t class,
+                                                           hp_operation_t operation, hp_values_t values,
+                                                           uint64_t random, char *place)
+{
+    switch (class) {
     case HP_CLASS_FLOAT:
         if (basic == HP_BASIC_FLOAT) {
             float single = (float)fill_number(operation, values, random);
@@ -198,115 +218,153 @@ void hp_basic_fill(hp_basic_t basic, hp_operation_t operation, hp_values_t value
     default:
         break;
     }
-    if (must_stay_small(basic, operation)) {
+    if (must_stay_small(basic, operation))
         fill_narrow(basic, operation, random, place);
-        return;
-    }
-    if (logical && random % 4 == 0)
-        random = 0;
-    if (operation == HP_OPERATION_MAX || operation == HP_OPERATION_MIN)
-        random >>= 1;
-    for (int i = 0; i < info->pieces; i++) {
-        char *at = (char *)place + info->piece[i].at;
-        for (size_t done = 0; done < info->piece[i].bytes; done += sizeof random) {
-            size_t left = info->piece[i].bytes - done;
-            memcpy(at + done, &random, left < sizeof random ? left : sizeof random);
-            random = logical ? random : hp_mix(random);
-        }
+    else
+        fill_bits(basic, bytes, operation, random, place);
+}
+
+void hp_basic_fill(hp_basic_t basic, hp_operation_t operation, hp_values_t values, uint64_t random,
+                   void *place)
+{
+    switch (basic) {
+#define X(id, c_type, mpi_type, basic_class)                                                                 \
+    case HP_BASIC_##id:                                                                                      \
+        fill_one(HP_BASIC_##id, sizeof(c_type), basic_class, operation, values, random, place);              \
+        break;
+        HP_BASIC_TABLE(X)
+#undef X
+    case HP_BASIC_COUNT:
+        break;
     }
 }
 
+/* The loop is inside of the switch: it is most of what the programs of this folder compute. */
+void hp_basic_fill_row(hp_basic_t basic, hp_operation_t operation, hp_values_t values, uint64_t salt,
+                       int comm_rank, int64_t first, int64_t count, void *place)
+{
+    const uint64_t hash = hp_hash_of(salt, (uint64_t)comm_rank);
+
+    switch (basic) {
+#define X(id, c_type, mpi_type, basic_class)                                                                 \
+    case HP_BASIC_##id:                                                                                      \
+        for (int64_t k = 0; k < count; k++)                                                                  \
+            fill_one(HP_BASIC_##id, sizeof(c_type), basic_class, operation, values,                          \
+                     hp_mix(hash ^ (uint64_t)(first + k)), (char *)place + k * (int64_t)sizeof(c_type));     \
+        break;
+        HP_BASIC_TABLE(X)
+#undef X
+    case HP_BASIC_COUNT:
+        break;
+    }
+}
+
+/* What the rows of the functions below have in common. */
+typedef struct {
+    const char *left;
+    char *into;
+    int64_t count;
+    ptrdiff_t stride;
+} rows_t;
+
+#define EACH(type, combined)                                                                                 \
+    for (int64_t k = 0; k < rows->count; k++) {                                                              \
+        type a, b;                                                                                           \
+        memcpy(&a, rows->left + k * rows->stride, sizeof a);                                                 \
+        memcpy(&b, rows->into + k * rows->stride, sizeof b);                                                 \
+        combined;                                                                                            \
+        memcpy(rows->into + k * rows->stride, &b, sizeof b);                                                 \
+    }                                                                                                        \
+    break
+
 /* Arithmetic as C has it; integers wrap (computed unsigned). */
-#define COMBINE_INTEGER(signed_type, unsigned_type)                                                          \
-    do {                                                                                                     \
-        signed_type a, b;                                                                                    \
-        memcpy(&a, left, sizeof a);                                                                          \
-        memcpy(&b, into, sizeof b);                                                                          \
+#define COMBINE_INTEGER(word, signed_type, unsigned_type)                                                    \
+    static void combine_##word(hp_operation_t operation, const rows_t *rows)                                 \
+    {                                                                                                        \
         switch (operation) {                                                                                 \
         case HP_OPERATION_SUM:                                                                               \
-            b = (signed_type)((unsigned_type)a + (unsigned_type)b);                                          \
-            break;                                                                                           \
+            EACH(signed_type, b = (signed_type)((unsigned_type)a + (unsigned_type)b));                       \
         case HP_OPERATION_PROD:                                                                              \
-            b = (signed_type)((uint64_t)(unsigned_type)a * (unsigned_type)b);                                \
-            break;                                                                                           \
+            EACH(signed_type, b = (signed_type)((uint64_t)(unsigned_type)a * (unsigned_type)b));             \
         case HP_OPERATION_MAX:                                                                               \
-            b = a > b ? a : b;                                                                               \
-            break;                                                                                           \
+            EACH(signed_type, b = a > b ? a : b);                                                            \
         case HP_OPERATION_MIN:                                                                               \
-            b = a < b ? a : b;                                                                               \
-            break;                                                                                           \
+            EACH(signed_type, b = a < b ? a : b);                                                            \
         case HP_OPERATION_LAND:                                                                              \
-            b = a && b;                                                                                      \
-            break;                                                                                           \
+            EACH(signed_type, b = a && b);                                                                   \
         case HP_OPERATION_LOR:                                                                               \
-            b = a || b;                                                                                      \
-            break;                                                                                           \
+            EACH(signed_type, b = a || b);                                                                   \
         case HP_OPERATION_LXOR:                                                                              \
-            b = !a != !b;                                                                                    \
-            break;                                                                                           \
+            EACH(signed_type, b = !a != !b);                                                                 \
         case HP_OPERATION_BAND:                                                                              \
-            b = (signed_type)(a & b);                                                                        \
-            break;                                                                                           \
+            EACH(signed_type, b = (signed_type)(a & b));                                                     \
         case HP_OPERATION_BOR:                                                                               \
-            b = (signed_type)(a | b);                                                                        \
-            break;                                                                                           \
+            EACH(signed_type, b = (signed_type)(a | b));                                                     \
         case HP_OPERATION_BXOR:                                                                              \
-            b = (signed_type)(a ^ b);                                                                        \
-            break;                                                                                           \
+            EACH(signed_type, b = (signed_type)(a ^ b));                                                     \
         default:                                                                                             \
             CHECK(false, "%s on an integer", infos[operation].name);                                         \
         }                                                                                                    \
-        memcpy(into, &b, sizeof b);                                                                          \
-    } while (0)
+    }
+COMBINE_INTEGER(int, int, unsigned)
+COMBINE_INTEGER(uint8, uint8_t, uint8_t)
+COMBINE_INTEGER(int16, int16_t, uint16_t)
+COMBINE_INTEGER(int64, int64_t, uint64_t)
+COMBINE_INTEGER(uint64, uint64_t, uint64_t)
 
-#define COMBINE_REAL(type)                                                                                   \
-    do {                                                                                                     \
-        type a, b;                                                                                           \
-        memcpy(&a, left, sizeof a);                                                                          \
-        memcpy(&b, into, sizeof b);                                                                          \
+#define COMBINE_REAL(word, type)                                                                             \
+    static void combine_##word(hp_operation_t operation, const rows_t *rows)                                 \
+    {                                                                                                        \
         switch (operation) {                                                                                 \
         case HP_OPERATION_SUM:                                                                               \
-            b = a + b;                                                                                       \
-            break;                                                                                           \
+            EACH(type, b = a + b);                                                                           \
         case HP_OPERATION_PROD:                                                                              \
-            b = a * b;                                                                                       \
-            break;                                                                                           \
+            EACH(type, b = a * b);                                                                           \
         case HP_OPERATION_MAX:                                                                               \
-            b = a > b ? a : b;                                                                               \
-            break;                                                                                           \
+            EACH(type, b = a > b ? a : b);                                                                   \
         case HP_OPERATION_MIN:                                                                               \
-            b = a < b ? a : b;                                                                               \
-            break;                                                                                           \
+            EACH(type, b = a < b ? a : b);                                                                   \
         default:                                                                                             \
             CHECK(false, "%s on a floating-point number", infos[operation].name);                            \
         }                                                                                                    \
-        memcpy(into, &b, sizeof b);                                                                          \
-    } while (0)
+    }
+COMBINE_REAL(float, float)
+COMBINE_REAL(double, double)
 
 /* MAXLOC and MINLOC: the extreme value; of equal ones the smaller index. */
-#define COMBINE_PAIR(type)                                                                                   \
-    do {                                                                                                     \
-        type a, b;                                                                                           \
-        memcpy(&a, left, sizeof a);                                                                          \
-        memcpy(&b, into, sizeof b);                                                                          \
-        bool better = operation == HP_OPERATION_MAXLOC ? a.value > b.value : a.value < b.value;              \
-        if (better || (a.value == b.value && a.index < b.index)) {                                           \
-            b.value = a.value;                                                                               \
-            b.index = a.index;                                                                               \
+#define COMBINE_PAIR(word, type)                                                                             \
+    static void combine_##word(hp_operation_t operation, const rows_t *rows)                                 \
+    {                                                                                                        \
+        switch (operation) {                                                                                 \
+        case HP_OPERATION_MAXLOC:                                                                            \
+            EACH(                                                                                            \
+                type, if (a.value > b.value || (a.value == b.value && a.index < b.index)) {                  \
+                    b.value = a.value;                                                                       \
+                    b.index = a.index;                                                                       \
+                });                                                                                          \
+        default:                                                                                             \
+            EACH(                                                                                            \
+                type, if (a.value < b.value || (a.value == b.value && a.index < b.index)) {                  \
+                    b.value = a.value;                                                                       \
+                    b.index = a.index;                                                                       \
+                });                                                                                          \
         }                                                                                                    \
-        memcpy(into, &b, sizeof b);                                                                          \
-    } while (0)
+    }
+COMBINE_PAIR(int_int, hp_int_int_t)
+COMBINE_PAIR(short_int, hp_short_int_t)
+COMBINE_PAIR(double_int, hp_double_int_t)
 
-static void combine_complex(hp_operation_t operation, const void *left, void *into)
+static void combine_complex(hp_operation_t operation, const rows_t *rows)
 {
-    double _Complex a, b;
-    memcpy(&a, left, sizeof a);
-    memcpy(&b, into, sizeof b);
-    b = operation == HP_OPERATION_SUM ? a + b : a * b;
-    memcpy(into, &b, sizeof b);
+    switch (operation) {
+    case HP_OPERATION_SUM:
+        EACH(double _Complex, b = a + b);
+    default:
+        EACH(double _Complex, b = a * b);
+    }
 }
 
-static void combine_matrix(const void *left, void *into)
+static void combine_matrix(const char *left, char *into)
 {
     hp_matrix_t a, b, product;
     memcpy(&a, left, sizeof a);
@@ -318,61 +376,62 @@ static void combine_matrix(const void *left, void *into)
     memcpy(into, &product, sizeof product);
 }
 
-static void combine_pieces(hp_basic_t basic, hp_operation_t operation, const void *left, void *into)
+static void combine_pieces(hp_basic_t basic, hp_operation_t operation, const char *left, char *into)
 {
     const hp_basic_info_t *info = hp_basic_info(basic);
     for (int i = 0; i < info->pieces; i++)
-        for (size_t at = info->piece[i].at; at < info->piece[i].at + info->piece[i].bytes; at++) {
-            unsigned char byte = ((const unsigned char *)left)[at];
-            if (operation == HP_OPERATION_USER_XOR)
-                byte ^= ((unsigned char *)into)[at];
-            ((unsigned char *)into)[at] = byte;
-        }
+        for (size_t at = info->piece[i].at; at < info->piece[i].at + info->piece[i].bytes; at++)
+            into[at] = operation == HP_OPERATION_USER_XOR ? (char)(into[at] ^ left[at]) : left[at];
 }
 
-void hp_basic_combine(hp_basic_t basic, hp_operation_t operation, const void *left, void *into)
+void hp_basic_combine_row(hp_basic_t basic, hp_operation_t operation, const void *left, void *into,
+                          int64_t count, ptrdiff_t stride)
 {
+    const rows_t row = {.left = left, .into = into, .count = count, .stride = stride};
+
     if (operation == HP_OPERATION_USER_XOR || operation == HP_OPERATION_USER_LEFTMOST) {
-        combine_pieces(basic, operation, left, into);
+        for (int64_t k = 0; k < count; k++)
+            combine_pieces(basic, operation, row.left + k * stride, row.into + k * stride);
         return;
     }
     switch (basic) {
     case HP_BASIC_INT:
-        COMBINE_INTEGER(int, unsigned);
+        combine_int(operation, &row);
         break;
     case HP_BASIC_UINT8:
     case HP_BASIC_BYTE:
-        COMBINE_INTEGER(uint8_t, uint8_t);
+        combine_uint8(operation, &row);
         break;
     case HP_BASIC_INT16:
-        COMBINE_INTEGER(int16_t, uint16_t);
+        combine_int16(operation, &row);
         break;
     case HP_BASIC_INT64:
-        COMBINE_INTEGER(int64_t, uint64_t);
+        combine_int64(operation, &row);
         break;
     case HP_BASIC_UINT64:
-        COMBINE_INTEGER(uint64_t, uint64_t);
+        combine_uint64(operation, &row);
         break;
     case HP_BASIC_FLOAT:
-        COMBINE_REAL(float);
+        combine_float(operation, &row);
         break;
     case HP_BASIC_DOUBLE:
-        COMBINE_REAL(double);
+        combine_double(operation, &row);
         break;
     case HP_BASIC_DOUBLE_COMPLEX:
-        combine_complex(operation, left, into);
+        combine_complex(operation, &row);
         break;
     case HP_BASIC_INT_INT:
-        COMBINE_PAIR(hp_int_int_t);
+        combine_int_int(operation, &row);
         break;
     case HP_BASIC_SHORT_INT:
-        COMBINE_PAIR(hp_short_int_t);
+        combine_short_int(operation, &row);
         break;
     case HP_BASIC_DOUBLE_INT:
-        COMBINE_PAIR(hp_double_int_t);
+        combine_double_int(operation, &row);
         break;
     case HP_BASIC_MATRIX:
-        combine_matrix(left, into);
+        for (int64_t k = 0; k < count; k++)
+            combine_matrix(row.left + k * stride, row.into + k * stride);
         break;
     case HP_BASIC_RECORD:
     case HP_BASIC_COUNT:

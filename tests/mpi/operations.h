@@ -63,7 +63,11 @@ hp_closeness_t hp_operation_closeness(hp_operation_t operation, hp_basic_t basic
  */
 void hp_basic_fill(hp_basic_t basic, hp_operation_t operation, hp_values_t values, uint64_t random,
                    void *place);
-/* into = left op into. */
-void hp_basic_combine(hp_basic_t basic, hp_operation_t operation, const void *left, void *into);
+/* The same for a row of them, one behind the other: the k-th is that of hp_hash(salt, comm_rank, first + k). */
+void hp_basic_fill_row(hp_basic_t basic, hp_operation_t operation, hp_values_t values, uint64_t salt,
+                       int comm_rank, int64_t first, int64_t count, void *place);
+/* into = left op into, for count basics that begin stride bytes apart. */
+void hp_basic_combine_row(hp_basic_t basic, hp_operation_t operation, const void *left, void *into,
+                          int64_t count, ptrdiff_t stride);
 
 #endif

@@ -7,10 +7,21 @@ enum { MAX_BLOCKS = 16, MAX_REGISTERED = 256, GUARD_BYTES = 64, MAX_BASICS = 64,
 static hp_typemap_t *registry[MAX_REGISTERED];
 static pthread_mutex_t registry_lock = PTHREAD_MUTEX_INITIALIZER;
 
+static bool is_row(const hp_typemap_t *map)
+{
+    const MPI_Aint bytes = (MPI_Aint)hp_basic_info(map->basic)->bytes;
+    bool row = map->extent == map->basics * bytes;
+    for (int i = 1; i < map->basics && row; i++)
+        row = map->offset[i] == map->offset[0] + i * bytes;
+    return row;
+}
+
+/* A map that is complete. */
 static void registry_add(hp_typemap_t *map)
 {
     bool added = false;
 
+    map->is_row = is_row(map);
     pthread_mutex_lock(&registry_lock);
     for (int i = 0; i < MAX_REGISTERED; i++) {
         /* A handle that comes again belonged to a datatype that is gone at last (hp_typemap_free_type). */
@@ -376,27 +387,58 @@ hp_typemap_t *hp_typemap_create_random(hp_basic_t basic, hp_random_t *random)
 void hp_typemap_combine(const hp_typemap_t *map, hp_operation_t operation, const void *left, void *into,
                         int count)
 {
-    for (int element = 0; element < count; element++)
-        for (int i = 0; i < map->basics; i++) {
-            MPI_Aint at = element * map->extent + map->offset[i];
-            hp_basic_combine(map->basic, operation, (const char *)left + at, (char *)into + at);
-        }
+    const int rows = map->is_row ? 1 : map->basics;
+    const int64_t length = map->is_row ? (int64_t)count * map->basics : count;
+    const ptrdiff_t stride = map->is_row ? (ptrdiff_t)hp_basic_info(map->basic)->bytes : map->extent;
+
+    for (int i = 0; i < rows; i++)
+        hp_basic_combine_row(map->basic, operation, (const char *)left + map->offset[i],
+                             (char *)into + map->offset[i], length, stride);
 }
 
-static unsigned char pattern_at(size_t index)
+void hp_typemap_fill(const hp_typemap_t *map, hp_operation_t operation, hp_values_t values, uint64_t salt,
+                     int comm_rank, int64_t first, int64_t basics, void *origin)
 {
-    return (unsigned char)(0xa5 ^ (index * 7));
+    const uint64_t hash = hp_hash_of(salt, (uint64_t)comm_rank);
+    hp_places_t places = {.map = map, .element = origin};
+
+    if (map->is_row)
+        hp_basic_fill_row(map->basic, operation, values, salt, comm_rank, first, basics,
+                          (char *)origin + map->offset[0]);
+    for (int64_t k = 0; k < basics && !map->is_row; k++)
+        hp_basic_fill(map->basic, operation, values, hp_mix(hash ^ (uint64_t)(first + k)),
+                      hp_places_next(&places));
 }
 
-/* The pattern has a period of 256: blocks of it are copied. */
+/* The pattern has a period of 256. Two of them: every byte has a whole period behind it. */
+enum { PERIOD = 256 };
+static unsigned char pattern[2 * PERIOD];
+
+__attribute__((constructor)) static void make_pattern(void)
+{
+    for (size_t i = 0; i < sizeof pattern; i++)
+        pattern[i] = (unsigned char)(0xa5 ^ (i * 7));
+}
+
 static void fill_pattern(unsigned char *arena, size_t bytes)
 {
-    static unsigned char block[256];
-    if (!block[0])
-        for (size_t i = 0; i < sizeof block; i++)
-            block[i] = pattern_at(i);
-    for (size_t done = 0; done < bytes; done += sizeof block)
-        memcpy(arena + done, block, bytes - done < sizeof block ? bytes - done : sizeof block);
+    for (size_t done = 0; done < bytes; done += PERIOD)
+        memcpy(arena + done, pattern, bytes - done < PERIOD ? bytes - done : PERIOD);
+}
+
+/* The first byte of arena[begin .. end-1] without the pattern, -1 when there is none. */
+static int64_t find_other(const unsigned char *arena, size_t begin, size_t end)
+{
+    for (size_t at = begin; at < end; at += PERIOD) {
+        const size_t bytes = end - at < PERIOD ? end - at : PERIOD;
+        const unsigned char *expected = pattern + at % PERIOD;
+        if (memcmp(arena + at, expected, bytes) == 0)
+            continue;
+        for (size_t i = 0; i < bytes; i++)
+            if (arena[at + i] != expected[i])
+                return (int64_t)(at + i);
+    }
+    return -1;
 }
 
 void hp_buffer_init(hp_buffer_t *buffer, const hp_typemap_t *map, int64_t count)
@@ -430,9 +472,8 @@ void hp_buffer_fini(hp_buffer_t *buffer)
 void hp_buffer_fill(hp_buffer_t *buffer, hp_operation_t operation, hp_values_t values, uint64_t salt,
                     int comm_rank)
 {
-    for (int64_t i = 0; i < hp_buffer_basics(buffer); i++)
-        hp_basic_fill(buffer->map->basic, operation, values, hp_hash(salt, (uint64_t)comm_rank, (uint64_t)i),
-                      hp_buffer_at(buffer, i));
+    hp_typemap_fill(buffer->map, operation, values, salt, comm_rank, 0, hp_buffer_basics(buffer),
+                    buffer->base);
 }
 
 void hp_buffer_copy(hp_buffer_t *to, const hp_buffer_t *from)
@@ -444,25 +485,31 @@ void hp_buffer_copy(hp_buffer_t *to, const hp_buffer_t *from)
 int64_t hp_buffer_find_stray(const hp_buffer_t *buffer)
 {
     const hp_basic_info_t *info = hp_basic_info(buffer->map->basic);
+    const int64_t basics = hp_buffer_basics(buffer);
     bool holes_belong = info->class == HP_CLASS_PAIR;
-    unsigned char *copy = malloc(buffer->arena_bytes);
-    int64_t stray = -1;
+    hp_places_t places = hp_buffer_places(buffer);
 
+    if (basics && buffer->map->is_row && (holes_belong || info->pieces == 1)) { /* only the guards are left */
+        const size_t begin = (size_t)(hp_buffer_at(buffer, 0) - (char *)buffer->arena);
+        const int64_t before = find_other(buffer->arena, 0, begin);
+        return before >= 0
+                   ? before
+                   : find_other(buffer->arena, begin + (size_t)basics * info->bytes, buffer->arena_bytes);
+    }
+    /* Write the pattern over what may have changed; what then differs from it must not have. */
+    unsigned char *copy = malloc(buffer->arena_bytes);
     CHECK(copy, "out of memory");
     memcpy(copy, buffer->arena, buffer->arena_bytes);
-    /* Write the pattern over what may have changed; what then differs from it must not have. */
-    for (int64_t i = 0; i < hp_buffer_basics(buffer); i++) {
-        size_t at = (size_t)(hp_buffer_at(buffer, i) - (char *)buffer->arena);
-        for (int piece = 0; piece < info->pieces; piece++) {
-            size_t begin = at + (holes_belong ? 0 : info->piece[piece].at);
-            size_t end = holes_belong ? at + info->bytes : begin + info->piece[piece].bytes;
-            for (size_t byte = begin; byte < end; byte++)
-                copy[byte] = pattern_at(byte);
+    for (int64_t i = 0; i < basics; i++) {
+        size_t at = (size_t)(hp_places_next(&places) - (char *)buffer->arena);
+        if (holes_belong)
+            memcpy(copy + at, pattern + at % PERIOD, info->bytes);
+        for (int piece = 0; piece < info->pieces && !holes_belong; piece++) {
+            size_t begin = at + info->piece[piece].at;
+            memcpy(copy + begin, pattern + begin % PERIOD, info->piece[piece].bytes);
         }
     }
-    for (size_t byte = 0; byte < buffer->arena_bytes && stray < 0; byte++)
-        if (copy[byte] != pattern_at(byte))
-            stray = (int64_t)byte;
+    int64_t stray = find_other(copy, 0, buffer->arena_bytes);
     free(copy);
     return stray;
 }

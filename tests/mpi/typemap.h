@@ -23,6 +23,7 @@ typedef struct {
     MPI_Aint lb, extent;
     MPI_Aint true_lb, true_ub;
     int max_count; /* elements before a resized type overlaps itself */
+    bool is_row;   /* the basics of all elements are one behind the other */
 } hp_typemap_t;
 
 /* The bare basic. */
@@ -55,6 +56,26 @@ uint64_t hp_typemap_bytes(const hp_typemap_t *map, int64_t count);
 void hp_typemap_combine(const hp_typemap_t *map, hp_operation_t operation, const void *left, void *into,
                         int count);
 
+/* The places of the basics of elements, in their order. */
+typedef struct {
+    const hp_typemap_t *map;
+    char *element; /* its origin */
+    int basic;     /* of the element: which is next */
+} hp_places_t;
+
+static inline char *hp_places_next(hp_places_t *places)
+{
+    char *place = places->element + places->map->offset[places->basic];
+    if (++places->basic == places->map->basics) {
+        places->basic = 0;
+        places->element += places->map->extent;
+    }
+    return place;
+}
+/* Fills so many basics, the first ones at origin, the k-th with the value of hp_hash(salt, comm_rank, first + k). */
+void hp_typemap_fill(const hp_typemap_t *map, hp_operation_t operation, hp_values_t values, uint64_t salt,
+                     int comm_rank, int64_t first, int64_t basics, void *origin);
+
 /* A buffer for count elements between two guards; what no basic covers holds a pattern. */
 typedef struct {
     const hp_typemap_t *map;
@@ -75,6 +96,10 @@ static inline char *hp_buffer_at(const hp_buffer_t *buffer, int64_t i)
 {
     int64_t element = i / buffer->map->basics;
     return buffer->base + element * buffer->map->extent + buffer->map->offset[i % buffer->map->basics];
+}
+static inline hp_places_t hp_buffer_places(const hp_buffer_t *buffer)
+{
+    return (hp_places_t){.map = buffer->map, .element = buffer->base};
 }
 /* Fills every basic with the value of hp_hash(salt, comm_rank, i). */
 void hp_buffer_fill(hp_buffer_t *buffer, hp_operation_t operation, hp_values_t values, uint64_t salt,

@@ -19,9 +19,10 @@ def labels_beyond_the_axes(figure):
     return found
 
 
-def check(case, name, figure, fewest=8):
-    """No text leaves the picture or overlaps another; there are more than `fewest`."""
-    figure.canvas.draw()
+def check(case, name, figure, fewest=8, drawn=False):
+    """No text leaves the picture or overlaps another; there are more than `fewest`. drawn: it has been, in its pixels, just before."""
+    if not drawn:
+        figure.canvas.draw()
     shown = texts(figure)
     case.assertGreater(len(shown), fewest, name)
     for i, (text, box) in enumerate(shown):

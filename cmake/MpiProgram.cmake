@@ -1,5 +1,26 @@
 # Programs for users, one binary an MPI: compiled and linked with that MPI's compiler wrapper, as a user's program is.
 
+# hp_mpi_compile(VARIABLE wrapper): the words that `wrapper -c` stands for, asked once: MPICH's is a script that starts processes for each of its
+# arguments, and takes as long as the compiler. The wrapper itself where it does not say. Programs are linked by the wrapper.
+function(hp_mpi_compile variable wrapper)
+  get_property(words GLOBAL PROPERTY "HP_MPI_COMPILE_${wrapper}")
+  if(NOT words)
+    execute_process(COMMAND ${wrapper} -show -c x.c OUTPUT_VARIABLE said OUTPUT_STRIP_TRAILING_WHITESPACE RESULT_VARIABLE failed ERROR_QUIET)
+    separate_arguments(words UNIX_COMMAND "${said}")
+    if(failed OR NOT said MATCHES "^[^\n]+ -c x\\.c[^\n]*$")
+      set(words ${wrapper})
+    endif()
+    list(REMOVE_ITEM words -c x.c)
+    set_property(GLOBAL PROPERTY "HP_MPI_COMPILE_${wrapper}" ${words})
+  endif()
+  set(${variable} ${words} PARENT_SCOPE)
+endfunction()
+
+# What the compiler says of an object's headers Ninja takes as it is, where the object has the name that Ninja knows: no start of CMake for each
+# object to rewrite it.
+cmake_policy(PUSH)
+cmake_policy(SET CMP0116 OLD)
+
 # hp_mpi_tool_object(mpi compiler path): compiles path, a source in tuning/, unless another tool has; `object` of the caller is the
 # object file. mpi: `plain` for what does not include mpi.h, once for all MPIs.
 function(hp_mpi_tool_object mpi compiler path)
@@ -24,10 +45,15 @@ function(hp_mpi_tool_object mpi compiler path)
   endif()
   get_filename_component(folder ${object} DIRECTORY)
   file(MAKE_DIRECTORY ${folder})
+  set(known_as ${object})
+  if(CMAKE_GENERATOR MATCHES "Ninja")
+    file(RELATIVE_PATH known_as ${CMAKE_BINARY_DIR} ${object})
+  endif()
   # Which headers: the compiler says. The generated one must be there before.
-  add_custom_command(OUTPUT ${object} COMMAND ${compiler} ${flags} -MD -MF ${object}.d -MT ${object} -c ${path} -o ${object}
+  add_custom_command(OUTPUT ${object} COMMAND ${compiler} ${flags} -MD -MF ${object}.d -MT ${known_as} -c ${path} -o ${object}
     DEPENDS ${path} ${PROJECT_BINARY_DIR}/generated/between_nodes.h between_nodes DEPFILE ${object}.d VERBATIM)
 endfunction()
+cmake_policy(POP)
 
 # hp_tool_parts(target names...): gives a test the objects of sources that do not include mpi.h, tuning/<name>.c; with sanitizers, which the
 # tools are built without, the sources.
@@ -57,6 +83,7 @@ endfunction()
 # of the caller.
 function(hp_mpi_tool name mpi wrapper)
   cmake_parse_arguments(ARG "" "" "FOLDERS;SOURCES;PLAIN;LIBRARIES" ${ARGN})
+  hp_mpi_compile(compile ${wrapper})
   set(objects "")
   foreach(source IN LISTS ARG_SOURCES ARG_PLAIN)
     unset(path)
@@ -68,7 +95,7 @@ function(hp_mpi_tool name mpi wrapper)
     if(source IN_LIST ARG_PLAIN)
       hp_mpi_tool_object(plain ${CMAKE_C_COMPILER} ${path})
     else()
-      hp_mpi_tool_object(${mpi} ${wrapper} ${path})
+      hp_mpi_tool_object(${mpi} "${compile}" ${path})
     endif()
     list(APPEND objects ${object})
   endforeach()

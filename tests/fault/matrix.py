@@ -82,7 +82,7 @@ class Bench:
         if faults:
             preload.append(os.path.join(programs, "faults.so"))
         if mpi == "mpich":
-            preload.append(self.options.yield_mpich)
+            preload.append(self.options.yield_object)
         watch = left_behind.Watch(hosts=False)
         log = os.path.join(watch.folder, "fault")
         # Without the network, whose links may come and go with a virtual cluster, UCX's start cannot fail for it.
@@ -345,7 +345,7 @@ def side_by_side(options, mpi, functions):
     """Each in a process with memory files of its own (left_behind). Returns the number of failures."""
     environment = {name: value for name, value in os.environ.items() if name != left_behind.OWN_SHM}
     command = [sys.executable, os.path.realpath(__file__), "--library", options.library, "--programs", options.programs,
-               "--yield-mpich", options.yield_mpich or "", "--mpi", mpi]
+               "--yield", options.yield_object or "", "--mpi", mpi]
     children = [subprocess.Popen([*command, f"{mpi}.{function.__name__}"], env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                  text=True) for function in functions]
     failures = 0
@@ -360,7 +360,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--library", required=True, help="libhanpmpi.so")
     parser.add_argument("--programs", required=True, help="folder with a folder per MPI: job, faults.so")
-    parser.add_argument("--yield-mpich", help="yield_mpich.so of tests/mpi")
+    parser.add_argument("--yield", dest="yield_object", help="yield.so of tests/mpi")
     parser.add_argument("--mpi", action="append", choices=LAUNCHERS, help="only this one; may be given again")
     parser.add_argument("--all", action="store_true", default=bool(os.environ.get("FAULT_ALL")),
                         help="every N, both error handlers; also by FAULT_ALL=1")

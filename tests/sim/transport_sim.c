@@ -189,7 +189,7 @@ sim_t *sim_create(const sim_config_t *config)
 {
     static bool keeps_memory;
     const uint32_t count = config->rank_count;
-    if (!keeps_memory) { /* buffers of MiB, again and again: a page that the kernel hands out costs more than what is done with it */
+    if (!keeps_memory) { /* a page that the kernel hands out costs more than what is done with it */
         mallopt(M_MMAP_THRESHOLD, 32 << 20);
         mallopt(M_TRIM_THRESHOLD, 1 << 30);
         mallopt(M_TOP_PAD, 1 << 20);

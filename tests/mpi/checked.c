@@ -89,21 +89,20 @@ static void check_basic(const hp_buffer_t *buffer, int64_t i, const void *got, c
           hp_basic_format(basic, expected, expected_text, sizeof expected_text));
 }
 
-/* The basics from first, of which places is at the first. */
-static void check_row(const hp_buffer_t *buffer, int64_t first, int64_t count, hp_places_t *places,
-                      const row_t *expected, hp_operation_t operation, const char *what)
+static void check_row(const hp_buffer_t *buffer, int64_t first, int64_t count, const row_t *expected,
+                      hp_operation_t operation, const char *what)
 {
-    const hp_basic_info_t *info = hp_basic_info(buffer->map->basic);
-    const bool bytes_alone = buffer->map->is_row && info->pieces == 1;
+    const hp_typemap_t *map = buffer->map;
+    const hp_basic_info_t *info = hp_basic_info(map->basic);
+    hp_places_t places = {.map = map,
+                          .element = buffer->base + first / map->basics * map->extent,
+                          .basic = (int)(first % map->basics)};
 
-    if (bytes_alone && memcmp(hp_buffer_at(buffer, first), expected->bytes, (size_t)count * info->bytes) == 0)
+    if (map->is_row && info->pieces == 1 &&
+        memcmp(hp_buffer_at(buffer, first), expected->bytes, (size_t)count * info->bytes) == 0)
         return;
-    if (bytes_alone) /* rows before were not walked */
-        *places = (hp_places_t){.map = buffer->map,
-                                .element = buffer->base + first / buffer->map->basics * buffer->map->extent,
-                                .basic = (int)(first % buffer->map->basics)};
     for (int64_t k = 0; k < count; k++)
-        check_basic(buffer, first + k, hp_places_next(places), expected->bytes + (size_t)k * info->bytes,
+        check_basic(buffer, first + k, hp_places_next(&places), expected->bytes + (size_t)k * info->bytes,
                     operation, what);
 }
 
@@ -117,12 +116,11 @@ void hp_check_values(const hp_buffer_t *buffer, hp_operation_t operation, uint64
                      const char *what)
 {
     row_t expected;
-    hp_places_t places = hp_buffer_places(buffer);
     for (int64_t i = 0; i < hp_buffer_basics(buffer); i += ROW) {
         const int64_t count = row_length(buffer, i);
         hp_basic_fill_row(buffer->map->basic, operation, HP_VALUES_SMALL, salt, comm_rank, i, count,
                           expected.bytes);
-        check_row(buffer, i, count, &places, &expected, operation, what);
+        check_row(buffer, i, count, &expected, operation, what);
     }
 }
 
@@ -131,7 +129,6 @@ void hp_check_reduced(const hp_buffer_t *buffer, hp_operation_t operation, uint6
 {
     row_t expected = {{0}}, left = {{0}};
     hp_basic_t basic = buffer->map->basic;
-    hp_places_t places = hp_buffer_places(buffer);
     for (int64_t i = 0; i < hp_buffer_basics(buffer); i += ROW) {
         const int64_t count = row_length(buffer, i);
         for (int rank = comm_size - 1; rank >= 0; rank--) {
@@ -142,7 +139,7 @@ void hp_check_reduced(const hp_buffer_t *buffer, hp_operation_t operation, uint6
                 hp_basic_combine_row(basic, operation, left.bytes, expected.bytes, count,
                                      (ptrdiff_t)hp_basic_info(basic)->bytes);
         }
-        check_row(buffer, i, count, &places, &expected, operation, what);
+        check_row(buffer, i, count, &expected, operation, what);
     }
 }
 

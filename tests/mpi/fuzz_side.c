@@ -151,17 +151,10 @@ static void copy_pristine(hp_fuzz_side_t *side)
         memcpy(side->arena[i], side->arena[HP_FUZZ_PRISTINE], side->arena_bytes);
 }
 
-/* Of every salt another one, and of both sides of a call: the gaps of one are not the gaps of the other. */
+/* Of both sides of a call: the gaps of one are not the gaps of the other. */
 static void fill_pattern(hp_fuzz_side_t *side, uint64_t salt)
 {
-    enum { PERIOD = 256 };
-    unsigned char *arena = side->arena[HP_FUZZ_PRISTINE];
-    const size_t first = side->arena_bytes < PERIOD ? side->arena_bytes : PERIOD;
-
-    for (size_t i = 0; i < first; i++)
-        arena[i] = (unsigned char)(salt ^ (i * 7));
-    for (size_t done = first; done < side->arena_bytes; done += PERIOD)
-        memcpy(arena + done, arena, side->arena_bytes - done < PERIOD ? side->arena_bytes - done : PERIOD);
+    hp_pattern_fill(side->arena[HP_FUZZ_PRISTINE], side->arena_bytes, salt);
 }
 
 void hp_fuzz_side_fill_none(hp_fuzz_side_t *side, const hp_fuzz_case_t *test)

@@ -410,20 +410,25 @@ void hp_typemap_fill(const hp_typemap_t *map, hp_operation_t operation, hp_value
                       hp_places_next(&places));
 }
 
-/* The pattern has a period of 256. Two of them: every byte has a whole period behind it. */
-enum { PERIOD = 256 };
+/* The pattern has a period of 256. */
+enum { PERIOD = 256, SALT = 0xa5 };
+
+void hp_pattern_fill(unsigned char *bytes, size_t count, uint64_t salt)
+{
+    const size_t first = count < PERIOD ? count : PERIOD;
+
+    for (size_t i = 0; i < first; i++)
+        bytes[i] = (unsigned char)(salt ^ (i * 7));
+    for (size_t done = first; done < count; done += PERIOD)
+        memcpy(bytes + done, bytes, count - done < PERIOD ? count - done : PERIOD);
+}
+
+/* Two periods of it: every byte has a whole one behind it. */
 static unsigned char pattern[2 * PERIOD];
 
 __attribute__((constructor)) static void make_pattern(void)
 {
-    for (size_t i = 0; i < sizeof pattern; i++)
-        pattern[i] = (unsigned char)(0xa5 ^ (i * 7));
-}
-
-static void fill_pattern(unsigned char *arena, size_t bytes)
-{
-    for (size_t done = 0; done < bytes; done += PERIOD)
-        memcpy(arena + done, pattern, bytes - done < PERIOD ? bytes - done : PERIOD);
+    hp_pattern_fill(pattern, sizeof pattern, SALT);
 }
 
 /* The first byte of arena[begin .. end-1] without the pattern, -1 when there is none. */
@@ -455,12 +460,12 @@ void hp_buffer_init(hp_buffer_t *buffer, const hp_typemap_t *map, int64_t count)
     buffer->arena = malloc(buffer->arena_bytes);
     CHECK(buffer->arena, "out of memory for %zu bytes", buffer->arena_bytes);
     buffer->base = (char *)buffer->arena + GUARD_BYTES - low;
-    fill_pattern(buffer->arena, buffer->arena_bytes);
+    hp_pattern_fill(buffer->arena, buffer->arena_bytes, SALT);
 }
 
 void hp_buffer_reset(hp_buffer_t *buffer)
 {
-    fill_pattern(buffer->arena, buffer->arena_bytes);
+    hp_pattern_fill(buffer->arena, buffer->arena_bytes, SALT);
 }
 
 void hp_buffer_fini(hp_buffer_t *buffer)

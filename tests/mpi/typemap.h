@@ -76,6 +76,9 @@ static inline char *hp_places_next(hp_places_t *places)
 void hp_typemap_fill(const hp_typemap_t *map, hp_operation_t operation, hp_values_t values, uint64_t salt,
                      int comm_rank, int64_t first, int64_t basics, void *origin);
 
+/* What is in buffers where no basic is. Of every salt (its lowest 8 bits) another one. */
+void hp_pattern_fill(unsigned char *bytes, size_t count, uint64_t salt);
+
 /* A buffer for count elements between two guards; what no basic covers holds a pattern. */
 typedef struct {
     const hp_typemap_t *map;

@@ -265,7 +265,8 @@ def tuning(run):
 
 
 # Nothing is set: no rules, no probes from before. 20 calls come first, which is what the guard takes to settle, and some.
-GUARD_LAYOUTS = {"4 hosts x 4": ("4", "4"), "8 hosts x 2": ("8", "2"), "one node x 2": (None, "2"), "one node x 4": (None, "4")}
+GUARD_LAYOUTS = {"4 hosts x 4": ("4", "4"), "8 hosts x 2": ("8", "2"), "one node x 2": (None, "2"), "one node x 4": (None, "4"), "one node x 16": (None, "16")}
+GUARD_CORES = {"one node x 16": 16}  # with fewer it is not measured
 GUARD_MPIS = {"openmpi": "openmpi", "openmpi5": "openmpi", "mpich": "mpich"}
 GUARD_LEAST = 0.95
 
@@ -322,6 +323,8 @@ def never_slower(run):
     """Nothing set, after the guard has settled: every collective and size against the MPI's own (--full: 12 machines)."""
     layouts = list(GUARD_LAYOUTS) if run.full else ["one node x 2"]
     for layout in layouts:
+        if os.cpu_count() < GUARD_CORES.get(layout, 1):
+            continue
         for mpi in GUARD_MPIS if run.full else ["openmpi"]:
             # MPICH's waiting ranks take the cores of the others: 16 of them on 2 cores need seconds for a call of a megabyte.
             is_slow = mpi == "mpich" and "one node" not in layout

@@ -258,6 +258,38 @@ static void unexpected(void)
     }
 }
 
+/* Waits by testing, which mostly finds nothing. */
+static void polls(void)
+{
+    enum { ROUNDS = 20000 };
+    const int peer = size - 1 - rank;
+    MPI_Request requests[2];
+    MPI_Comm other;
+    int flag, index;
+
+    MPI_Comm_dup(MPI_COMM_WORLD, &other);
+    MPI_Comm_set_name(other, "other");
+    for (int i = 0; i < 2; i++)
+        DO(Irecv, sizeof(double), (&recv[i], 1, MPI_DOUBLE, peer, 5 + i, other, &requests[i]));
+    for (int i = 0; i < ROUNDS; i++) {
+        DO(Test, 0, (&requests[0], &flag, MPI_STATUS_IGNORE));
+        DO(Testany, 0, (2, requests, &index, &flag, MPI_STATUS_IGNORE));
+        DO(Iprobe, 0, (peer, 9, i % 3 ? MPI_COMM_WORLD : other, &flag, MPI_STATUS_IGNORE));
+        if (i % 2)
+            DO(Testall, 0, (2, requests, &flag, MPI_STATUSES_IGNORE));
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    usleep(rank == 0 ? 5000 : 0);
+    for (int i = 0; i < 2; i++) {
+        DO(Send, sizeof(double), (send, 1, MPI_DOUBLE, peer, 5 + i, other));
+        count_message(peer, sizeof(double));
+        do
+            DO(Test, 0, (&requests[i], &flag, MPI_STATUS_IGNORE));
+        while (!flag);
+    }
+    MPI_Comm_free(&other);
+}
+
 static void *send_to_self(void *argument)
 {
     const int tag = *(const int *)argument;
@@ -375,6 +407,9 @@ int main(int argc, char **argv)
         many(argc > 3 ? atol(argv[3]) : 0, argv[1]);
     } else if (strcmp(what, "unexpected") == 0) {
         unexpected();
+    } else if (strcmp(what, "polls") == 0) {
+        polls();
+        write_known(argv[1]);
     } else if (strcmp(what, "times") == 0) {
         times();
         write_known(argv[1]);

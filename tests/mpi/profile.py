@@ -206,6 +206,26 @@ def check_many(options, folder):
     assert sum(r["count"] for r in few["records"]) == sum(r["count"] for r in document["records"])
 
 
+def check_polls(options, folder):
+    """Not each of the calls that find nothing is timed: all are counted, where they are made, and what they test is complete where it is seen."""
+    run(options, folder, "known", "polls", ranks=2, HANPMPI_PROFILE="polls.json")
+    document, (calls, sent, _, _) = read(os.path.join(folder, "polls.json")), known(folder, "known", ranks=2)
+    names, lines = [call["name"] for call in document["calls"]], lines_of_sites(document)
+    found, probes = collections.Counter(), collections.Counter()
+    for record in document["records"]:
+        if names[record["call"]] in ("MPI_Test", "MPI_Testany", "MPI_Testall", "MPI_Iprobe"):
+            found[names[record["call"]], lines[record["site"]][1]] += record["count"]
+            assert sum(n for _, n in record["histogram"]) == record["count"] and record["max_s"] <= record["time_s"] + 1e-9, record
+        if names[record["call"]] == "MPI_Iprobe":
+            probes[document["communicators"][record["comm"]]["name"]] += record["count"]
+    assert found == {key: n for key, (n, _) in calls.items() if "Test" in key[0] or "probe" in key[0]}, (found, calls)
+    assert probes == {"MPI_COMM_WORLD": 2 * 13333, "other": 2 * 6667}, probes
+    waits = {(names[wait["post_call"]], names[wait["wait_call"]]): wait["count"] for wait in document["waits"]}
+    assert waits == {("MPI_Irecv", "MPI_Test"): 4}, document["waits"]
+    assert sum(row["calls"] for row in document["per_rank"]) == sum(record["count"] for record in document["records"])
+    assert not any(document["lost"].values()) and {(a, b): [n, m] for a, b, n, m in document["peers"]} == sent
+
+
 def check_unwritable(options, folder):
     said = run(options, folder, "known", HANPMPI_PROFILE="/nowhere/at/all.json")
     assert len(said) == 1 and "HANPMPI_PROFILE=/nowhere/at/all.json" in said[0] and "No such file" in said[0], said
@@ -597,7 +617,7 @@ def scale_problems(found):
         yield said
 
 
-CASES = [check_off, check_everything, check_host_alone, check_threads, check_many, check_unwritable, check_fragments, check_killed, check_unexpected, check_fortran,
+CASES = [check_off, check_everything, check_host_alone, check_threads, check_many, check_polls, check_unwritable, check_fragments, check_killed, check_unexpected, check_fortran,
          check_python, check_fuzz, check_record]
 TIMED = [check_slack, check_times, check_kernels, check_conversions, check_scales] # alone on the machine, and only by name
 

@@ -54,6 +54,23 @@ def training(form, *arguments):
                    tolerance=0.02, seconds=r"^seconds: ([\d.]+)", mpi_seconds=r"^seconds: .* in MPI ([\d.]+)", needs=DIGITS)
 
 
+def hpcc(size):
+    """HPL and PTRANS check their own residuals, RandomAccess that few of its updates were lost to others; figures of speed differ from run to
+    run. PTRANS prints one WALL line for each test with its time, and a CPU line beside it only where the clock of the processor has
+    ticked meanwhile."""
+    def without_figures(line):
+        line = re.sub(r"(PASSED|FAILED).*", r"\1", re.sub(r"^Found \d+ errors", "Found errors", line))
+        return re.sub(r"^(WALL .*?)\s+[\d.]+\s+(PASSED|FAILED)", r"\1 \2", line)
+    return Program("hpcc", [], {"hpccinf.txt": inputs.hpcc(size)}, r"^(?!CPU ).*(PASSED|FAILED)|Success=|Found \d+ errors|^\s*\d+ tests ",
+                   transform=without_figures, report="hpccoutf.txt")
+
+
+def espresso(text):
+    """Total energy of every iteration, to the digits the convergence threshold allows."""
+    return Program("pw.x", ["-in", "si.in"], {"si.in": text}, r"^!\s+total energy|convergence has been|JOB DONE",
+                   seconds=r"^ +PWSCF +: .*CPU +([\d.]+)s WALL")
+
+
 def example(name, *arguments):
     """One of examples/, built beside the library: a checksum of all results."""
     return Program("{examples}/" + name, arguments, {}, r"checksum", mpis=("openmpi", "openmpi5", "mpich", "mpich5"), transform=lambda line: line[line.index("checksum"):],
@@ -66,13 +83,9 @@ PROGRAMS = {
     # Most of its time is computing, and what it communicates goes from neighbour to neighbour: nothing to gain, nothing to lose.
     "lammps-melt": Program("lmp", ["-in", "in.melt"], {"in.melt": inputs.LARGE_MELT}, THERMO, **LAMMPS_TIMES),
     "lammps-profile": Program("lmp", ["-in", "in.profile"], {"in.profile": inputs.MELT + inputs.PROFILE}, THERMO, **LAMMPS_TIMES),
-    # HPL and PTRANS check their own residuals; figures of speed differ from run to run. PTRANS prints one WALL line for each
-    # test with its time, and a CPU line beside it only where the clock of the processor has ticked meanwhile.
-    "hpcc": Program("hpcc", [], {"hpccinf.txt": inputs.hpcc()},
-                    r"^(?!CPU ).*(PASSED|FAILED)|Success=|Found \d+ errors|^\s*\d+ tests ",
-                    transform=lambda line: re.sub(r"^(WALL .*?)\s+[\d.]+\s+(PASSED|FAILED).*", r"\1 \2",
-                                                  re.sub(r"(PASSED|FAILED).*", r"\1", line)),
-                    report="hpccoutf.txt"),
+    "lammps-long": Program("lmp", ["-in", "in.melt"], {"in.melt": inputs.MELT + "thermo 1000\nrun 5000\n"}, THERMO, **LAMMPS_TIMES),
+    "hpcc": hpcc(400),
+    "hpcc-large": hpcc(1500),
     "training-server": training("server"),
     "training-allreduce": training("allreduce", "--hidden", "1024"),
     "lammps-pppm": Program("lmp", ["-in", "in.charged"], {"in.charged": inputs.CHARGED}, r"^\s*\d+(\s+-?[\d.eE+-]+){5,}\s*$", tolerance=1e-3, **LAMMPS_TIMES),
@@ -87,9 +100,8 @@ PROGRAMS = {
                       seconds=r"Total times.*wall: +([\d.]+)s"),
     # LU factorizations, each with its residual.
     "scalapack": Program(SCALAPACK + "xdlu", [], {"LU.dat": inputs.text_of(SCALAPACK + "LU.dat")}, r"tests (completed and|skipped)"),
-    # Total energy of every iteration, to the digits the convergence threshold allows.
-    "espresso": Program("pw.x", ["-in", "si.in"], {"si.in": inputs.SILICON}, r"^!\s+total energy|convergence has been|JOB DONE",
-                        seconds=r"^ +PWSCF +: .*CPU +([\d.]+)s WALL"),
+    "espresso": espresso(inputs.SILICON),
+    "espresso-large": espresso(inputs.LARGE_SILICON),
     # 2,180 water molecules with their long-ranged forces (PME). Its energies; a trajectory is not the same to the digit.
     "gromacs": Program("gmx_mpi", ["mdrun", "-s", "water.tpr", "-g", "md.log", "-ntomp", "1", "-npme", "0", "-notunepme", "-dlb", "no", "-reprod"],
                        inputs.GROMACS, r"^(?:\s+-?\d\.\d{5}e[+-]\d\d){5}$", report="md.log", tolerance=0.05,

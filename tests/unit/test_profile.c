@@ -4,6 +4,7 @@
 #include "pmpi_wrappers/backend/profile/book/arrival.h"
 #include "pmpi_wrappers/backend/profile/book/book.h"
 #include "pmpi_wrappers/backend/profile/book/meeting.h"
+#include "pmpi_wrappers/backend/profile/book/polls.h"
 #include "pmpi_wrappers/backend/profile/book/recent.h"
 #include "pmpi_wrappers/backend/profile/book/requests.h"
 #include "pmpi_wrappers/backend/profile/book/shapes.h"
@@ -85,8 +86,8 @@ static void fill(hp_book_t *book, unsigned rank)
                                       .bin = 3};
         hp_book_record_t *record = hp_book_record(book, &key);
         assert_true(record);
-        hp_book_record_add(record, 8, 100 * (rank + 1) + i);
-        hp_book_record_add(record, 8, 1000);
+        hp_book_record_add(record, 1, 8, 100 * (rank + 1) + i);
+        hp_book_record_add(record, 1, 8, 1000);
         hp_book_wait_add(
             book,
             &(hp_book_wait_t){
@@ -154,7 +155,7 @@ static void test_limits(void **state)
         const hp_book_record_t key = {.call = 3, .site = i + 1, .bin = 2};
         hp_book_record_t *record = hp_book_record(&book, &key);
         assert_true(record);
-        hp_book_record_add(record, 4, 1);
+        hp_book_record_add(record, 1, 4, 1);
     }
     for (uint32_t i = 0; i < book.records.count; i++)
         count += ((hp_book_record_t *)hp_table_row(&book.records, i))->count;
@@ -178,7 +179,7 @@ static void test_requests(void **state)
     for (uint64_t i = 0; i < LIMIT; i++)
         assert_true(hp_requests_add(&(hp_seen_request_t){.handle = i / 2, .is_active = true, .bytes = i}));
     assert_true(!hp_requests_add(&(hp_seen_request_t){.handle = 1}));
-    assert_true(hp_requests_active() == LIMIT);
+    assert_true(hp_requests_active == LIMIT);
     while (found < LIMIT) {
         seed = seed * 1103515245u + 12345u;
         hp_seen_request_t *request = hp_requests_find((seed >> 8) % (LIMIT / 2));
@@ -188,10 +189,54 @@ static void test_requests(void **state)
         hp_requests_remove(request);
         found++;
     }
-    assert_true(hp_requests_active() == 0);
+    assert_true(hp_requests_active == 0);
     for (uint64_t i = 0; i < LIMIT; i++)
         assert_true(!hp_requests_find(i));
     hp_requests_fini();
+}
+
+/* Calls of several records, more than there are places for, with times of their own: as the recorder does it. All are counted, few are
+ * timed, and their sums are right. */
+static void test_polls(void **state)
+{
+    (void)state;
+    enum { PLACES = 3, OTHERS = 100, CALLS = 400000 };
+    hp_book_t book;
+    unsigned seed = 1, timed = 0;
+    uint64_t real_ns[PLACES] = {0}, count[PLACES] = {0}, calls = 0, ns = 0;
+
+    assert_true(hp_book_init(&book));
+    for (uint32_t i = 0; i < OTHERS; i++)
+        hp_book_record(&book, &(hp_book_record_t){.call = 3, .site = i + 1});
+    for (unsigned i = 0; i < CALLS; i++) {
+        seed = seed * 1103515245u + 12345u;
+        const bool is_other = seed >> 24 == 7; /* now and then: it takes the place of one of those */
+        const uint32_t number = is_other ? (seed >> 16) % OTHERS : (seed >> 16) % PLACES;
+        const uint64_t took = (seed >> 20) % 8 == 0 ? 2000 : 50 + 100 * number + (seed >> 12) % 64;
+        hp_poll_t *poll = hp_polls_untimed(number + 1);
+        if (number < PLACES) {
+            real_ns[number] += took;
+            count[number]++;
+        }
+        if (poll) {
+            hp_polls_count(poll);
+            continue;
+        }
+        timed++;
+        hp_book_record_add(hp_table_row(&book.records, number), 1, 0, took);
+        const hp_polls_sum_t sum = hp_polls_timed(&book, number + 1, took, took, seed >> 16);
+        calls += sum.calls;
+        ns += sum.ns;
+    }
+    const hp_polls_sum_t rest = hp_polls_close(&book);
+    assert_true(timed < CALLS / 5 && timed + calls + rest.calls == CALLS && ns > 0);
+    for (uint32_t i = 0; i < PLACES; i++) {
+        const hp_book_record_t *record = hp_table_row(&book.records, i);
+        assert_true(record->count == count[i]);
+        assert_true(record->ns > 0.9 * (double)real_ns[i] && record->ns < 1.1 * (double)real_ns[i]);
+    }
+    assert_true(!hp_polls_any && !hp_polls_untimed(1));
+    hp_book_fini(&book);
 }
 
 static hp_book_arrival_t arrive(uint8_t waiting, unsigned rank, unsigned root, const uint64_t *enter,
@@ -300,6 +345,7 @@ int main(void)
         cmocka_unit_test(test_table),   cmocka_unit_test(test_recent),  cmocka_unit_test(test_bins),
         cmocka_unit_test(test_merge),   cmocka_unit_test(test_limits),  cmocka_unit_test(test_requests),
         cmocka_unit_test(test_meeting), cmocka_unit_test(test_samples), cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_polls),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

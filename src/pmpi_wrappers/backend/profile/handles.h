@@ -35,6 +35,11 @@ typedef struct {
 bool hp_handles_init(hp_book_t *book);
 void hp_handles_fini(void);
 
+static inline hp_handle_t hp_comm_handle(uintptr_t argument)
+{
+    return HP_HANDLE((MPI_Comm)argument);
+}
+
 /* NULL: it is not known: MPI_COMM_NULL, no memory. */
 hp_seen_comm_t *hp_handles_comm(hp_handle_t handle);
 /* What is not known has row 0 and no bytes. */

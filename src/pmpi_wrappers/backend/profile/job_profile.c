@@ -9,11 +9,13 @@
 #include <unistd.h>
 #include "base/log.h"
 #include "pmpi_wrappers/backend/observe/rank_messages.h"
-#include "pmpi_wrappers/backend/profile/arrival_gather.h"
-#include "pmpi_wrappers/backend/profile/gather.h"
+#include "pmpi_wrappers/backend/profile/gather/arrival_gather.h"
+#include "pmpi_wrappers/backend/profile/gather/gather.h"
+#include "pmpi_wrappers/backend/profile/polling.h"
 #include "pmpi_wrappers/backend/profile/profile_json.h"
 #include "pmpi_wrappers/backend/profile/recording.h"
 #include "pmpi_wrappers/backend/profile/book/requests.h"
+#include "pmpi_wrappers/backend/profile/book/ticks.h"
 #include "pmpi_wrappers/backend/profile/sequence.h"
 #include "pmpi_wrappers/backend/profile/sequence_json.h"
 #include "pmpi_wrappers/backend/profile/sites/python.h"
@@ -90,6 +92,7 @@ static void close_rank(hp_book_t *book, const hp_trace_clock_t *clock)
     const hp_watch_cost_t watching = hp_watch_cost();
     int length = 0;
 
+    hp_polling_close();
     P(Get_processor_name)(host, &length);
     const hp_book_rank_t row = {.rank = (uint64_t)hp_job.rank,
                                 .run_ns = hp_recorder.end_ns - hp_recorder.start_ns,

@@ -19,6 +19,7 @@ typedef struct {
     struct hp_seen_comm *sampled; /* its arrival is to be kept; NULL: it is not */
     uint64_t number, enter_ns;
     uint64_t status[HP_RECORDING_STATUS_WORDS]; /* an MPI_Status, for the program's MPI_STATUS_IGNORE */
+    struct hp_poll *poll;                       /* of a call that is not timed unless it finds something */
     int requests; /* handles before the call, which sets them to MPI_REQUEST_NULL */
     hp_handle_t *handles, few[HP_RECORDING_FEW];
 } hp_recording_t;

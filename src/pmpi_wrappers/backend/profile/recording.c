@@ -6,7 +6,11 @@
 #include "pmpi_wrappers/backend/profile/book/arrival.h"
 #include "pmpi_wrappers/backend/profile/book/recent.h"
 #include "pmpi_wrappers/backend/profile/facts.h"
+#include "pmpi_wrappers/backend/profile/handles.h"
 #include "pmpi_wrappers/backend/profile/book/requests.h"
+#include "pmpi_wrappers/backend/profile/book/ticks.h"
+#include "pmpi_wrappers/backend/profile/polling.h"
+#include "pmpi_wrappers/backend/profile/recorded_call.h"
 #include "pmpi_wrappers/backend/profile/sequence.h"
 #include "pmpi_wrappers/backend/profile/sites/python.h"
 #include "pmpi_wrappers/backend/profile/sites/sites.h"
@@ -16,23 +20,13 @@
 
 _Static_assert(sizeof(MPI_Status) <= sizeof(((hp_recording_t *)NULL)->status), "a status fits");
 
-hp_recorder_t hp_recorder;
-
-/* A thread of the program. */
-typedef struct {
-    bool inside;      /* a recorded call */
-    bool accelerated; /* it was */
-    bool is_known;
-} thread_t;
-
-static thread_t only_thread;
-static _Thread_local thread_t own_thread;
+static _Thread_local hp_recorder_thread_t own_thread;
 static atomic_bool busy;
 
 /* Looking for a thread's own memory costs a call. */
-static thread_t *this_thread(void)
+static hp_recorder_thread_t *this_thread(void)
 {
-    return __builtin_expect(hp_job.has_threads, 0) ? &own_thread : &only_thread;
+    return __builtin_expect(hp_job.has_threads, 0) ? &own_thread : &hp_recorder_only_thread;
 }
 
 void hp_recording_lock(void)
@@ -51,11 +45,6 @@ void hp_recording_unlock(void)
 void hp_recording_set_accelerated(void)
 {
     this_thread()->accelerated = true;
-}
-
-static hp_handle_t comm_handle(uintptr_t argument)
-{
-    return HP_HANDLE((MPI_Comm)argument);
 }
 
 /* ---- before ---- */
@@ -118,13 +107,13 @@ static void keep_handles(hp_recording_t *recording, const hp_call_shape_t *shape
 
 static void begin_locked(hp_recording_t *recording, const hp_call_shape_t *shape, const uintptr_t *x)
 {
-    const uint32_t under_way = hp_requests_active() + hp_recorder.in_calls++;
+    const uint32_t under_way = hp_requests_active + hp_recorder.in_calls++;
 
     if (__builtin_expect(hp_unexpected_is_open, 0) && shape->kind == HP_KIND_RECEIVE && shape->comm >= 0)
-        hp_unexpected_look(&hp_recorder.book.unexpected, comm_handle(x[shape->comm]));
-    hp_recorder.book.simultaneous[under_way < HP_BOOK_SIMULTANEOUS ? under_way : HP_BOOK_SIMULTANEOUS - 1]++;
+        hp_unexpected_look(&hp_recorder.book.unexpected, hp_comm_handle(x[shape->comm]));
+    hp_recorder_count_simultaneous(under_way);
     if (shape->kind == HP_KIND_COLLECTIVE && shape->action == HP_DO_CALL && shape->waiting <= HP_ROOT_TAKES) {
-        hp_seen_comm_t *comm = hp_handles_comm(comm_handle(x[shape->comm]));
+        hp_seen_comm_t *comm = hp_handles_comm(hp_comm_handle(x[shape->comm]));
         if (!comm || !comm->id || comm->size < 2)
             return;
         recording->number = comm->calls++;
@@ -139,7 +128,7 @@ bool hp_recording_begin(hp_recording_t *recording, uintptr_t *x, const void *ret
                         const void *frame)
 {
     const hp_call_shape_t *shape = &hp_call_shapes[recording->row];
-    thread_t *thread = this_thread();
+    hp_recorder_thread_t *thread = this_thread();
 
     if (__builtin_expect(!hp_recorder.exists, 0))
         return false;
@@ -472,7 +461,7 @@ static void count_record(seen_t *seen)
     seen->bin = (int8_t)(seen->facts.has_bytes ? hp_book_bin(seen->facts.bytes) : HP_BOOK_NO_BYTES);
     hp_book_record_t *record = record_of(seen);
     if (record) {
-        hp_book_record_add(record, seen->facts.bytes, seen->ns);
+        hp_book_record_add(record, 1, seen->facts.bytes, seen->ns);
         record->accelerated += seen->is_accelerated;
     }
 }
@@ -523,15 +512,15 @@ static void end_locked(const hp_recording_t *recording, const hp_call_shape_t *s
     seen.shape = shape;
     seen.x = x;
     seen.comm = recording->sampled;
-    seen.ns = hp_ticks_ns(recording->leave - recording->enter);
+    seen.ns = hp_ticks_ns(hp_ticks_between(recording->enter, recording->leave));
     seen.is_accelerated = accelerated;
     hp_recorder.in_calls--;
     if (shape->action == HP_DO_NAME_COMM) {
-        hp_handles_rename_comm(comm_handle(x[shape->comm]));
+        hp_handles_rename_comm(hp_comm_handle(x[shape->comm]));
         return;
     }
     if (!seen.comm && shape->comm >= 0)
-        seen.comm = hp_handles_comm(comm_handle(x[shape->comm]));
+        seen.comm = hp_handles_comm(hp_comm_handle(x[shape->comm]));
     seen.comm_row = seen.comm ? seen.comm->row : 0;
     seen.place = place ? NULL : hp_sites_find(recording->return_address, recording->frame);
     seen.site = place ? hp_python_site(place) : seen.place->site;
@@ -546,6 +535,8 @@ static void end_locked(const hp_recording_t *recording, const hp_call_shape_t *s
     count_record(&seen);
     hp_recorder.mpi_ns += seen.ns;
     hp_recorder.calls++;
+    if (shape->kind == HP_KIND_TEST && seen.place)
+        hp_polling_timed(recording, x, code, seen.place->number, seen.ns);
     if (code != MPI_SUCCESS && shape->action != HP_DO_WAIT_ALL &&
         shape->action != HP_DO_WAIT) /* these are done */
         return;
@@ -558,7 +549,7 @@ static void end_locked(const hp_recording_t *recording, const hp_call_shape_t *s
 
 void hp_recording_end(hp_recording_t *recording, const uintptr_t *x, int code)
 {
-    thread_t *thread = this_thread();
+    hp_recorder_thread_t *thread = this_thread();
     hp_python_place_t *place = NULL;
 
     if (__builtin_expect(hp_python_is_there, 0) && recording->is_only_thread)

@@ -1,4 +1,4 @@
-/* recording: what happens before and after a recorded call (recorded_call.h), and the recorder.
+/* recording: what happens before and after a recorded call (recorded_call.h).
  *
  * Nothing is recorded of a call that is made inside another one (a callback, the MPI itself), while the program has
  * switched recordings off (MPI_Pcontrol), or outside of MPI_Init and MPI_Finalize. Handles that are freed are heard
@@ -8,21 +8,7 @@
 #ifndef HP_PMPI_WRAPPERS_BACKEND_PROFILE_RECORDING_H
 #define HP_PMPI_WRAPPERS_BACKEND_PROFILE_RECORDING_H
 
-#include "pmpi_wrappers/backend/profile/handles.h"
-#include "pmpi_wrappers/backend/profile/recorded_call.h"
-#include "pmpi_wrappers/backend/profile/book/ticks.h"
-
-typedef struct {
-    bool exists; /* between start and stop */
-    bool is_paused;
-    hp_book_t book;
-    uint64_t start_ns, end_ns; /* when it began; when it ended: 0: it has not */
-    uint64_t mpi_ns, calls;
-    uint32_t threads, in_calls;
-    void (*on_abort)(int code); /* MPI_Abort is called */
-} hp_recorder_t;
-
-extern hp_recorder_t hp_recorder;
+#include "pmpi_wrappers/backend/profile/recorder.h"
 
 void hp_recording_set_accelerated(void);
 

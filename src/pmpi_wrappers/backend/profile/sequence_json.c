@@ -4,7 +4,7 @@
 #include <string.h>
 #include "base/log.h"
 #include "pmpi_wrappers/backend/observe/rank_messages.h"
-#include "pmpi_wrappers/backend/profile/gather.h"
+#include "pmpi_wrappers/backend/profile/gather/gather.h"
 #include "pmpi_wrappers/backend/profile/sequence.h"
 #include "pmpi_wrappers/backend/profile/book/shapes.h"
 #include "pmpi_wrappers/backend/profile/book/ticks.h"

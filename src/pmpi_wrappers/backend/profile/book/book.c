@@ -84,16 +84,16 @@ hp_book_record_t *hp_book_record(hp_book_t *book, const hp_book_record_t *key)
     return number == HP_TABLE_FULL ? NULL : hp_table_row(records, number);
 }
 
-void hp_book_record_add(hp_book_record_t *record, uint64_t bytes, uint64_t ns)
+void hp_book_record_add(hp_book_record_t *record, uint64_t calls, uint64_t bytes, uint64_t ns)
 {
     const int k = hp_book_bin(ns);
 
     record->least_ns = record->count == 0 || ns < record->least_ns ? ns : record->least_ns;
     record->most_ns = ns > record->most_ns ? ns : record->most_ns;
-    record->count++;
-    record->bytes += bytes;
-    record->ns += ns;
-    record->histogram[k < HP_BOOK_HISTOGRAM ? k : HP_BOOK_HISTOGRAM - 1]++;
+    record->count += calls;
+    record->bytes += calls * bytes;
+    record->ns += calls * ns;
+    record->histogram[k < HP_BOOK_HISTOGRAM ? k : HP_BOOK_HISTOGRAM - 1] += calls;
 }
 
 hp_book_peer_t *hp_book_peer(hp_book_t *book, uint32_t source, uint32_t destination)

@@ -181,7 +181,8 @@ uint32_t hp_book_copy_site(hp_book_t *to, const hp_book_t *from, uint32_t number
 /* The record for a key. Where there is no room for it: the one of this call and size alone, and the call counts as
  * lost. NULL: no memory at all. */
 hp_book_record_t *hp_book_record(hp_book_t *book, const hp_book_record_t *key);
-void hp_book_record_add(hp_book_record_t *record, uint64_t bytes, uint64_t ns);
+/* calls: so many, each with these. */
+void hp_book_record_add(hp_book_record_t *record, uint64_t calls, uint64_t bytes, uint64_t ns);
 /* The row of a pair of ranks, or with a wait's key. NULL: there is no room. */
 hp_book_peer_t *hp_book_peer(hp_book_t *book, uint32_t source, uint32_t destination);
 hp_book_wait_t *hp_book_wait(hp_book_t *book, const hp_book_wait_t *key);

@@ -5,7 +5,8 @@
 enum { FIRST_SLOTS = 1024 };
 
 static hp_seen_request_t *slots; /* open addressing; row is EMPTY where there is none */
-static uint32_t mask, count, most, active;
+static uint32_t mask, count, most;
+uint32_t hp_requests_active;
 enum { EMPTY = UINT16_MAX };
 
 static uint32_t place_of(uint64_t handle)
@@ -48,7 +49,7 @@ void hp_requests_fini(void)
 {
     free(slots);
     slots = NULL;
-    mask = count = active = 0;
+    mask = count = hp_requests_active = 0;
 }
 
 bool hp_requests_add(const hp_seen_request_t *request)
@@ -57,7 +58,7 @@ bool hp_requests_add(const hp_seen_request_t *request)
         return false;
     put(request);
     count++;
-    active += request->is_active;
+    hp_requests_active += request->is_active;
     return true;
 }
 
@@ -75,7 +76,7 @@ void hp_requests_remove(hp_seen_request_t *request)
 {
     uint32_t hole = (uint32_t)(request - slots);
 
-    active -= request->is_active;
+    hp_requests_active -= request->is_active;
     count--;
     for (uint32_t at = (hole + 1) & mask; slots[at].row != EMPTY; at = (at + 1) & mask)
         if (((at - place_of(slots[at].handle)) & mask) >= ((at - hole) & mask)) {
@@ -85,14 +86,9 @@ void hp_requests_remove(hp_seen_request_t *request)
     slots[hole].row = EMPTY;
 }
 
-uint32_t hp_requests_active(void)
-{
-    return active;
-}
-
 void hp_requests_set_active(hp_seen_request_t *request, bool is_active)
 {
-    active += is_active;
-    active -= request->is_active;
+    hp_requests_active += is_active;
+    hp_requests_active -= request->is_active;
     request->is_active = is_active;
 }

@@ -34,8 +34,7 @@ bool hp_requests_add(const hp_seen_request_t *request);
 /* NULL: not known. Until the next add or remove. */
 hp_seen_request_t *hp_requests_find(uint64_t handle);
 void hp_requests_remove(hp_seen_request_t *request);
-/* How many are under way. */
-uint32_t hp_requests_active(void);
+extern uint32_t hp_requests_active; /* how many are under way */
 void hp_requests_set_active(hp_seen_request_t *request, bool active);
 
 #endif

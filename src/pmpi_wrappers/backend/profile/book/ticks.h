@@ -12,6 +12,7 @@
 typedef struct {
     bool is_counter;
     uint64_t ns_per_tick; /* in 2^-32 */
+    uint64_t look;        /* ticks that a look takes */
 } hp_ticks_t;
 
 extern hp_ticks_t hp_ticks_scale;
@@ -26,6 +27,13 @@ static inline uint64_t hp_ticks(void)
         return __builtin_ia32_rdtsc(); /* <x86intrin.h> is 60,000 lines, which a third of a backend would read */
 #endif
     return hp_machine_clock_ns();
+}
+
+static inline uint64_t hp_ticks_between(uint64_t before, uint64_t after)
+{
+    const uint64_t ticks = after - before;
+
+    return ticks > hp_ticks_scale.look ? ticks - hp_ticks_scale.look : 0;
 }
 
 static inline uint64_t hp_ticks_ns(uint64_t ticks)

@@ -1,4 +1,4 @@
-#include "pmpi_wrappers/backend/profile/gather.h"
+#include "pmpi_wrappers/backend/profile/gather/gather.h"
 
 #include <stdlib.h>
 #include "base/log.h"

@@ -3,8 +3,8 @@
  * bits.
  *
  * Threads: one, inside MPI_Init or MPI_Finalize; collective over MPI_COMM_WORLD. Ownership: the caller's. */
-#ifndef HP_PMPI_WRAPPERS_BACKEND_PROFILE_GATHER_H
-#define HP_PMPI_WRAPPERS_BACKEND_PROFILE_GATHER_H
+#ifndef HP_PMPI_WRAPPERS_BACKEND_PROFILE_GATHER_GATHER_H
+#define HP_PMPI_WRAPPERS_BACKEND_PROFILE_GATHER_GATHER_H
 
 #include "event_engine/trace_json.h"
 #include "pmpi_wrappers/backend/profile/book/book.h"

@@ -4,8 +4,8 @@
  * ranks and down again; then each rank knows how much of its own call it waited.
  *
  * Threads: one, inside MPI_Finalize; collective over MPI_COMM_WORLD. Ownership: nothing is kept. */
-#ifndef HP_PMPI_WRAPPERS_BACKEND_PROFILE_ARRIVAL_GATHER_H
-#define HP_PMPI_WRAPPERS_BACKEND_PROFILE_ARRIVAL_GATHER_H
+#ifndef HP_PMPI_WRAPPERS_BACKEND_PROFILE_GATHER_ARRIVAL_GATHER_H
+#define HP_PMPI_WRAPPERS_BACKEND_PROFILE_GATHER_ARRIVAL_GATHER_H
 
 #include "event_engine/trace_json.h"
 #include "pmpi_wrappers/backend/profile/book/arrival.h"

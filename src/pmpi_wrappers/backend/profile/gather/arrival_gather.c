@@ -1,8 +1,8 @@
-#include "pmpi_wrappers/backend/profile/arrival_gather.h"
+#include "pmpi_wrappers/backend/profile/gather/arrival_gather.h"
 
 #include <stdlib.h>
 #include "pmpi_wrappers/backend/observe/rank_messages.h"
-#include "pmpi_wrappers/backend/profile/gather.h"
+#include "pmpi_wrappers/backend/profile/gather/gather.h"
 #include "pmpi_wrappers/backend/profile/book/meeting.h"
 #include "pmpi_wrappers/backend/start/job.h"
 

@@ -201,7 +201,7 @@ def compare(arguments, name):
 
 def write_json(arguments, where, rows):
     with open(arguments.json + ".new", "w") as file:
-        json.dump({"where": f"{arguments.ranks} ranks, {where}", "repeat": arguments.repeat, "rows": rows}, file, indent=1)
+        json.dump({"where": f"{arguments.ranks} ranks on {os.cpu_count()} cores, {where}", "repeat": arguments.repeat, "rows": rows}, file, indent=1)
     os.replace(arguments.json + ".new", arguments.json)  # a run that is ended leaves the former one
 
 

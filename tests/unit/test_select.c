@@ -10,8 +10,11 @@
 typedef enum {
     ANY_NODES,
     ALONE,
-    APART
-} which_nodes_t; /* of all; with one rank each; whose ranks share nothing */
+    APART,
+    WIDE
+} which_nodes_t; /* of all; with one rank each; whose ranks share nothing; with many ranks */
+
+static const unsigned ranks_of[] = {[ALONE] = 1, [APART] = 2, [WIDE] = 8};
 
 typedef struct {
     hp_collective_t collective;
@@ -45,10 +48,12 @@ static const row_t rows[] = {
 #define HP_RULE(...)       ROW(ANY_NODES, __VA_ARGS__)
 #define HP_RULE_ALONE(...) ROW(ALONE, __VA_ARGS__)
 #define HP_RULE_APART(...) ROW(APART, __VA_ARGS__)
+#define HP_RULE_WIDE(...)  ROW(WIDE, __VA_ARGS__)
 #include "../../tuning/default_rules.def"
 #undef HP_RULE
 #undef HP_RULE_ALONE
 #undef HP_RULE_APART
+#undef HP_RULE_WIDE
 #undef ROW
 };
 
@@ -143,7 +148,8 @@ static void pitfall_33_rules_are_used(void **state)
         const row_t *row = &rows[i];
         hp_comm_t *comm = row->which_nodes == ANY_NODES
                               ? comm_of(nodes_in(row), &knobs)
-                              : comm_with(nodes_in(row), row->which_nodes == ALONE ? 1 : 2, &knobs);
+                              : comm_with(nodes_in(row), ranks_of[row->which_nodes], &knobs);
+        comm->shares_memory = row->which_nodes == ANY_NODES || row->which_nodes == WIDE;
         const hp_algorithm_t *algorithm = NULL;
         hp_setting_t setting;
         assert_int_equal(chosen(comm, row->collective, row->bytes_from, &algorithm, &setting),

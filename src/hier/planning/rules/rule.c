@@ -29,10 +29,12 @@ static const hp_rule_t rules[] = {
 #define HP_RULE(...)       ROW(ANY, 1, UINT64_MAX, __VA_ARGS__)
 #define HP_RULE_ALONE(...) ROW(ANY, 1, 1, __VA_ARGS__)
 #define HP_RULE_APART(...) ROW(APART, 2, UINT64_MAX, __VA_ARGS__)
+#define HP_RULE_WIDE(...)  ROW(ANY, 8, UINT64_MAX, __VA_ARGS__)
 #include "../../../../tuning/default_rules.def"
 #undef HP_RULE
 #undef HP_RULE_ALONE
 #undef HP_RULE_APART
+#undef HP_RULE_WIDE
 #undef ROW
 };
 

@@ -1,11 +1,8 @@
 #include "pmpi_wrappers/backend/profile/polling.h"
 
-#include "pmpi_wrappers/backend/profile/book/polls.h"
-#include "pmpi_wrappers/backend/profile/book/requests.h"
+#include "pmpi_wrappers/backend/glue/mpi_glue.h"
 #include "pmpi_wrappers/backend/profile/book/ticks.h"
-#include "pmpi_wrappers/backend/profile/handles.h"
 #include "pmpi_wrappers/backend/profile/recorder.h"
-#include "pmpi_wrappers/backend/profile/sites/sites.h"
 #include "pmpi_wrappers/backend/profile/watch/watch.h"
 #include "pmpi_wrappers/backend/start/job.h"
 
@@ -15,47 +12,73 @@ static void add_to_sums(hp_polls_sum_t sum)
     hp_recorder.mpi_ns += sum.ns;
 }
 
-static bool found_nothing(const hp_call_shape_t *shape, const uintptr_t *x, int code)
+static uintptr_t argument(const uintptr_t *x, int at)
 {
-    return shape->flag >= 0 && code == MPI_SUCCESS && *(const int *)x[shape->flag] == 0;
+    return at < 0 ? 0 : x[at];
 }
 
-void hp_polling_timed(const hp_recording_t *recording, const uintptr_t *x, int code, uint32_t number,
+static bool found_nothing(const uintptr_t *x, int flag_at, int code)
+{
+    return code == MPI_SUCCESS && *(const int *)x[flag_at] == 0;
+}
+
+/* False: its way is not known. */
+static bool describe(hp_poll_t *poll, const hp_recording_t *recording, const uintptr_t *x,
+                     const hp_place_t *place)
+{
+    const hp_call_shape_t *shape = &hp_call_shapes[recording->row];
+    const uintptr_t *words[HP_POLL_WORDS];
+    const int count = hp_sites_words(place, recording->frame, words, HP_POLL_WORDS);
+
+    if (count < 0)
+        return false;
+    *poll = (hp_poll_t){.address = recording->return_address,
+                        .frame = recording->frame,
+                        .comm = argument(x, shape->comm),
+                        .number = place->number,
+                        .row = recording->row,
+                        .comm_at = shape->comm,
+                        .request_at = shape->request,
+                        .requests_at = shape->requests,
+                        .flag_at = shape->flag,
+                        .words = (uint8_t)count};
+    for (int i = 0; i < count; i++) {
+        poll->word[i].at = words[i];
+        poll->word[i].is = *words[i];
+    }
+    return true;
+}
+
+void hp_polling_timed(const hp_recording_t *recording, const uintptr_t *x, int code, const hp_place_t *place,
                       uint64_t ns)
 {
-    if (number && found_nothing(&hp_call_shapes[recording->row], x, code) && !hp_job.has_threads &&
-        !hp_watch_is_open)
-        add_to_sums(hp_polls_timed(&hp_recorder.book, number,
-                                   hp_ticks_between(recording->enter, recording->leave), ns,
-                                   recording->leave >> 4));
+    const hp_call_shape_t *shape = &hp_call_shapes[recording->row];
+
+    if (shape->flag < 0 || !found_nothing(x, shape->flag, code) || hp_job.has_threads || hp_watch_is_open ||
+        !place->number)
+        return;
+    hp_poll_t *poll = hp_polls_at(recording->return_address);
+    if (poll->number != place->number || poll->row != recording->row ||
+        poll->comm != argument(x, shape->comm) ||
+        !hp_polls_is(poll, recording->return_address, recording->frame)) { /* another place's */
+        add_to_sums(hp_polls_leave(&hp_recorder.book, poll));
+        if (!describe(poll, recording, x, place))
+            return;
+    }
+    add_to_sums(hp_polls_timed(&hp_recorder.book, poll, hp_ticks_between(recording->enter, recording->leave),
+                               ns, recording->leave >> 4));
 }
 
 void hp_polling_close(void)
 {
-    add_to_sums(hp_polls_close(&hp_recorder.book));
-}
-
-/* Does what comes there now belong to the record of what came there last? */
-static bool is_of_record(const hp_recording_t *recording, const hp_call_shape_t *shape, const uintptr_t *x,
-                         uint32_t number)
-{
-    const hp_book_record_t *record = hp_table_row(&hp_recorder.book.records, number - 1);
-    const hp_seen_comm_t *comm;
-
-    if (record->call != recording->row)
-        return false;
-    if (shape->comm < 0)
-        return true;
-    comm = hp_handles_comm(hp_comm_handle(x[shape->comm]));
-    return comm && comm->row == record->comm;
+    add_to_sums(hp_polls_leave_all(&hp_recorder.book));
 }
 
 /* Most programs test few at a time. False: it is not so, or there are none. */
-static inline bool keep_few_handles(hp_recording_t *recording, const hp_call_shape_t *shape,
-                                    const uintptr_t *x)
+static inline bool keep_few_handles(hp_recording_t *recording, const hp_poll_t *poll, const uintptr_t *x)
 {
-    const MPI_Request *requests = (const MPI_Request *)x[shape->request];
-    const int count = shape->requests < 0 ? 1 : (int)x[shape->requests];
+    const MPI_Request *requests = (const MPI_Request *)x[poll->request_at];
+    const int count = poll->requests_at < 0 ? 1 : (int)x[poll->requests_at];
 
     if (count < 1 || count > HP_RECORDING_FEW || !requests)
         return false;
@@ -68,37 +91,40 @@ static inline bool keep_few_handles(hp_recording_t *recording, const hp_call_sha
     return true;
 }
 
-bool hp_polling_begin(hp_recording_t *recording, const uintptr_t *x, const void *return_address,
-                      const void *frame)
+bool hp_polling_begin_untimed(hp_recording_t *recording, const uintptr_t *x, const void *return_address,
+                              const void *frame)
 {
-    const hp_call_shape_t *shape = &hp_call_shapes[recording->row];
+    hp_poll_t *poll = hp_polls_at(return_address);
 
-    if (!hp_recorder.exists || hp_recorder.is_paused || shape->flag < 0 || hp_recorder_only_thread.inside)
+    if (poll->row != recording->row || !hp_polls_is(poll, return_address, frame) ||
+        hp_recorder_only_thread.inside)
         return false;
-    const uint32_t number = hp_sites_find(return_address, frame)->number;
-    recording->poll = number ? hp_polls_untimed(number) : NULL;
     recording->handles = NULL;
-    if (!recording->poll || !is_of_record(recording, shape, x, number) ||
-        (shape->action != HP_DO_CALL && !keep_few_handles(recording, shape, x)))
+    if ((poll->comm_at >= 0 && x[poll->comm_at] != poll->comm) ||
+        (poll->request_at >= 0 && !keep_few_handles(recording, poll, x)))
         return false;
-    recording->return_address = return_address;
-    recording->frame = frame;
-    recording->is_only_thread = true;
-    recording->sampled = NULL;
+    recording->poll = poll;
+    poll->left--;
     hp_recorder_only_thread.inside = true;
-    hp_polls_count(recording->poll);
-    hp_recorder_count_simultaneous(hp_requests_active);
     return true;
 }
 
 bool hp_polling_found_nothing(hp_recording_t *recording, const uintptr_t *x, int code)
 {
+    hp_poll_t *poll = recording->poll;
+
     hp_recorder_only_thread.inside = false;
-    if (__builtin_expect(found_nothing(&hp_call_shapes[recording->row], x, code), 1))
+    if (__builtin_expect(found_nothing(x, poll->flag_at, code), 1)) {
+        poll->untimed++;
         return true;
-    hp_polls_discount(recording->poll);
-    hp_recorder.in_calls++;
+    }
     recording->leave = hp_ticks();
-    recording->enter = recording->leave - recording->poll->ticks;
+    recording->enter = recording->leave - poll->ticks;
+    recording->return_address = poll->address;
+    recording->frame = poll->frame;
+    recording->is_only_thread = true;
+    recording->sampled = NULL;
+    hp_recorder.in_calls++;
+    hp_book_count_simultaneous(&hp_recorder.book, hp_recorder.in_calls, 1);
     return false;
 }

@@ -27,10 +27,4 @@ typedef struct {
 
 extern hp_recorder_thread_t hp_recorder_only_thread; /* where there is but one */
 
-/* A call begins while so many others are under way. */
-static inline void hp_recorder_count_simultaneous(uint32_t under_way)
-{
-    hp_recorder.book.simultaneous[under_way < HP_BOOK_SIMULTANEOUS ? under_way : HP_BOOK_SIMULTANEOUS - 1]++;
-}
-
 #endif

@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include "pmpi_wrappers/backend/profile/book/arrival.h"
+#include "pmpi_wrappers/backend/profile/book/polls.h"
 #include "pmpi_wrappers/backend/profile/book/recent.h"
 #include "pmpi_wrappers/backend/profile/facts.h"
 #include "pmpi_wrappers/backend/profile/handles.h"
@@ -67,6 +68,7 @@ static void hear(const hp_call_shape_t *shape, const uintptr_t *x)
     case HP_DO_FREE_COMM:
         if (x[0])
             hp_handles_forget_comm(HP_HANDLE(*(const MPI_Comm *)x[0]));
+        hp_polls_stop(); /* of communicators they have the handles */
         break;
     case HP_DO_FREE_TYPE:
         if (x[0])
@@ -82,6 +84,7 @@ static void hear(const hp_call_shape_t *shape, const uintptr_t *x)
         break;
     case HP_DO_SWITCH:
         hp_recorder.is_paused = (int)x[0] == 0;
+        hp_polls_stop();
         break;
     default:
         break;
@@ -111,7 +114,7 @@ static void begin_locked(hp_recording_t *recording, const hp_call_shape_t *shape
 
     if (__builtin_expect(hp_unexpected_is_open, 0) && shape->kind == HP_KIND_RECEIVE && shape->comm >= 0)
         hp_unexpected_look(&hp_recorder.book.unexpected, hp_comm_handle(x[shape->comm]));
-    hp_recorder_count_simultaneous(under_way);
+    hp_book_count_simultaneous(&hp_recorder.book, under_way, 1);
     if (shape->kind == HP_KIND_COLLECTIVE && shape->action == HP_DO_CALL && shape->waiting <= HP_ROOT_TAKES) {
         hp_seen_comm_t *comm = hp_handles_comm(hp_comm_handle(x[shape->comm]));
         if (!comm || !comm->id || comm->size < 2)
@@ -536,7 +539,7 @@ static void end_locked(const hp_recording_t *recording, const hp_call_shape_t *s
     hp_recorder.mpi_ns += seen.ns;
     hp_recorder.calls++;
     if (shape->kind == HP_KIND_TEST && seen.place)
-        hp_polling_timed(recording, x, code, seen.place->number, seen.ns);
+        hp_polling_timed(recording, x, code, seen.place, seen.ns);
     if (code != MPI_SUCCESS && shape->action != HP_DO_WAIT_ALL &&
         shape->action != HP_DO_WAIT) /* these are done */
         return;

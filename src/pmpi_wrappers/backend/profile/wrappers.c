@@ -1,7 +1,6 @@
 #include "pmpi_wrappers/backend/profile/wrappers.h"
 
 #include "pmpi_wrappers/arguments.h"
-#include "pmpi_wrappers/backend/profile/book/polls.h"
 #include "pmpi_wrappers/backend/profile/book/ticks.h"
 #include "pmpi_wrappers/backend/profile/polling.h"
 #include "pmpi_wrappers/backend/profile/recorded_call.h"
@@ -28,7 +27,7 @@ static hp_function_t targets[HP_ROW_COUNT];
         uintptr_t x[] = {ARGUMENTS_##arguments};                                                             \
         hp_recording_t recording;                                                                            \
         recording.row = HP_ROW_##name;                                                                       \
-        if (HP_KIND_##kind == HP_KIND_TEST && __builtin_expect(hp_polls_any, 0) &&                           \
+        if (HP_KIND_##kind == HP_KIND_TEST &&                                                                \
             hp_polling_begin(&recording, x, __builtin_return_address(0), __builtin_dwarf_cfa())) {           \
             const int code = target(VALUES_##arguments);                                                     \
             if (!hp_polling_found_nothing(&recording, x, code))                                              \

@@ -229,6 +229,12 @@ static inline void hp_book_wait_count(hp_book_t *book, hp_book_wait_t *wait, con
     wait->wait_ns += more->wait_ns;
 }
 
+/* So many calls begin while others are under way. */
+static inline void hp_book_count_simultaneous(hp_book_t *book, uint32_t under_way, uint64_t calls)
+{
+    book->simultaneous[under_way < HP_BOOK_SIMULTANEOUS ? under_way : HP_BOOK_SIMULTANEOUS - 1] += calls;
+}
+
 /* (2^(n-1), 2^n] */
 static inline int hp_book_bin(uint64_t value)
 {

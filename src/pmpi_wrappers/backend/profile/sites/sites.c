@@ -480,6 +480,18 @@ hp_place_t *hp_sites_find(const void *return_address, const void *call_frame)
     return find_slowly(set, address, frame, where);
 }
 
+int hp_sites_words(const hp_place_t *place, const void *frame, const uintptr_t **words, int room)
+{
+    const uintptr_t at = (uintptr_t)place, begin = (uintptr_t)sets;
+    const memory_t *memory = (const memory_t *)(at - offsetof(memory_t, place));
+
+    if (at < begin || at >= begin + (sizeof *sets << SETS_BITS) || memory->depth - 1 > room)
+        return -1;
+    for (int i = 0; i < memory->depth - 1; i++)
+        words[i] = (const uintptr_t *)frame + memory->word[i];
+    return memory->depth - 1;
+}
+
 bool hp_sites_init(hp_book_t *into, unsigned frames, const void *host)
 {
     Dl_info info;

@@ -28,6 +28,9 @@ typedef struct {
 /* That of the call that returns to this address, and whose frame ends here (__builtin_dwarf_cfa of the function
  * called). It is there until the next call. */
 hp_place_t *hp_sites_find(const void *return_address, const void *frame);
+/* The words of the stack, up from the frame, that have the further return addresses of a way. Returns how many; -1: the way is not
+ * kept, or has more than there is room for. */
+int hp_sites_words(const hp_place_t *place, const void *frame, const uintptr_t **words, int room);
 /* That is asked for soon. */
 void hp_sites_expect(const void *return_address, const void *frame);
 

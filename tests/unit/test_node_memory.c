@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -12,6 +13,7 @@
 #include "check.h"
 #include "event_engine/mem/node_memory.h"
 #include "event_engine/mem/shared_file.h"
+#include "hier/collectives/cells.h"
 
 enum { LINE_BYTES = 64, LEVELS_MAX = 4, MEMBERS_MAX = 9, SLOTS_MAX = 9 };
 
@@ -78,7 +80,8 @@ static void nothing_overlaps(void **state)
         const size_t bytes = hp_node_memory_bytes(&shape);
         hp_node_memory_t memory;
         size_t count = 0;
-        char *base = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0); /* nothing is written */
+        char *base =
+            mmap(NULL, bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0); /* nothing is written */
 
         assert_ptr_not_equal(base, MAP_FAILED);
         assert_int_equal(bytes % 4096, 0);
@@ -262,7 +265,8 @@ static void what_cannot_be_opened(void **state)
     assert_int_equal(hp_shared_file_create(SIZE_MAX, MARK, &fd), HP_ERR_NO_MEM);
     assert_int_equal(fd, -1);
     assert_int_equal(hp_shared_file_create(8192, MARK, &fd), HP_OK);
-    assert_int_equal(hp_shared_file_open(getpid(), fd, MARK + 1, &own_fd), HP_ERR_NOT_FOUND); /* another one's */
+    assert_int_equal(hp_shared_file_open(getpid(), fd, MARK + 1, &own_fd),
+                     HP_ERR_NOT_FOUND); /* another one's */
     assert_int_equal(own_fd, -1);
     assert_int_equal(hp_shared_file_open(getpid(), fd, MARK, &own_fd), HP_OK);
     close(own_fd);
@@ -558,6 +562,70 @@ static void a_sleep_ends_when_its_time_is_over(void **state)
     hp_node_memory_fini(&memory);
 }
 
+/* ---- pages ---- */
+
+static long faults(void)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_minflt;
+}
+
+/* Of all cells, so many bytes of the payload. */
+static unsigned touch(const hp_node_memory_t *memory, bool writes, size_t bytes)
+{
+    unsigned sum = 0;
+
+    for (uint64_t step = 0; step < HP_CELLS; step++) {
+        volatile char *payload = hp_node_cell(memory, 0, HP_FAN_OUT, step)->payload;
+        for (size_t i = 0; i < bytes; i++)
+            if (writes)
+                payload[i] = 3;
+            else
+                sum += (unsigned)payload[i];
+    }
+    return sum;
+}
+
+/* Who writes has pages for its cells after its first call of a length, who reads after its second: what follows meets none that is
+ * not there. */
+static void cells_that_are_warm_have_pages(void **state)
+{
+    (void)state;
+    enum { BYTES = 5000 };
+    const hp_node_shape_t shape = small_shape();
+    const pid_t pids[2] = {0};
+    hp_node_memory_t writer, reader;
+    int fd;
+
+    if (madvise(NULL, 0, 23) != 0 && errno == EINVAL) /* MADV_POPULATE_WRITE */
+        skip();
+    assert_int_equal(hp_shared_file_create(hp_node_memory_bytes(&shape), MARK, &fd), HP_OK);
+    assert_int_equal(hp_node_memory_init(&writer, &shape, 0, pids, fd, NULL), HP_OK);
+    assert_int_equal(hp_node_memory_init(&reader, &shape, 1, pids, fd, NULL), HP_OK);
+    strcpy(hp_node_cell(&writer, 0, HP_FAN_OUT, 0)->payload, "kept");
+    const uint32_t read[] = {0};
+    for (unsigned longer = 0; longer < 2; longer++) {
+        const size_t bytes = BYTES * (1 + longer);
+        assert_false(hp_cells_warm(&writer, HP_FAN_OUT, bytes, true, NULL, 0));
+        assert_false(hp_cells_warm(&reader, HP_FAN_OUT, bytes, false, read, 1));
+        assert_memory_equal(hp_node_cell(&writer, 0, HP_FAN_OUT, 0)->payload, longer ? "\3\3\3\3" : "kept",
+                            4);
+        long before = faults();
+        touch(&writer, true, bytes);
+        assert_int_equal(faults(), before);
+        assert_true(hp_cells_warm(&writer, HP_FAN_OUT, bytes, true, NULL, 0));
+        assert_true(hp_cells_warm(&reader, HP_FAN_OUT, bytes, false, read, 1));
+        before = faults();
+        assert_int_equal(touch(&reader, false, bytes), 3 * HP_CELLS * bytes);
+        assert_int_equal(faults(), before);
+        assert_true(hp_cells_warm(&reader, HP_FAN_OUT, 1, false, read, 1));
+    }
+    close(fd);
+    hp_node_memory_fini(&reader);
+    hp_node_memory_fini(&writer);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -574,6 +642,7 @@ int main(void)
         cmocka_unit_test(clear_is_what_all_have_read),
         cmocka_unit_test(who_sets_a_counter_wakes_who_sleeps_for_it),
         cmocka_unit_test(a_sleep_ends_when_its_time_is_over),
+        cmocka_unit_test(cells_that_are_warm_have_pages),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -162,6 +162,25 @@ void hp_node_memory_abandon(hp_node_memory_t *memory)
     end(memory, true);
 }
 
+/* ---- pages ---- */
+
+#ifndef MADV_POPULATE_READ
+enum { MADV_POPULATE_READ = 22, MADV_POPULATE_WRITE = 23 };
+#endif
+
+void hp_node_warm(const hp_node_memory_t *memory, uint32_t member, hp_fan_t fan, size_t bytes)
+{
+    const uintptr_t in_page = (uintptr_t)sysconf(_SC_PAGESIZE) - 1;
+    const int advice = member == memory->own ? MADV_POPULATE_WRITE : MADV_POPULATE_READ;
+
+    for (uint64_t step = 0; step < HP_CELLS && memory->bytes; step++) {
+        const hp_cell_t *cell = hp_node_cell(memory, member, fan, step);
+        const uintptr_t begin = (uintptr_t)cell & ~in_page, end = (uintptr_t)(cell->payload + bytes);
+        if (madvise((void *)begin, end - begin, advice) != 0) /* they come when they are touched */
+            return;
+    }
+}
+
 /* ---- the members' own memory ---- */
 
 hp_status_t hp_node_pull(const hp_node_memory_t *memory, uint32_t member, const void *from, void *to,

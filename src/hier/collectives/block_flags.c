@@ -17,6 +17,7 @@ typedef struct {
     size_t bytes;     /* that are written, */
     ptrdiff_t offset; /* from there on in the send buffer; in place: in the receive buffer */
     size_t read_offset, read_bytes;
+    bool is_warm;
     /* Of the call that runs: */
     uint64_t step;
     phase_t phase;
@@ -154,6 +155,9 @@ static void begin(plan_t *p, const hp_call_t *call)
 {
     p->call.send = call->send;
     p->call.recv = call->recv;
+    if (__builtin_expect(!p->is_warm, 0))
+        p->is_warm = hp_cells_warm(p->node, HP_FAN_IN, p->bytes, p->roles.writes,
+                                   p->roles.members + p->roles.first, p->roles.end - p->roles.first);
     p->step = p->node->step++;
     p->phase = CLEAR;
     p->next = p->roles.first;

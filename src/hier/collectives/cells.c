@@ -6,6 +6,23 @@ bool hp_cells_serve(const hp_comm_t *comm, const hp_call_t *call)
            hp_type_is_dense(&call->type);
 }
 
+bool hp_cells_warm(hp_node_memory_t *node, hp_fan_t fan, size_t bytes, bool writes, const uint32_t *read,
+                   uint32_t count)
+{
+    if (bytes < node->warm[fan].others)
+        return true;
+    if (bytes >= node->warm[fan].own) {
+        if (writes)
+            hp_node_warm(node, node->own, fan, bytes);
+        node->warm[fan].own = bytes + 1;
+        return false;
+    }
+    for (uint32_t i = 0; i < count; i++)
+        hp_node_warm(node, read ? read[i] : i, fan, bytes);
+    node->warm[fan].others = bytes + 1;
+    return true;
+}
+
 hp_status_t hp_cells_start(const hp_start_t *start, const hp_call_t *call, const hp_node_memory_t *node,
                            size_t scratch_bytes, hp_step_fn_t step, hp_direct_t *direct)
 {

@@ -34,6 +34,7 @@ typedef struct {
     int32_t parent; /* -1: the root */
     uint32_t child_count;
     uint32_t *children; /* in rank order where the tree is (tree.h) */
+    bool is_warm;
     /* Of the call that runs: */
     uint64_t step;
     phase_t phase;
@@ -174,6 +175,20 @@ bool hp_flags_runs_alone(hp_comm_t *comm, const hp_call_t *call, const hp_settin
     return serves(comm, call) || hp_pipeline_runs_alone(comm, call, setting);
 }
 
+static void warm(plan_t *p)
+{
+    const bool goes_up = !p->has_tree || p->call.collective != HP_BCAST,
+               goes_down = p->has_tree && p->call.collective != HP_REDUCE, has_parent = p->parent >= 0;
+    const uint32_t parent = (uint32_t)p->parent;
+
+    p->is_warm = true;
+    if (goes_up)
+        p->is_warm = hp_cells_warm(p->node, HP_FAN_IN, p->bytes, !p->has_tree || has_parent, p->children,
+                                   p->has_tree ? p->child_count : p->node->shape.members);
+    if (goes_down && !hp_cells_warm(p->node, HP_FAN_OUT, p->bytes, p->child_count > 0, &parent, has_parent))
+        p->is_warm = false;
+}
+
 /* From here on the call runs, unless there is an error. */
 static hp_status_t begin(plan_t *p, const hp_call_t *call)
 {
@@ -184,6 +199,8 @@ static hp_status_t begin(plan_t *p, const hp_call_t *call)
     const hp_status_t status = fills ? call->source->advance(call->source, p->bytes) : HP_OK;
     if (status != HP_OK)
         return status;
+    if (__builtin_expect(!p->is_warm, 0))
+        warm(p);
     p->step = p->node->step++;
     p->phase = CLEAR;
     p->next = 0;

@@ -572,12 +572,12 @@ static long faults(void)
 }
 
 /* Of all cells, so many bytes of the payload. */
-static unsigned touch(const hp_node_memory_t *memory, bool writes, size_t bytes)
+static unsigned touch(const hp_node_memory_t *memory, uint32_t member, bool writes, size_t bytes)
 {
     unsigned sum = 0;
 
     for (uint64_t step = 0; step < HP_CELLS; step++) {
-        volatile char *payload = hp_node_cell(memory, 0, HP_FAN_OUT, step)->payload;
+        volatile char *payload = hp_node_cell(memory, member, HP_FAN_OUT, step)->payload;
         for (size_t i = 0; i < bytes; i++)
             if (writes)
                 payload[i] = 3;
@@ -612,15 +612,21 @@ static void cells_that_are_warm_have_pages(void **state)
         assert_memory_equal(hp_node_cell(&writer, 0, HP_FAN_OUT, 0)->payload, longer ? "\3\3\3\3" : "kept",
                             4);
         long before = faults();
-        touch(&writer, true, bytes);
+        touch(&writer, 0, true, bytes);
         assert_int_equal(faults(), before);
         assert_true(hp_cells_warm(&writer, HP_FAN_OUT, bytes, true, NULL, 0));
         assert_true(hp_cells_warm(&reader, HP_FAN_OUT, bytes, false, read, 1));
         before = faults();
-        assert_int_equal(touch(&reader, false, bytes), 3 * HP_CELLS * bytes);
+        assert_int_equal(touch(&reader, 0, false, bytes), 3 * HP_CELLS * bytes);
         assert_int_equal(faults(), before);
         assert_true(hp_cells_warm(&reader, HP_FAN_OUT, 1, false, read, 1));
     }
+    assert_false(
+        hp_cells_warm(&reader, HP_FAN_OUT, BYTES, true, read, 1)); /* who has read so far writes, too */
+    const long before = faults();
+    touch(&reader, 1, true, BYTES);
+    assert_int_equal(faults(), before);
+    assert_true(hp_cells_warm(&reader, HP_FAN_OUT, BYTES, true, read, 1));
     close(fd);
     hp_node_memory_fini(&reader);
     hp_node_memory_fini(&writer);

@@ -122,10 +122,11 @@ struct hp_node_memory {
     size_t bytes;                       /* mapped; 0: the memory is not ours to unmap */
     bool wakes;    /* members sleep soon, and are woken; the same on all. Else they look again now and then */
     uint64_t step; /* the next one; the same on all ranks of the communicator */
-    uint64_t cleared; /* all members' DONE was seen at this or beyond */
-    struct {
-        size_t own,
-            others; /* cells have pages for payloads of less than so many bytes: own ones, and those that are read */
+    uint64_t cleared;  /* all members' DONE was seen at this or beyond */
+    struct {           /* of cells with payloads of less than so many bytes: */
+        size_t own;    /* this rank's have pages; */
+        size_t read;   /* others' have been read, */
+        size_t others; /* and have pages here, too */
     } warm[HP_FAN_COUNT];
     uint32_t noted; /* collectives whose lengths were noted; the same on all ranks */
     char **pools;   /* where each member's pool of rings is mapped; NULL: nothing is borrowed */

@@ -9,14 +9,19 @@ bool hp_cells_serve(const hp_comm_t *comm, const hp_call_t *call)
 bool hp_cells_warm(hp_node_memory_t *node, hp_fan_t fan, size_t bytes, bool writes, const uint32_t *read,
                    uint32_t count)
 {
-    if (bytes < node->warm[fan].others)
-        return true;
-    if (bytes >= node->warm[fan].own) {
-        if (writes)
-            hp_node_warm(node, node->own, fan, bytes);
+    bool is_done = true;
+
+    if (writes && bytes >= node->warm[fan].own) {
+        hp_node_warm(node, node->own, fan, bytes);
         node->warm[fan].own = bytes + 1;
-        return false;
+        is_done = false;
     }
+    if (count > 0 && bytes >= node->warm[fan].read) {
+        node->warm[fan].read = bytes + 1;
+        is_done = false;
+    }
+    if (!is_done || count == 0 || bytes < node->warm[fan].others)
+        return is_done;
     for (uint32_t i = 0; i < count; i++)
         hp_node_warm(node, read ? read[i] : i, fan, bytes);
     node->warm[fan].others = bytes + 1;

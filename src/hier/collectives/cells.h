@@ -19,8 +19,8 @@ hp_status_t hp_cells_start(const hp_start_t *start, const hp_call_t *call, const
 
 /* Cells are used in turns, so without this each of the first HP_CELLS calls, and of those with longer messages, would meet pages that
  * are not there: several times what a short call takes, which is then taken for its time (guard.h). So a rank's first call of a
- * length makes pages for its own cells, if it writes any, and its second for those of others that it reads (NULL: all ranks'), which
- * have theirs by then. Returns whether all is done. */
+ * length makes pages for its own cells, if it writes any, and its second for those of others that it reads (read NULL: all ranks'; count:
+ * how many), which have theirs by then, in the memory of who writes them. Returns whether all is done. */
 bool hp_cells_warm(hp_node_memory_t *node, hp_fan_t fan, size_t bytes, bool writes, const uint32_t *read,
                    uint32_t count);
 

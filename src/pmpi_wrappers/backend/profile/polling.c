@@ -1,6 +1,7 @@
 #include "pmpi_wrappers/backend/profile/polling.h"
 
 #include "pmpi_wrappers/backend/glue/mpi_glue.h"
+#include "pmpi_wrappers/backend/profile/book/requests.h"
 #include "pmpi_wrappers/backend/profile/book/ticks.h"
 #include "pmpi_wrappers/backend/profile/recorder.h"
 #include "pmpi_wrappers/backend/profile/watch/watch.h"
@@ -124,7 +125,6 @@ bool hp_polling_found_nothing(hp_recording_t *recording, const uintptr_t *x, int
     recording->frame = poll->frame;
     recording->is_only_thread = true;
     recording->sampled = NULL;
-    hp_recorder.in_calls++;
-    hp_book_count_simultaneous(&hp_recorder.book, hp_recorder.in_calls, 1);
+    hp_book_count_simultaneous(&hp_recorder.book, hp_requests_active + hp_recorder.in_calls++, 1);
     return false;
 }

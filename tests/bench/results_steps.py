@@ -320,7 +320,7 @@ def never_slower_on(run, layout, mpi, kind, options):
 
 @step
 def never_slower(run):
-    """Nothing set, after the guard has settled: every collective and size against the MPI's own (--full: 12 machines)."""
+    """Nothing set, after the guard has settled: every collective and size against the MPI's own (--full: more machines)."""
     layouts = list(GUARD_LAYOUTS) if run.full else ["one node x 2"]
     for layout in layouts:
         if os.cpu_count() < GUARD_CORES.get(layout, 1):

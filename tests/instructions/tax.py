@@ -24,8 +24,8 @@ LIMITS = {"inactive": 5, "one-rank": 370, "rule": 600, "hint": 530, "guard": 600
           "-/Barrier": 370, # one with a hint
           "-/Bsend": 5} # only a recording wants to know of it: a jump while there is none
 # Of calls that are recorded, by function, or of one that is reached on 16 ways, four times as many as are kept of a call:
-RECORDED = {"Comm_size": 0, "Gather": 900, "-/Barrier": 850}
-RECORDED_LIMIT = 800
+RECORDED = {"Comm_size": 0, "Recv": 800, "Gather": 900, "-/Barrier": 850}
+RECORDED_LIMIT = 700
 
 
 class Problem(Exception):

@@ -12,6 +12,7 @@
 #include <unistd.h>
 #include "check.h"
 #include "event_engine/mem/node_memory.h"
+#include "event_engine/mem/pages.h"
 #include "event_engine/mem/shared_file.h"
 #include "hier/collectives/cells.h"
 
@@ -605,7 +606,7 @@ static void cells_that_are_warm_have_pages(void **state)
     hp_node_memory_t writer, reader;
     int fd;
 
-    if (madvise(NULL, 0, 23) != 0 && errno == EINVAL) /* MADV_POPULATE_WRITE */
+    if (!hp_pages_make(NULL, 0, true))
         skip();
     assert_int_equal(hp_shared_file_create(hp_node_memory_bytes(&shape), MARK, &fd), HP_OK);
     assert_int_equal(hp_node_memory_init(&writer, &shape, 0, pids, fd, NULL), HP_OK);

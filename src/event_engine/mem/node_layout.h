@@ -37,7 +37,7 @@ typedef struct {
     uint32_t members;
     uint32_t levels; /* of the hierarchy inside the node, >= 1 */
     uint32_t slots;
-    size_t slot_bytes;   /* a multiple of 64 */
+    size_t slot_bytes; /* a multiple of 64 */
     uint32_t pool_rings; /* in each process's pool, at most HP_POOL_RINGS_MAX; 0: there is none */
 } hp_node_shape_t;
 enum { HP_POOL_RINGS_MAX = 64 };
@@ -104,7 +104,7 @@ enum { HP_NODE_LINE = 64, HP_COUNTER_BYTES = 2 * HP_NODE_LINE, HP_NODE_PAGE = 40
 
 /* In front of the members' parts. */
 typedef struct {
-    uint64_t mark;                            /* of the file */
+    uint64_t mark;                                      /* of the file */
     _Alignas(64) _Atomic uint64_t sleepers[]; /* a bit for each member */
 } hp_node_head_t;
 enum { HP_SLEEPERS_A_WORD = 64 };
@@ -119,20 +119,20 @@ struct hp_node_memory {
     size_t head_bytes, member_bytes;
     size_t slots_at;                    /* bytes of a member's part in front of its slots */
     size_t ring_bytes, pool_ring_bytes; /* of a ring of slots: in the memory, in a pool */
-    size_t bytes;                       /* mapped; 0: the memory is not ours to unmap */
+    size_t bytes;  /* mapped; 0: the memory is not ours to unmap */
     bool wakes;    /* members sleep soon, and are woken; the same on all. Else they look again now and then */
     uint64_t step; /* the next one; the same on all ranks of the communicator */
-    uint64_t cleared;  /* all members' DONE was seen at this or beyond */
-    struct {           /* of cells with payloads of less than so many bytes: */
+    uint64_t cleared; /* all members' DONE was seen at this or beyond */
+    struct {       /* of cells with payloads of less than so many bytes: */
         size_t own;    /* this rank's have pages; */
         size_t read;   /* others' have been read, */
         size_t others; /* and have pages here, too */
     } warm[HP_FAN_COUNT];
-    uint32_t noted; /* collectives whose lengths were noted; the same on all ranks */
-    char **pools;   /* where each member's pool of rings is mapped; NULL: nothing is borrowed */
+    uint32_t noted;   /* collectives whose lengths were noted; the same on all ranks */
+    char **pools;     /* where each member's pool of rings is mapped; NULL: nothing is borrowed */
     struct {
-        size_t *ready;  /* of each ring: the bytes of each slot, from its start, that may be filled now */
-        size_t *backed; /* of each own ring: those that have pages */
+        size_t *ready;       /* of each ring: the bytes of each slot, from its start, that may be filled now */
+        size_t *backed;      /* of each own ring: those that have pages */
         size_t backed_bytes; /* of all own slots */
         size_t wanted;       /* bytes of a slot that the collective uses */
         bool in_place;       /* its slots are in the memory, whatever is lent: they are small */
@@ -141,9 +141,8 @@ struct hp_node_memory {
         uint64_t used_ns;    /* when it began, */
         uint64_t turn;       /* and which it was of all of this process */
         hp_node_memory_t *next_used;
-        hp_node_memory_t
-            *remains;  /* takes this one's place when its communicator goes before its rings are back */
-        bool has_gone; /* this one did so */
+        hp_node_memory_t *remains; /* takes this one's place when its communicator goes before its rings are back */
+        bool has_gone;             /* this one did so */
     } slots;
 };
 

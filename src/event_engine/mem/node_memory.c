@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+#include "event_engine/mem/pages.h"
 
 static hp_node_head_t *head_of(const hp_node_memory_t *memory)
 {
@@ -164,21 +165,12 @@ void hp_node_memory_abandon(hp_node_memory_t *memory)
 
 /* ---- pages ---- */
 
-#ifndef MADV_POPULATE_READ
-enum { MADV_POPULATE_READ = 22, MADV_POPULATE_WRITE = 23 };
-#endif
-
 void hp_node_warm(const hp_node_memory_t *memory, uint32_t member, hp_fan_t fan, size_t bytes)
 {
-    const uintptr_t in_page = (uintptr_t)sysconf(_SC_PAGESIZE) - 1;
-    const int advice = member == memory->own ? MADV_POPULATE_WRITE : MADV_POPULATE_READ;
-
-    for (uint64_t step = 0; step < HP_CELLS && memory->bytes; step++) {
-        const hp_cell_t *cell = hp_node_cell(memory, member, fan, step);
-        const uintptr_t begin = (uintptr_t)cell & ~in_page, end = (uintptr_t)(cell->payload + bytes);
-        if (madvise((void *)begin, end - begin, advice) != 0) /* they come when they are touched */
+    for (uint64_t step = 0; step < HP_CELLS && memory->bytes; step++)
+        if (!hp_pages_make(hp_node_cell(memory, member, fan, step), offsetof(hp_cell_t, payload) + bytes,
+                           member == memory->own))
             return;
-    }
 }
 
 /* ---- the members' own memory ---- */

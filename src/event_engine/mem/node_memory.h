@@ -21,7 +21,7 @@ void hp_node_memory_fini(hp_node_memory_t *memory);
 /* Instead of fini where an operation that was given up may still use the slots: they stay mapped, and what is lent, lent. */
 void hp_node_memory_abandon(hp_node_memory_t *memory);
 
-/* Makes pages for the first so many bytes of the payload of all cells of a member, where the kernel can (Linux 5.14); one's own
+/* Makes pages for the first so many bytes of the payload of all cells of a member, where the kernel can (pages.h); one's own
  * first, so that they lie in the memory of who writes them. */
 void hp_node_warm(const hp_node_memory_t *memory, uint32_t member, hp_fan_t fan, size_t bytes);
 

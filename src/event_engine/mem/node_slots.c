@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
+#include "event_engine/mem/pages.h"
 
 enum { PAGE = HP_NODE_PAGE };
 
@@ -21,10 +22,6 @@ char *hp_node_slot_behind(const hp_node_memory_t *memory, const hp_counter_t *co
 }
 
 /* ---- pages ---- */
-
-#ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23 /* of Linux 5.14 */
-#endif
 
 /* A ring of this process's pool. */
 typedef struct {
@@ -138,12 +135,9 @@ static void trim_slots(const hp_node_memory_t *in_use)
 
 static void populate(const hp_node_memory_t *memory, uint32_t level, hp_fan_t fan, size_t bytes)
 {
-    for (uint32_t slot = 0; slot < memory->shape.slots; slot++) {
-        char *from = hp_node_slot(memory, memory->own, level, fan, slot);
-        const size_t ahead = (uintptr_t)from % PAGE;
-        if (madvise(from - ahead, bytes + ahead, MADV_POPULATE_WRITE) != 0)
+    for (uint32_t slot = 0; slot < memory->shape.slots; slot++)
+        if (!hp_pages_make(hp_node_slot(memory, memory->own, level, fan, slot), bytes, true))
             return;
-    }
 }
 
 /* ---- rings of the pool ---- */

@@ -23,7 +23,8 @@ bool hp_cells_warm(hp_node_memory_t *node, hp_fan_t fan, size_t bytes, bool writ
     if (!is_done || count == 0 || bytes < node->warm[fan].others)
         return is_done;
     for (uint32_t i = 0; i < count; i++)
-        hp_node_warm(node, read ? read[i] : i, fan, bytes);
+        if ((read ? read[i] : i) != node->own)
+            hp_node_warm(node, read ? read[i] : i, fan, bytes);
     node->warm[fan].others = bytes + 1;
     return true;
 }

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -14,6 +13,7 @@
 #include "event_engine/mem/node_memory.h"
 #include "event_engine/mem/pages.h"
 #include "event_engine/mem/shared_file.h"
+#include "faults.h"
 #include "hier/collectives/cells.h"
 
 enum { LINE_BYTES = 64, LEVELS_MAX = 4, MEMBERS_MAX = 9, SLOTS_MAX = 9 };
@@ -564,20 +564,6 @@ static void a_sleep_ends_when_its_time_is_over(void **state)
 }
 
 /* ---- pages ---- */
-
-#ifdef __SANITIZE_ADDRESS__ /* has memory of its own for what is touched */
-static long faults(void)
-{
-    return 0;
-}
-#else
-static long faults(void)
-{
-    struct rusage usage;
-    getrusage(RUSAGE_SELF, &usage);
-    return usage.ru_minflt;
-}
-#endif
 
 /* Of all cells, so many bytes of the payload. */
 static unsigned touch(const hp_node_memory_t *memory, uint32_t member, bool writes, size_t bytes)

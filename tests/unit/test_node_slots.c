@@ -5,10 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include "check.h"
 #include "event_engine/mem/node_memory.h"
+#include "event_engine/mem/pages.h"
 #include "event_engine/mem/shared_file.h"
+#include "faults.h"
 
 /* ---- pages of the slots ---- */
 
@@ -209,7 +212,7 @@ static char look(hp_node_memory_t *reader)
     const hp_counter_t *counter = hp_node_counter(reader, 0, 0, HP_FAN_OUT);
 
     assert_true(atomic_load_explicit(counter, memory_order_acquire) > reader->step);
-    const char *slot = hp_node_slot_behind(reader, counter, reader->step);
+    const char *slot = hp_node_find_slot(reader, counter, reader->step);
     assert_ptr_equal(slot, hp_node_slot(reader, 0, 0, HP_FAN_OUT, reader->step));
     for (size_t i = 1; i < SLOT_BYTES; i++)
         assert_int_equal(slot[i], slot[0]);
@@ -231,7 +234,7 @@ static void read_and_finish(pair_t *pair, char value)
 static bool borrows(const hp_node_memory_t *memory)
 {
     const char *slot = hp_node_slot(memory, memory->own, 0, HP_FAN_OUT, 0);
-    const char *pool = memory->pools[memory->own];
+    const char *pool = memory->pools[memory->own]->base;
 
     return slot > pool && slot < pool + hp_node_pool_bytes(&pool_shape);
 }
@@ -331,7 +334,7 @@ static void small_messages_borrow_nothing(void **state)
     fill_bytes(&pair.owner, 4, small + 1); /* the first that is not small */
     assert_true(borrows(&pair.owner));
     hp_node_use_slots(&pair.reader, 0, small + 1, 4);
-    assert_int_equal(*hp_node_slot_behind(&pair.reader, hp_node_counter(&pair.reader, 0, 0, HP_FAN_OUT), 3), 4);
+    assert_int_equal(*hp_node_find_slot(&pair.reader, hp_node_counter(&pair.reader, 0, 0, HP_FAN_OUT), 3), 4);
     finish(&pair.reader);
     end(&pair);
     assert_int_equal(hp_node_usage().slot_bytes, 0);
@@ -396,6 +399,57 @@ static void pools_that_cannot_be_mapped(void **state)
     end(&pair);
 }
 
+/* In a process that has mapped all and touched nothing yet: does it meet a page that is not there in any slot behind the first one
+ * found, up to so many bytes? */
+static bool meets_faults(hp_node_memory_t *reader, size_t most, size_t bytes)
+{
+    const hp_counter_t *counter = hp_node_counter(reader, 0, 0, HP_FAN_OUT);
+    unsigned wrong = 0;
+
+    hp_node_use_slots(reader, 0, most, 1);
+    (void)atomic_load_explicit(counter, memory_order_acquire);
+    (void)hp_node_find_slot(reader, counter, 0);
+    const long before = faults();
+    for (uint64_t step = 0; step < SLOTS; step++) {
+        const volatile char *slot = hp_node_slot_behind(reader, counter, step);
+        for (size_t i = 0; i < bytes; i += 64)
+            wrong += slot[i] != 9;
+    }
+    return faults() != before || wrong;
+}
+
+/* Asked in a child process. */
+static bool a_child_meets_faults(pair_t *pair, size_t most, size_t bytes)
+{
+    int status;
+    const pid_t child = fork();
+
+    if (child == 0)
+        _exit(meets_faults(&pair->reader, most, bytes));
+    assert_true(child > 0);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+static void who_reads_finds_pages(void **state)
+{
+    (void)state;
+    pair_t pair;
+
+    if (!faults_count || !hp_pages_make(NULL, 0, true))
+        skip();
+    make(&pair);
+    for (unsigned slot = 0; slot < SLOTS; slot++)
+        fill(&pair, 9);
+    assert_true(a_child_meets_faults(&pair, 0, SLOT_BYTES)); /* nothing was to be used */
+    assert_false(a_child_meets_faults(&pair, SLOT_BYTES, SLOT_BYTES));
+    assert_false(a_child_meets_faults(&pair, 3 * SLOT_BYTES, SLOT_BYTES)); /* no more than a slot has */
+    for (unsigned slot = 0; slot < SLOTS; slot++)
+        read_and_finish(&pair, 9);
+    end(&pair);
+}
+
 /* ---- several threads ---- */
 
 enum { THREADS = 2, ROUNDS = 3000 };
@@ -440,7 +494,7 @@ static void *read_in_turn(void *argument)
             const hp_counter_t *counter = hp_node_counter(reader, 0, 0, HP_FAN_OUT);
             while (atomic_load_explicit(counter, memory_order_acquire) <= reader->step)
                 sched_yield();
-            const char *slot = hp_node_slot_behind(reader, counter, reader->step);
+            const char *slot = hp_node_find_slot(reader, counter, reader->step);
             for (size_t k = 0; k < SLOT_BYTES; k += 64)
                 wrong += slot[k] != value_of(reader->step, i);
             finish(reader);
@@ -534,6 +588,7 @@ int main(void)
         cmocka_unit_test(small_messages_borrow_nothing),
         cmocka_unit_test(what_is_left_behind_can_be_read),
         cmocka_unit_test(pools_that_cannot_be_mapped),
+        cmocka_unit_test(who_reads_finds_pages),
         cmocka_unit_test(threads_borrow_at_the_same_time),
         cmocka_unit_test(what_may_still_be_used_stays_lent), /* the last: a ring is lost */
     };

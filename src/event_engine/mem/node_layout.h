@@ -26,6 +26,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "event_engine/mem/peer.h"
+#include "event_engine/mem/slot_pool.h"
 
 typedef _Atomic uint64_t hp_counter_t;
 
@@ -40,7 +41,6 @@ typedef struct {
     size_t slot_bytes; /* a multiple of 64 */
     uint32_t pool_rings; /* in each process's pool, at most HP_POOL_RINGS_MAX; 0: there is none */
 } hp_node_shape_t;
-enum { HP_POOL_RINGS_MAX = 64 };
 
 /* What wakes a member that sleeps. */
 typedef struct {
@@ -129,12 +129,13 @@ struct hp_node_memory {
         size_t others; /* and have pages here, too */
     } warm[HP_FAN_COUNT];
     uint32_t noted;   /* collectives whose lengths were noted; the same on all ranks */
-    char **pools;     /* where each member's pool of rings is mapped; NULL: nothing is borrowed */
+    hp_slot_pool_view_t **pools; /* each member's pool of rings; NULL: nothing is borrowed */
     struct {
         size_t *ready;       /* of each ring: the bytes of each slot, from its start, that may be filled now */
         size_t *backed;      /* of each own ring: those that have pages */
         size_t backed_bytes; /* of all own slots */
         size_t wanted;       /* bytes of a slot that the collective uses */
+        size_t most;         /* and what no member uses more of */
         bool in_place;       /* its slots are in the memory, whatever is lent: they are small */
         uint64_t *filled;    /* of each own ring: the end of the last collective that filled it */
         uint64_t end_step;   /* of the last collective that used them, */
@@ -182,7 +183,7 @@ static inline char *hp_node_own_ring(const hp_node_memory_t *memory, uint32_t me
 }
 static inline char *hp_node_lent_ring(const hp_node_memory_t *memory, uint32_t member, uint64_t number)
 {
-    return memory->pools[member] + HP_NODE_PAGE + (number - 1) * memory->pool_ring_bytes;
+    return memory->pools[member]->base + HP_NODE_PAGE + (number - 1) * memory->pool_ring_bytes;
 }
 /* The number of the ring of its owner's pool that the counter's slots are in, beside it; 0: they are in the memory. Its owner
  * writes it before the counter, and only when all members have read what was in the slots: so a reader that has seen the

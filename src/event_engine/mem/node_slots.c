@@ -21,6 +21,30 @@ char *hp_node_slot_behind(const hp_node_memory_t *memory, const hp_counter_t *co
     return ring + step % memory->shape.slots * memory->shape.slot_bytes;
 }
 
+/* The first collective of a length that finds a slot of that ring there makes pages of it for all of them. Its owner has made
+ * its own before, in the memory where it runs. */
+static void make_read_pages(const hp_node_memory_t *memory, uint32_t member, uint64_t lent, size_t bytes)
+{
+    hp_slot_pool_view_t *view = memory->pools[member];
+    const char *ring = hp_node_lent_ring(memory, member, lent);
+
+    atomic_store_explicit(&view->read[lent - 1], bytes, memory_order_relaxed);
+    for (uint32_t slot = 0; slot < memory->shape.slots; slot++)
+        if (!hp_pages_make(ring + slot * memory->shape.slot_bytes, bytes, false))
+            return;
+}
+
+char *hp_node_find_slot(const hp_node_memory_t *memory, const hp_counter_t *counter, uint64_t step)
+{
+    const uint64_t lent = atomic_load_explicit(hp_node_lent(counter), memory_order_relaxed);
+    const uint32_t member = hp_node_owner(memory, counter);
+    const size_t bytes = memory->slots.most;
+
+    if (lent && atomic_load_explicit(&memory->pools[member]->read[lent - 1], memory_order_relaxed) < bytes)
+        make_read_pages(memory, member, lent, bytes);
+    return hp_node_slot_behind(memory, counter, step);
+}
+
 /* ---- pages ---- */
 
 /* A ring of this process's pool. */
@@ -248,6 +272,7 @@ void hp_node_use_slots(hp_node_memory_t *memory, size_t bytes, size_t most, uint
 {
     memory->slots.in_place = most <= PAGE && most <= memory->shape.slot_bytes / SMALL_SHARE;
     memory->slots.wanted = bytes < memory->shape.slot_bytes ? bytes : memory->shape.slot_bytes;
+    memory->slots.most = most < memory->shape.slot_bytes ? most : memory->shape.slot_bytes;
     if (!memory->bytes || !bytes)
         return;
     pthread_mutex_lock(&slots_lock);

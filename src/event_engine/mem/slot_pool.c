@@ -13,7 +13,7 @@ struct mapping {
     mapping_t *next;
     hp_slot_pool_t pool;
     size_t bytes;
-    char *base;
+    hp_slot_pool_view_t view;
     uint32_t users;
 };
 
@@ -59,8 +59,8 @@ static mapping_t *create(const hp_slot_pool_t *pool, size_t bytes)
 
     if (!made)
         return NULL;
-    *made = (mapping_t){.next = mappings, .pool = *pool, .bytes = bytes, .base = map(pool, bytes)};
-    if (made->base)
+    *made = (mapping_t){.next = mappings, .pool = *pool, .bytes = bytes, .view = {.base = map(pool, bytes)}};
+    if (made->view.base)
         return mappings = made;
     free(made);
     return NULL;
@@ -72,7 +72,7 @@ static bool is_of(const mapping_t *mapping, const hp_slot_pool_t *pool, size_t b
            mapping->bytes == bytes;
 }
 
-char *hp_slot_pool_map(const hp_slot_pool_t *pool, size_t bytes)
+hp_slot_pool_view_t *hp_slot_pool_map(const hp_slot_pool_t *pool, size_t bytes)
 {
     pthread_mutex_lock(&lock);
     mapping_t *mapping = mappings;
@@ -82,21 +82,20 @@ char *hp_slot_pool_map(const hp_slot_pool_t *pool, size_t bytes)
         mapping = create(pool, bytes);
     if (mapping)
         mapping->users++;
-    char *base = mapping ? mapping->base : NULL;
     pthread_mutex_unlock(&lock);
-    return base;
+    return mapping ? &mapping->view : NULL;
 }
 
-void hp_slot_pool_unmap(char *base)
+void hp_slot_pool_unmap(hp_slot_pool_view_t *view)
 {
     pthread_mutex_lock(&lock);
     mapping_t **place = &mappings;
-    while (*place && (*place)->base != base)
+    while (*place && &(*place)->view != view)
         place = &(*place)->next;
     mapping_t *mapping = *place;
     if (mapping && --mapping->users == 0) {
         *place = mapping->next;
-        munmap(mapping->base, mapping->bytes);
+        munmap(mapping->view.base, mapping->bytes);
         free(mapping);
     }
     pthread_mutex_unlock(&lock);

@@ -8,9 +8,12 @@
 #ifndef HP_EVENT_ENGINE_MEM_SLOT_POOL_H
 #define HP_EVENT_ENGINE_MEM_SLOT_POOL_H
 
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+
+enum { HP_POOL_RINGS_MAX = 64 }; /* in a pool */
 
 /* A process's file: its number there (-1: there is none), and what it begins with. */
 typedef struct {
@@ -23,9 +26,15 @@ typedef struct {
  * makes it, and has the only say in bytes and mark. */
 int hp_slot_pool_own(size_t bytes, uint64_t mark);
 
-/* Where the process's file is mapped; NULL: it cannot be, is not marked so, or has not so many bytes. */
-char *hp_slot_pool_map(const hp_slot_pool_t *pool, size_t bytes);
+/* Where a file is mapped. */
+typedef struct {
+    char *base;
+    _Atomic size_t read[HP_POOL_RINGS_MAX]; /* of each ring: bytes of each slot that have pages here */
+} hp_slot_pool_view_t;
+
+/* The process's file, mapped; NULL: it cannot be, is not marked so, or has not so many bytes. */
+hp_slot_pool_view_t *hp_slot_pool_map(const hp_slot_pool_t *pool, size_t bytes);
 /* One user less. */
-void hp_slot_pool_unmap(char *base);
+void hp_slot_pool_unmap(hp_slot_pool_view_t *view);
 
 #endif

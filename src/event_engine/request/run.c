@@ -147,7 +147,7 @@ static bool take_flag(hp_request_t *request, lane_t *lane)
             compare_notes(request, lane);
         hp_task_t *task = queue_pop(&lane->waiting);
         if (task->finds_slot)
-            task->buffer = hp_node_slot_behind(request->pipeline.node, lane->counter, task->value - 1);
+            task->buffer = hp_node_find_slot(request->pipeline.node, lane->counter, task->value - 1);
         task_complete(request, task);
         moved = true;
     }

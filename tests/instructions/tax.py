@@ -19,9 +19,9 @@ import sys
 import tempfile
 
 # Instructions per call, about a third above what gcc 12 makes of it: the limits hold for other compilers, too.
-LIMITS = {"inactive": 5, "one-rank": 370, "rule": 600, "hint": 530, "guard": 600, "-": 30,
-          "one-rank/Gather": 460, "hint/Gather": 840, # blocks have two sides to look at
-          "-/Barrier": 370, # one with a hint
+LIMITS = {"inactive": 5, "one-rank": 110, "rule": 170, "hint": 150, "guard": 170, "-": 30,
+          "one-rank/Gather": 190, "hint/Gather": 290, # blocks have two sides to look at
+          "-/Barrier": 110, # one with a hint
           "-/Bsend": 5} # only a recording wants to know of it: a jump while there is none
 # Of calls that are recorded, by function, or of one that is reached on 16 ways, four times as many as are kept of a call:
 RECORDED = {"Comm_size": 0, "Recv": 800, "Gather": 900, "-/Barrier": 850}

@@ -118,6 +118,12 @@ unsigned hp_guard_try(hp_guard_t *guard, bool *is_timed);
 
 enum { HP_GUARD_CHECK_CALLS = 8 }; /* calls timed before a check for drift */
 
+/* Does the next call neither take part in a trial nor in a check? */
+static inline bool hp_guard_rests(const hp_guard_t *guard)
+{
+    return !guard->open && guard->calls + 1 + HP_GUARD_CHECK_CALLS <= guard->due;
+}
+
 static inline unsigned hp_guard_next(hp_guard_t *guard, bool *is_timed)
 {
     *is_timed = false;

@@ -34,6 +34,24 @@ typedef struct {
 /* Counts the call. HP_OUTCOME_TAKEN with *choice, or why not; *choice has a bin then too, or NULL. */
 hp_outcome_t hp_select(hp_comm_t *comm, hp_collective_t collective, uint64_t bytes, hp_choice_t *choice);
 
+/* The bin of an earlier call of so many bytes, that the communicator remembers: would hp_select find it, and time nothing? */
+static inline bool hp_select_is_settled(const hp_bin_t *bin, uint64_t bytes)
+{
+    return bytes >= bin->candidates.bytes.from && bytes <= bin->candidates.bytes.to &&
+           hp_guard_rests(&bin->guard);
+}
+/* What runs it then, and counting it. */
+static inline unsigned hp_select_settled_slot(const hp_bin_t *bin)
+{
+    const unsigned chosen = bin->guard.chosen;
+    return bin->candidates.offered & (1u << chosen) ? chosen : HP_SLOT_RULE;
+}
+static inline void hp_select_count_settled(hp_bin_t *bin, unsigned slot)
+{
+    bin->guard.calls++;
+    bin->calls[slot]++;
+}
+
 /* The same for a call that cannot be timed: it runs as the guard has settled, and as the rules say before it has. Never
  * HP_OUTCOME_MOCKUP. */
 hp_outcome_t hp_select_untimed(hp_comm_t *comm, hp_collective_t collective, uint64_t bytes,

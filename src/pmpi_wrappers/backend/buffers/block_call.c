@@ -77,13 +77,21 @@ static bool is_like(const hp_block_side_t *side, const hp_block_memo_side_t *las
            (side->buffer == MPI_IN_PLACE) == last->in_place;
 }
 
-bool hp_block_call_recall(hp_block_call_t *call, const hp_comm_state_t *state, uint64_t *bytes)
+hp_block_memo_t *hp_block_call_before(const hp_block_arguments_t *a, hp_comm_state_t *state)
 {
-    const hp_block_arguments_t *a = &call->arguments;
-    const hp_block_memo_t *last = &state->memos[a->collective - HP_PIPELINED_COUNT];
+    hp_block_memo_t *last = &state->memos[a->collective - HP_PIPELINED_COUNT];
 
-    if (!last->is_valid || a->root != last->root || !is_like(&a->send, &last->send) ||
-        !is_like(&a->recv, &last->recv))
+    return last->is_valid && a->root == last->root && is_like(&a->send, &last->send) &&
+                   is_like(&a->recv, &last->recv)
+               ? last
+               : NULL;
+}
+
+bool hp_block_call_recall(hp_block_call_t *call, hp_comm_state_t *state, uint64_t *bytes)
+{
+    const hp_block_memo_t *last = hp_block_call_before(&call->arguments, state);
+
+    if (!last)
         return false;
     set_blocks(call, last->send.blocks, last->recv.blocks);
     *bytes = last->bytes;

@@ -39,12 +39,14 @@ typedef struct {
     uint32_t kept_send_types, kept_recv_types;
 } hp_block_call_t;
 
+/* What is remembered of the last call of that collective, if it was like this one; else NULL. */
+hp_block_memo_t *hp_block_call_before(const hp_block_arguments_t *a, hp_comm_state_t *state);
 /* What all ranks know of the size: the average block, in bytes, at least 1 if there is any data; 0: there is none, or sizes are each
  * rank's own (HP_OWN_SIZES). False: an argument that the host MPI is to report. */
 bool hp_block_call_bytes(hp_block_call_t *call, const hp_comm_state_t *state, uint64_t *bytes);
 /* The same of a call like the last one, whose arguments are known to be valid and their datatypes to be committed, without looking
  * at them again. False: it is another one. */
-bool hp_block_call_recall(hp_block_call_t *call, const hp_comm_state_t *state, uint64_t *bytes);
+bool hp_block_call_recall(hp_block_call_t *call, hp_comm_state_t *state, uint64_t *bytes);
 /* The call, of so many bytes, is valid: the next one like it is recalled. */
 void hp_block_call_remember(const hp_block_call_t *call, hp_comm_state_t *state, uint64_t bytes);
 /* The bytes of the longest block that this rank sends or receives, and how many ranks it has such for, or from. */

@@ -4,6 +4,7 @@
 #include "pmpi_wrappers/backend/calls/flight.h"
 #include "pmpi_wrappers/backend/calls/nonblocking.h"
 #include "pmpi_wrappers/backend/calls/persistent.h"
+#include "pmpi_wrappers/backend/progress/host_collectives.h"
 #include "pmpi_wrappers/backend/progress/host_mockup.h"
 
 /* Each of the following does what was decided. Where it passes, nothing has happened. */
@@ -37,18 +38,16 @@ static int make(hp_ticket_t *ticket, const hp_block_call_t *call, MPI_Comm comm,
 #define HOST(host) hp_mpi_calls[HP_MPI_CALL_##host]
 
 #define DEFINE(id, name, host, suffix, parameters, given, from, to, operation, place)                        \
-    static void describe_##name##suffix(hp_block_call_t *call, HP_LIST parameters)                           \
+    static inline hp_block_arguments_t arguments_of_##name##suffix parameters                                \
     {                                                                                                        \
         (void)comm;                                                                                          \
-        *call = (hp_block_call_t){                                                                           \
-            .arguments = {                                                                                   \
-                .collective = HP_##id, .send = from, .recv = to, .op = (operation), .root = (place)}};       \
+        return (hp_block_arguments_t){                                                                       \
+            .collective = HP_##id, .send = from, .recv = to, .op = (operation), .root = (place)};            \
     }                                                                                                        \
-    int hp_mpi_##name##suffix parameters                                                                     \
+    static __attribute__((noinline)) int decide_##name##suffix parameters                                    \
     {                                                                                                        \
         hp_ticket_t ticket = {0};                                                                            \
-        hp_block_call_t call;                                                                                \
-        describe_##name##suffix(&call, HP_LIST given);                                                       \
+        hp_block_call_t call = {.arguments = arguments_of_##name##suffix given};                             \
         hp_decide_blocks(&ticket, &call, comm);                                                              \
         int code = run(&ticket, &call, comm);                                                                \
         if (hp_ticket_passes(&ticket)) {                                                                     \
@@ -58,12 +57,19 @@ static int make(hp_ticket_t *ticket, const hp_block_call_t *call, MPI_Comm comm,
         }                                                                                                    \
         return hp_collective_finish(&ticket, code, comm);                                                    \
     }                                                                                                        \
+    int hp_mpi_##name##suffix parameters                                                                     \
+    {                                                                                                        \
+        const hp_block_arguments_t arguments = arguments_of_##name##suffix given;                            \
+        if (!hp_blocks_pass_at_once(&arguments, comm))                                                       \
+            return decide_##name##suffix given;                                                              \
+        const int code = hp_host_collective_begin(comm);                                                     \
+        return code == MPI_SUCCESS ? ((int(*) parameters)HOST(host##suffix))given : code;                    \
+    }                                                                                                        \
     int hp_mpi_i##name##suffix(HP_LIST parameters, MPI_Request *request)                                     \
     {                                                                                                        \
         typedef int (*host_fn_t)(HP_LIST parameters, MPI_Request *);                                         \
         hp_ticket_t ticket = {.nonblocking = true};                                                          \
-        hp_block_call_t call;                                                                                \
-        describe_##name##suffix(&call, HP_LIST given);                                                       \
+        hp_block_call_t call = {.arguments = arguments_of_##name##suffix given};                             \
         hp_decide_blocks(&ticket, &call, comm);                                                              \
         int code = start(&ticket, &call, comm, request);                                                     \
         if (hp_ticket_passes(&ticket))                                                                       \
@@ -74,8 +80,7 @@ static int make(hp_ticket_t *ticket, const hp_block_call_t *call, MPI_Comm comm,
     {                                                                                                        \
         typedef int (*host_fn_t)(HP_LIST parameters, MPI_Info, MPI_Request *);                               \
         hp_ticket_t ticket = {.nonblocking = true, .persistent = true};                                      \
-        hp_block_call_t call;                                                                                \
-        describe_##name##suffix(&call, HP_LIST given);                                                       \
+        hp_block_call_t call = {.arguments = arguments_of_##name##suffix given};                             \
         hp_decide_blocks(&ticket, &call, comm);                                                              \
         const int code = make(&ticket, &call, comm, request);                                                \
         if (!hp_persistent_passes(&ticket))                                                                  \

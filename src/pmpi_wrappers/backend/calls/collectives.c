@@ -233,6 +233,29 @@ int hp_collective_finish(hp_ticket_t *ticket, int code, MPI_Comm comm)
 
 /* ---- the wrapped functions ---- */
 
+/* Each: is the call the host MPI's without a decision? *again: as hp_passes_at_once. */
+
+static inline bool passes_bcast(const hp_decision_memo_t **again, const void *buffer, int64_t count,
+                                MPI_Datatype datatype, int root, MPI_Comm comm)
+{
+    (void)buffer;
+    return hp_passes_at_once(HP_BCAST, count, datatype, MPI_OP_NULL, root, true, comm, again);
+}
+
+static inline bool passes_reduce(const hp_decision_memo_t **again, const void *send, const void *recv,
+                                 int64_t count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm)
+{
+    const bool is_right = send != recv && send != MPI_IN_PLACE && recv != MPI_IN_PLACE;
+    return hp_passes_at_once(HP_REDUCE, count, datatype, op, root, is_right, comm, again);
+}
+
+static inline bool passes_allreduce(const hp_decision_memo_t **again, const void *send, const void *recv,
+                                    int64_t count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
+{
+    const bool is_right = send != recv && recv != MPI_IN_PLACE;
+    return hp_passes_at_once(HP_ALLREDUCE, count, datatype, op, 0, is_right, comm, again);
+}
+
 /* Each decides, and runs the call. Where it passes, nothing has happened. */
 
 static int accelerate_bcast(hp_ticket_t *ticket, void *buffer, int64_t count, MPI_Datatype datatype, int root,
@@ -270,37 +293,47 @@ int hp_collective_begin_passed(const hp_ticket_t *ticket, MPI_Comm comm)
     return ticket->outcome == HP_OUTCOME_INVALID ? MPI_SUCCESS : hp_host_collective_begin(comm);
 }
 
-#define DEFINE(function, host, accelerate, parameters, arguments)                                            \
-    int function parameters                                                                                  \
+/* What a call that passes again needs is apart from the rest, which has much on its stack. */
+#define DEFINE(function, name, host, parameters, arguments)                                                  \
+    static                                                                                                   \
+        __attribute__((noinline)) int decide_##function(const hp_decision_memo_t *again, HP_LIST parameters) \
     {                                                                                                        \
-        hp_ticket_t ticket = {0};                                                                            \
-        int code = accelerate(&ticket, HP_LIST arguments);                                                   \
+        hp_ticket_t ticket = {.again = again};                                                               \
+        int code = accelerate_##name(&ticket, HP_LIST arguments);                                            \
         if (hp_ticket_passes(&ticket)) {                                                                     \
             code = hp_collective_begin_passed(&ticket, comm);                                                \
             if (code == MPI_SUCCESS)                                                                         \
                 code = P(host) arguments;                                                                    \
         }                                                                                                    \
         return hp_collective_finish(&ticket, code, comm);                                                    \
+    }                                                                                                        \
+    int function parameters                                                                                  \
+    {                                                                                                        \
+        const hp_decision_memo_t *again;                                                                     \
+        if (!passes_##name(&again, HP_LIST arguments))                                                       \
+            return decide_##function(again, HP_LIST arguments);                                              \
+        const int code = hp_host_collective_begin(comm);                                                     \
+        return code == MPI_SUCCESS ? P(host) arguments : code;                                               \
     }
 
 #define HP_COUNT int
 #define HP_COLLECTIVE(name, host, parameters, arguments)                                                     \
-    DEFINE(hp_mpi_##name, host, accelerate_##name, parameters, arguments)
+    DEFINE(hp_mpi_##name, name, host, parameters, arguments)
 #include "pmpi_wrappers/backend/calls/collectives.def"
 #undef HP_COLLECTIVE
 #undef HP_COUNT
 #if HP_HAS_LARGE_COUNT
 #define HP_COUNT MPI_Count
 #define HP_COLLECTIVE(name, host, parameters, arguments)                                                     \
-    DEFINE(hp_mpi_##name##_c, host##_c, accelerate_##name, parameters, arguments)
+    DEFINE(hp_mpi_##name##_c, name, host##_c, parameters, arguments)
 #include "pmpi_wrappers/backend/calls/collectives.def"
 #undef HP_COLLECTIVE
 #undef HP_COUNT
 #endif
 
-int hp_mpi_barrier(MPI_Comm comm)
+static __attribute__((noinline)) int decide_barrier(const hp_decision_memo_t *again, MPI_Comm comm)
 {
-    hp_ticket_t ticket = {0};
+    hp_ticket_t ticket = {.again = again};
     const hp_call_t call = hp_call_barrier();
     int code;
 
@@ -309,4 +342,13 @@ int hp_mpi_barrier(MPI_Comm comm)
     else
         code = hp_ticket_passes(&ticket) ? hp_host_barrier(comm) : ticket.error;
     return hp_collective_finish(&ticket, code, comm);
+}
+
+int hp_mpi_barrier(MPI_Comm comm)
+{
+    const hp_decision_memo_t *again;
+
+    if (hp_passes_at_once(HP_BARRIER, 0, MPI_DATATYPE_NULL, MPI_OP_NULL, 0, true, comm, &again))
+        return hp_host_barrier(comm);
+    return decide_barrier(again, comm);
 }

@@ -5,7 +5,6 @@
 #include "hier/planning/arrival.h"
 #include "hier/planning/foresight.h"
 #include "pmpi_wrappers/backend/calls/check.h"
-#include "pmpi_wrappers/backend/comms/comm_registry.h"
 #include "pmpi_wrappers/backend/calls/agreement.h"
 #include "pmpi_wrappers/backend/glue/machine.h"
 #include "pmpi_wrappers/backend/profile/recording.h"
@@ -205,12 +204,68 @@ void hp_ticket_count(const hp_ticket_t *ticket, uint64_t ns)
                            __ATOMIC_RELAXED);
 }
 
+/* ---- the same call again ---- */
+
+/* Will the same call come to the same, as long as its bin is settled, or, as the knobs have decided, until the communicator is set
+ * up? Nobody looks then at what else may be said of it. */
+static bool is_lasting(const hp_ticket_t *ticket, hp_outcome_t outcome, MPI_Op op)
+{
+    if (ticket->nonblocking || ticket->start_ns || is_checked() ||
+        (op != MPI_OP_NULL && !hp_op_is_predefined(op)))
+        return false;
+    if (ticket->choice.bin)
+        return !hp_arrival_counts(ticket->state->comm, ticket->collective, ticket->bytes);
+    return (outcome == HP_OUTCOME_HINT || outcome == HP_OUTCOME_ONE_NODE || outcome == HP_OUTCOME_RULE) &&
+           !ticket->state->is_set_up;
+}
+
+/* The decision is over. reduction: what is known of it; NULL: it is none. */
+static void remember(const hp_ticket_t *ticket, hp_outcome_t outcome, int64_t count, MPI_Datatype datatype,
+                     MPI_Op op, const hp_call_t *reduction)
+{
+    hp_comm_state_t *state = ticket->state;
+
+    if (!is_lasting(ticket, outcome, op) || (datatype != MPI_DATATYPE_NULL && !ticket->named))
+        return;
+    state->decisions[ticket->collective][hp_decision_memo_place(count)] =
+        (hp_decision_memo_t){.is_valid = true,
+                             .bin = ticket->choice.bin,
+                             .outcome = outcome,
+                             .state = state,
+                             .count = count,
+                             .datatype = datatype,
+                             .op = op,
+                             .bytes = ticket->bytes,
+                             .stats_bin = ticket->bin,
+                             .named = ticket->named,
+                             .commutative = reduction && reduction->commutative,
+                             .kernel = reduction ? reduction->kernel : NULL};
+}
+
+static hp_outcome_t decide_again(hp_ticket_t *ticket)
+{
+    const hp_decision_memo_t *memo = ticket->again;
+    const unsigned slot = hp_select_settled_slot(memo->bin);
+    const hp_candidate_t *candidate = &memo->bin->candidates.slot[slot];
+
+    hp_select_count_settled(memo->bin, slot);
+    ticket->state = memo->state;
+    ticket->named = memo->named;
+    ticket->bytes = memo->bytes;
+    ticket->bin = memo->stats_bin;
+    ticket->choice = (hp_choice_t){
+        .algorithm = candidate->algorithm, .setting = &candidate->setting, .bin = memo->bin, .slot = slot};
+    return ticket->outcome = candidate->reason;
+}
+
 /* ---- bcast ---- */
 
 hp_outcome_t hp_decide_bcast(hp_ticket_t *ticket, int64_t count, MPI_Datatype datatype, int root,
                              MPI_Comm comm)
 {
     ticket->collective = HP_BCAST;
+    if (ticket->again)
+        return decide_again(ticket);
     if (is_checked() &&
         is_refused(ticket,
                    (hp_check_t){
@@ -219,6 +274,7 @@ hp_outcome_t hp_decide_bcast(hp_ticket_t *ticket, int64_t count, MPI_Datatype da
     hp_outcome_t outcome = decide_data(ticket, count, datatype, root, comm);
     if (outcome == HP_OUTCOME_TAKEN)
         outcome = decide(ticket, datatype, HP_OUTCOME_TAKEN, comm);
+    remember(ticket, outcome, count, datatype, MPI_OP_NULL, NULL);
     return ticket->outcome = outcome;
 }
 
@@ -271,6 +327,17 @@ hp_outcome_t hp_decide_reduction(hp_ticket_t *ticket, hp_call_t *call, const voi
                                  int64_t count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm)
 {
     ticket->collective = call->collective;
+    call->send = send == MPI_IN_PLACE ? recv : send;
+    call->recv = recv;
+    call->count = (size_t)count;
+    call->op = HP_HANDLE(op);
+    call->root = (uint32_t)root;
+    if (ticket->again) {
+        call->type = ticket->again->named->type;
+        call->commutative = ticket->again->commutative;
+        call->kernel = ticket->again->kernel;
+        return decide_again(ticket);
+    }
     if (is_checked() && is_refused(ticket, (hp_check_t){.send = send,
                                                         .recv = recv,
                                                         .count = count,
@@ -282,13 +349,9 @@ hp_outcome_t hp_decide_reduction(hp_ticket_t *ticket, hp_call_t *call, const voi
     hp_outcome_t outcome = decide_data(ticket, count, datatype, root, comm);
     if (outcome == HP_OUTCOME_TAKEN) {
         const hp_outcome_t arguments = check_reduction(ticket, call, send, recv, datatype, op, root);
-        call->send = send == MPI_IN_PLACE ? recv : send;
-        call->recv = recv;
-        call->count = (size_t)count;
-        call->op = HP_HANDLE(op);
-        call->root = (uint32_t)root;
         outcome = decide(ticket, datatype, arguments, comm);
     }
+    remember(ticket, outcome, count, datatype, op, call);
     return ticket->outcome = outcome;
 }
 
@@ -354,6 +417,33 @@ static void use_sizes(const hp_ticket_t *ticket, hp_block_call_t *call, hp_outco
                     : 0;
 }
 
+/* If it is remembered at all. Of sizes of each rank's own not even the bin lasts. */
+static void remember_blocks(const hp_ticket_t *ticket, const hp_block_call_t *call)
+{
+    hp_block_memo_t *memo = hp_block_call_before(&call->arguments, ticket->state);
+
+    if (!memo)
+        return;
+    memo->bin = is_lasting(ticket, ticket->outcome, call->arguments.op) ? ticket->choice.bin : NULL;
+    memo->op = call->arguments.op;
+    memo->stats_bin = ticket->bin;
+}
+
+bool hp_blocks_pass_at_once(const hp_block_arguments_t *a, MPI_Comm comm)
+{
+    hp_comm_state_t *state = hp_job.active ? hp_comm_state_find(comm) : NULL;
+
+    if (!state)
+        return false;
+    if (state->always != HP_OUTCOME_TAKEN)
+        return hp_comm_passes(state, a->collective);
+    const hp_block_memo_t *memo = hp_block_call_before(a, state);
+    return memo && memo->bin && memo->op == a->op &&
+           (a->op == MPI_OP_NULL || a->send.buffer != a->recv.buffer) &&
+           hp_select_is_settled(memo->bin, memo->bytes) &&
+           hp_bin_passes(memo->bin, a->collective, memo->stats_bin);
+}
+
 static hp_outcome_t decide_blocks(hp_ticket_t *ticket, hp_block_call_t *call, MPI_Comm comm)
 {
     const bool own_sizes = hp_collective_is(ticket->collective, HP_OWN_SIZES);
@@ -381,6 +471,8 @@ static hp_outcome_t decide_blocks(hp_ticket_t *ticket, hp_block_call_t *call, MP
     outcome = choose(ticket, comm);
     if (own_sizes)
         use_sizes(ticket, call, outcome);
+    else
+        remember_blocks(ticket, call);
     ticket->bytes = counted; /* what decides is over */
     return outcome;
 }
@@ -398,6 +490,8 @@ hp_outcome_t hp_decide_blocks(hp_ticket_t *ticket, hp_block_call_t *call, MPI_Co
 hp_outcome_t hp_decide_barrier(hp_ticket_t *ticket, MPI_Comm comm)
 {
     ticket->collective = HP_BARRIER;
+    if (ticket->again)
+        return decide_again(ticket);
     if (is_checked() &&
         is_refused(ticket, (hp_check_t){.datatype = MPI_DATATYPE_NULL, .op = MPI_OP_NULL, .comm = comm}))
         return ticket->outcome = HP_OUTCOME_FAILED;
@@ -410,6 +504,7 @@ hp_outcome_t hp_decide_barrier(hp_ticket_t *ticket, MPI_Comm comm)
         outcome = decide_size(ticket, comm, HP_OUTCOME_TAKEN);
     if (outcome == HP_OUTCOME_TAKEN)
         outcome = choose(ticket, comm);
+    remember(ticket, outcome, 0, MPI_DATATYPE_NULL, MPI_OP_NULL, NULL);
     return ticket->outcome = outcome;
 }
 

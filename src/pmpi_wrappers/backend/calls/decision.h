@@ -13,8 +13,10 @@
 #include "hier/call/stats.h"
 #include "pmpi_wrappers/backend/buffers/block_call.h"
 #include "pmpi_wrappers/backend/buffers/staging.h"
+#include "pmpi_wrappers/backend/comms/comm_registry.h"
 #include "pmpi_wrappers/backend/comms/comm_state.h"
 #include "pmpi_wrappers/backend/glue/datatypes.h"
+#include "pmpi_wrappers/backend/start/job.h"
 
 /* One call from its entry to its return. */
 typedef struct {
@@ -28,9 +30,68 @@ typedef struct {
     uint64_t start_ns;
     uint64_t entered_ns; /* where somebody looks who comes late (hp_arrival_is_looking) */
     hp_comm_state_t *state;
-    const hp_named_type_t *named; /* the datatype, if it is one */
+    const hp_decision_memo_t *again; /* it is this call once more; NULL: it is another one */
+    const hp_named_type_t *named;    /* the datatype, if it is one */
     hp_choice_t choice;
 } hp_ticket_t;
+
+/* ---- blocking calls that need no decision ---- */
+
+/* Does every call of the communicator pass, and does nobody want to know more of it? Then it has been counted. */
+static inline bool hp_comm_passes(const hp_comm_state_t *state, hp_collective_t collective)
+{
+    if (state->always == HP_OUTCOME_FAILED || hp_job.is_timed || hp_job.knobs.check)
+        return false;
+    hp_stats_count(collective, HP_STATS_BIN_UNKNOWN, state->always);
+    return true;
+}
+
+/* A call that is settled: does the bin leave it to the host MPI? Likewise. */
+static inline bool hp_bin_passes(hp_bin_t *bin, hp_collective_t collective, unsigned stats_bin)
+{
+    const unsigned slot = hp_select_settled_slot(bin);
+    const hp_outcome_t outcome = bin->candidates.slot[slot].reason;
+
+    if (outcome == HP_OUTCOME_TAKEN || outcome == HP_OUTCOME_MOCKUP)
+        return false;
+    hp_select_count_settled(bin, slot);
+    hp_stats_count(collective, stats_bin, outcome);
+    return true;
+}
+
+/* root: 0 where there is none. is_right: so are the arguments that are not looked at here, as far as this rank knows. Is the call
+ * the host MPI's, as on this communicator all are, or as one that is remembered was? Then it has been counted. *again: one that is
+ * remembered, of which the same holds as of this one; NULL: it is to be decided. */
+static inline bool hp_passes_at_once(hp_collective_t collective, int64_t count, MPI_Datatype datatype,
+                                     MPI_Op op, int root, bool is_right, MPI_Comm comm,
+                                     const hp_decision_memo_t **again)
+{
+    hp_comm_state_t *state = hp_job.active ? hp_comm_state_find(comm) : NULL;
+
+    *again = NULL;
+    if (!state)
+        return false;
+    if (state->always != HP_OUTCOME_TAKEN)
+        return hp_comm_passes(state, collective);
+    const hp_decision_memo_t *memo = &state->decisions[collective][hp_decision_memo_place(count)];
+    if (!memo->is_valid || memo->count != count || memo->datatype != datatype || memo->op != op ||
+        !is_right || (unsigned)root >= (unsigned)state->size)
+        return false;
+    if (!memo->bin) {
+        if (state->is_set_up)
+            return false;
+        hp_stats_count(collective, memo->stats_bin, memo->outcome);
+        return true;
+    }
+    if (!hp_select_is_settled(memo->bin, memo->bytes))
+        return false;
+    *again = memo;
+    return hp_bin_passes(memo->bin, collective, memo->stats_bin);
+}
+/* The same of blocks; none of them is remembered for more than passing. */
+bool hp_blocks_pass_at_once(const hp_block_arguments_t *a, MPI_Comm comm);
+
+/* ---- the others ---- */
 
 /* Each returns and sets ticket->outcome: HP_OUTCOME_TAKEN with ticket->choice, or why not. With
  * HP_OUTCOME_FAILED the error handler has run and ticket->error is to be returned. Reductions fill *call in. */

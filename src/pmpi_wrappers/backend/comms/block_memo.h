@@ -4,12 +4,14 @@
  * Only calls with one count and one predefined datatype a side are remembered: nothing else about such a one can change between
  * two calls but the buffers.
  *
- * Threads: the one that is in a collective of the communicator. Ownership: plain data, of the communicator's state. */
+ * Threads: the one that is in a collective of the communicator. Ownership: plain data, of the communicator's state; the bin as in
+ * decision_memo.h. */
 #ifndef HP_PMPI_WRAPPERS_BACKEND_COMMS_BLOCK_MEMO_H
 #define HP_PMPI_WRAPPERS_BACKEND_COMMS_BLOCK_MEMO_H
 
 #include <stdbool.h>
 #include <stdint.h>
+#include "hier/planning/select.h"
 #include "pmpi_wrappers/backend/glue/mpi_glue.h"
 
 typedef struct {
@@ -24,6 +26,9 @@ typedef struct {
     int root;
     hp_block_memo_side_t send, recv;
     uint64_t bytes; /* what all ranks know of the size */
+    hp_bin_t *bin;  /* that it was decided by, when nobody had a question; NULL: somebody had */
+    MPI_Op op;
+    unsigned stats_bin;
 } hp_block_memo_t;
 
 #endif

@@ -72,6 +72,8 @@ hp_status_t hp_comm_state_set_hints(hp_comm_state_t *state, const hp_knobs_t *kn
         state->hinted = NULL;
     }
     hp_comm_state_keep_selection(state);
+    memset(state->decisions, 0, sizeof state->decisions);
+    memset(state->memos, 0, sizeof state->memos);
     if (state->comm) {
         hp_comm_state_lock(state);
         hp_select_set_knobs(state->comm, hp_comm_state_knobs(state));

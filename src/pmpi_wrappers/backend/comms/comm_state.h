@@ -15,6 +15,7 @@
 #include "hier/call/collective.h"
 #include "hier/comm/comm.h"
 #include "pmpi_wrappers/backend/comms/block_memo.h"
+#include "pmpi_wrappers/backend/comms/decision_memo.h"
 #include "pmpi_wrappers/backend/glue/transport_mpi.h"
 
 typedef struct hp_comm_state {
@@ -32,6 +33,7 @@ typedef struct hp_comm_state {
     uint64_t
         unchecked; /* and what the non-blocking ones were since the last one that was compared: check.h */
     double use; /* by calls that could have been taken, as a share of what a set-up needs; the same on all ranks, to the bit */
+    hp_decision_memo_t decisions[HP_PIPELINED_COUNT][HP_DECISION_MEMOS];
     hp_block_memo_t memos[HP_COLLECTIVE_COUNT - HP_PIPELINED_COUNT]; /* of each collective of blocks */
     uint64_t asking_calls;   /* calls so far that may have asked for takes_nonblocking */
     hp_knobs_t *hinted;      /* knobs with this communicator's hints; NULL: the job's */

@@ -4,6 +4,7 @@
 #include "hier/planning/model/described.h"
 #include "hier/planning/model/model.h"
 #include "hier/planning/model/model_network.h"
+#include "positions.h"
 #include "schedule/cost/cost.h"
 #include "schedule/generators/generators.h"
 #include "trees.h"
@@ -122,7 +123,7 @@ static unsigned cells_below(const hp_probes_t *known, double off)
     } best[ARRAY_LENGTH(places)][ARRAY_LENGTH(collectives)][ARRAY_LENGTH(sizes)]; /* found once */
     unsigned below = 0;
 
-    for (unsigned p = 0; p < ARRAY_LENGTH(places); p++) {
+    for (unsigned p = 0; p < cases_max(ARRAY_LENGTH(places)); p++) {
         hp_probes_t described;
         place_t place;
         start(&place, places[p].shape, places[p].order);

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "check.h"
+#include "positions.h"
 #include "schedule/catalog/catalog.h"
 #include "schedule/file.h"
 #include "schedule/generators/generators.h"
@@ -110,7 +111,7 @@ static void each_comes_back_the_same(void **state)
     for (unsigned g = 0; (generator = hp_generator(g)); g++) {
         unsigned done = 0;
         for (unsigned pattern = 0; pattern < HP_PATTERN_COUNT; pattern++)
-            for (unsigned c = 0; c < ARRAY_LENGTH(counts); c++)
+            for (unsigned c = 0; c < cases_max(ARRAY_LENGTH(counts)); c++)
                 for (int ordered = 0; ordered < 2; ordered++) {
                     hp_problem_t problem = {
                         .pattern = (hp_pattern_t)pattern, .count = counts[c], .ordered = ordered};

@@ -11,14 +11,19 @@ enum { PAGE = HP_NODE_PAGE };
 
 /* ---- where a slot is ---- */
 
-char *hp_node_slot_behind(const hp_node_memory_t *memory, const hp_counter_t *counter, uint64_t step)
+static inline char *slot_behind(const hp_node_memory_t *memory, const hp_counter_t *counter, uint32_t member,
+                                uint64_t lent, uint64_t step)
 {
-    const uint64_t lent = atomic_load_explicit(hp_node_lent(counter), memory_order_relaxed);
-    const uint32_t member = hp_node_owner(memory, counter);
-
     char *ring = lent ? hp_node_lent_ring(memory, member, lent)
                       : hp_node_own_ring(memory, member, hp_node_ring(memory, counter));
     return ring + step % memory->shape.slots * memory->shape.slot_bytes;
+}
+
+char *hp_node_slot_behind(const hp_node_memory_t *memory, const hp_counter_t *counter, uint64_t step)
+{
+    const uint64_t lent = atomic_load_explicit(hp_node_lent(counter), memory_order_relaxed);
+
+    return slot_behind(memory, counter, hp_node_owner(memory, counter), lent, step);
 }
 
 /* The first collective of a length that finds a slot of that ring there makes pages of it for all of them. Its owner has made
@@ -42,7 +47,7 @@ char *hp_node_find_slot(const hp_node_memory_t *memory, const hp_counter_t *coun
 
     if (lent && atomic_load_explicit(&memory->pools[member]->read[lent - 1], memory_order_relaxed) < bytes)
         make_read_pages(memory, member, lent, bytes);
-    return hp_node_slot_behind(memory, counter, step);
+    return slot_behind(memory, counter, member, lent, step);
 }
 
 /* ---- pages ---- */

@@ -17,24 +17,27 @@ size_t bench_count_max(void)
 #endif
 }
 
+/* The MPI's function of that name, or the host MPI's own, behind whatever is preloaded. */
+#define CALL(name) (c->is_direct ? PMPI_##name : MPI_##name)
+
 /* ---- bcast ---- */
 
 static int run_bcast(const bench_call_t *c)
 {
 #if MPI_VERSION >= 4
     if (c->count > INT_MAX)
-        return MPI_Bcast_c(c->recv, (MPI_Count)c->count, c->values->type->type, c->root, c->comm);
+        return CALL(Bcast_c)(c->recv, (MPI_Count)c->count, c->values->type->type, c->root, c->comm);
 #endif
-    return MPI_Bcast(c->recv, (int)c->count, c->values->type->type, c->root, c->comm);
+    return CALL(Bcast)(c->recv, (int)c->count, c->values->type->type, c->root, c->comm);
 }
 
 static int start_bcast(const bench_call_t *c, MPI_Request *request)
 {
 #if MPI_VERSION >= 4
     if (c->count > INT_MAX)
-        return MPI_Ibcast_c(c->recv, (MPI_Count)c->count, c->values->type->type, c->root, c->comm, request);
+        return CALL(Ibcast_c)(c->recv, (MPI_Count)c->count, c->values->type->type, c->root, c->comm, request);
 #endif
-    return MPI_Ibcast(c->recv, (int)c->count, c->values->type->type, c->root, c->comm, request);
+    return CALL(Ibcast)(c->recv, (int)c->count, c->values->type->type, c->root, c->comm, request);
 }
 
 static void poison(const bench_call_t *c)
@@ -95,20 +98,20 @@ static int run_reduce(const bench_call_t *c)
 {
 #if MPI_VERSION >= 4
     if (c->count > INT_MAX)
-        return MPI_Reduce_c(c->send, c->recv, (MPI_Count)c->count, c->values->type->type, c->op->op, c->root,
+        return CALL(Reduce_c)(c->send, c->recv, (MPI_Count)c->count, c->values->type->type, c->op->op, c->root,
                             c->comm);
 #endif
-    return MPI_Reduce(c->send, c->recv, (int)c->count, c->values->type->type, c->op->op, c->root, c->comm);
+    return CALL(Reduce)(c->send, c->recv, (int)c->count, c->values->type->type, c->op->op, c->root, c->comm);
 }
 
 static int start_reduce(const bench_call_t *c, MPI_Request *request)
 {
 #if MPI_VERSION >= 4
     if (c->count > INT_MAX)
-        return MPI_Ireduce_c(c->send, c->recv, (MPI_Count)c->count, c->values->type->type, c->op->op, c->root,
+        return CALL(Ireduce_c)(c->send, c->recv, (MPI_Count)c->count, c->values->type->type, c->op->op, c->root,
                              c->comm, request);
 #endif
-    return MPI_Ireduce(c->send, c->recv, (int)c->count, c->values->type->type, c->op->op, c->root, c->comm,
+    return CALL(Ireduce)(c->send, c->recv, (int)c->count, c->values->type->type, c->op->op, c->root, c->comm,
                        request);
 }
 
@@ -133,20 +136,20 @@ static int run_allreduce(const bench_call_t *c)
 {
 #if MPI_VERSION >= 4
     if (c->count > INT_MAX)
-        return MPI_Allreduce_c(c->send, c->recv, (MPI_Count)c->count, c->values->type->type, c->op->op,
+        return CALL(Allreduce_c)(c->send, c->recv, (MPI_Count)c->count, c->values->type->type, c->op->op,
                                c->comm);
 #endif
-    return MPI_Allreduce(c->send, c->recv, (int)c->count, c->values->type->type, c->op->op, c->comm);
+    return CALL(Allreduce)(c->send, c->recv, (int)c->count, c->values->type->type, c->op->op, c->comm);
 }
 
 static int start_allreduce(const bench_call_t *c, MPI_Request *request)
 {
 #if MPI_VERSION >= 4
     if (c->count > INT_MAX)
-        return MPI_Iallreduce_c(c->send, c->recv, (MPI_Count)c->count, c->values->type->type, c->op->op,
+        return CALL(Iallreduce_c)(c->send, c->recv, (MPI_Count)c->count, c->values->type->type, c->op->op,
                                 c->comm, request);
 #endif
-    return MPI_Iallreduce(c->send, c->recv, (int)c->count, c->values->type->type, c->op->op, c->comm,
+    return CALL(Iallreduce)(c->send, c->recv, (int)c->count, c->values->type->type, c->op->op, c->comm,
                           request);
 }
 
@@ -176,12 +179,12 @@ static double ring_twice(int ranks)
 
 static int run_barrier(const bench_call_t *c)
 {
-    return MPI_Barrier(c->comm);
+    return CALL(Barrier)(c->comm);
 }
 
 static int start_barrier(const bench_call_t *c, MPI_Request *request)
 {
-    return MPI_Ibarrier(c->comm, request);
+    return CALL(Ibarrier)(c->comm, request);
 }
 
 static void fill_nothing(const bench_call_t *c)
@@ -373,11 +376,11 @@ static double others(int ranks)
 #define CALLS(name, Name, ...)                                                                               \
     static int run_##name(const bench_call_t *c)                                                             \
     {                                                                                                        \
-        return MPI_##Name(__VA_ARGS__);                                                                      \
+        return CALL(Name)(__VA_ARGS__);                                                                      \
     }                                                                                                        \
     static int start_##name(const bench_call_t *c, MPI_Request *request)                                     \
     {                                                                                                        \
-        return MPI_I##name(__VA_ARGS__, request);                                                            \
+        return CALL(I##name)(__VA_ARGS__, request);                                                            \
     }                                                                                                        \
     PERSISTENT(name, Name, __VA_ARGS__)
 

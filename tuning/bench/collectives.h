@@ -17,6 +17,7 @@ typedef struct {
     size_t shift; /* where in the values the call starts (bench_shift) */
     int root, rank;
     MPI_Comm comm;
+    bool is_direct; /* to PMPI_X: what a call costs that the library passes on is not the host MPI's */
     const bench_blocks_t *blocks; /* NULL: one message */
     const bench_layout_t *layout; /* of blocks */
     int ranks;

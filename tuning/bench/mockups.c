@@ -79,8 +79,8 @@ static int bcast_by_scatter_allgather(memory_t *m, const bench_call_t *c)
     char *work = !needs_padding(c) ? c->recv : is_root ? padded(c, c->recv, m->scratch[0]) : m->scratch[0];
     char *mine = at(c, work, (size_t)part * (size_t)c->rank);
 
-    BENCH_MPI(MPI_Scatter(work, part, TYPE, is_root ? MPI_IN_PLACE : mine, part, TYPE, c->root, c->comm));
-    BENCH_MPI(MPI_Allgather(MPI_IN_PLACE, part, TYPE, work, part, TYPE, c->comm));
+    BENCH_MPI(PMPI_Scatter(work, part, TYPE, is_root ? MPI_IN_PLACE : mine, part, TYPE, c->root, c->comm));
+    BENCH_MPI(PMPI_Allgather(MPI_IN_PLACE, part, TYPE, work, part, TYPE, c->comm));
     if (work != c->recv && !is_root)
         copy(c, c->recv, work, c->count);
     return MPI_SUCCESS;
@@ -92,7 +92,7 @@ static int bcast_by_allgatherv(memory_t *m, const bench_call_t *c)
         m->counts[r] = r == c->root ? BLOCK : 0;
         m->places[r] = 0;
     }
-    return MPI_Allgatherv(MPI_IN_PLACE, 0, TYPE, c->recv, m->counts, m->places, TYPE, c->comm);
+    return PMPI_Allgatherv(MPI_IN_PLACE, 0, TYPE, c->recv, m->counts, m->places, TYPE, c->comm);
 }
 
 /* ---- reduce, allreduce ---- */
@@ -100,7 +100,7 @@ static int bcast_by_allgatherv(memory_t *m, const bench_call_t *c)
 static int reduce_by_allreduce(memory_t *m, const bench_call_t *c)
 {
     void *result = c->rank == c->root ? c->recv : m->scratch[0];
-    return MPI_Allreduce(c->send, result, BLOCK, TYPE, OP, c->comm);
+    return PMPI_Allreduce(c->send, result, BLOCK, TYPE, OP, c->comm);
 }
 
 static int reduce_by_reduce_scatter_block_gather(memory_t *m, const bench_call_t *c)
@@ -109,8 +109,8 @@ static int reduce_by_reduce_scatter_block_gather(memory_t *m, const bench_call_t
     void *whole = needs_padding(c) ? m->scratch[0] : c->recv;
 
     BENCH_MPI(
-        MPI_Reduce_scatter_block(padded(c, c->send, m->scratch[0]), m->scratch[1], part, TYPE, OP, c->comm));
-    BENCH_MPI(MPI_Gather(m->scratch[1], part, TYPE, whole, part, TYPE, c->root, c->comm));
+        PMPI_Reduce_scatter_block(padded(c, c->send, m->scratch[0]), m->scratch[1], part, TYPE, OP, c->comm));
+    BENCH_MPI(PMPI_Gather(m->scratch[1], part, TYPE, whole, part, TYPE, c->root, c->comm));
     if (whole != c->recv && c->rank == c->root)
         copy(c, c->recv, whole, c->count);
     return MPI_SUCCESS;
@@ -119,16 +119,16 @@ static int reduce_by_reduce_scatter_block_gather(memory_t *m, const bench_call_t
 static int reduce_by_reduce_scatter_gatherv(memory_t *m, const bench_call_t *c)
 {
     share(m, c);
-    BENCH_MPI(MPI_Reduce_scatter(c->send, m->scratch[0], m->counts, TYPE, OP, c->comm));
-    return MPI_Gatherv(m->scratch[0], m->counts[c->rank], TYPE, c->recv, m->counts, m->places, TYPE, c->root,
-                       c->comm);
+    BENCH_MPI(PMPI_Reduce_scatter(c->send, m->scratch[0], m->counts, TYPE, OP, c->comm));
+    return PMPI_Gatherv(m->scratch[0], m->counts[c->rank], TYPE, c->recv, m->counts, m->places, TYPE, c->root,
+                        c->comm);
 }
 
 static int allreduce_by_reduce_bcast(memory_t *m, const bench_call_t *c)
 {
     (void)m;
-    BENCH_MPI(MPI_Reduce(c->send, c->recv, BLOCK, TYPE, OP, 0, c->comm));
-    return MPI_Bcast(c->recv, BLOCK, TYPE, 0, c->comm);
+    BENCH_MPI(PMPI_Reduce(c->send, c->recv, BLOCK, TYPE, OP, 0, c->comm));
+    return PMPI_Bcast(c->recv, BLOCK, TYPE, 0, c->comm);
 }
 
 static int allreduce_by_reduce_scatter_block_allgather(memory_t *m, const bench_call_t *c)
@@ -137,8 +137,8 @@ static int allreduce_by_reduce_scatter_block_allgather(memory_t *m, const bench_
     char *whole = needs_padding(c) ? m->scratch[1] : c->recv;
     char *mine = at(c, whole, (size_t)part * (size_t)c->rank);
 
-    BENCH_MPI(MPI_Reduce_scatter_block(padded(c, c->send, m->scratch[0]), mine, part, TYPE, OP, c->comm));
-    BENCH_MPI(MPI_Allgather(MPI_IN_PLACE, part, TYPE, whole, part, TYPE, c->comm));
+    BENCH_MPI(PMPI_Reduce_scatter_block(padded(c, c->send, m->scratch[0]), mine, part, TYPE, OP, c->comm));
+    BENCH_MPI(PMPI_Allgather(MPI_IN_PLACE, part, TYPE, whole, part, TYPE, c->comm));
     if (whole != c->recv)
         copy(c, c->recv, whole, c->count);
     return MPI_SUCCESS;
@@ -147,16 +147,16 @@ static int allreduce_by_reduce_scatter_block_allgather(memory_t *m, const bench_
 static int allreduce_by_reduce_scatter_allgatherv(memory_t *m, const bench_call_t *c)
 {
     share(m, c);
-    BENCH_MPI(MPI_Reduce_scatter(c->send, at(c, c->recv, (size_t)m->places[c->rank]), m->counts, TYPE, OP,
-                                 c->comm));
-    return MPI_Allgatherv(MPI_IN_PLACE, 0, TYPE, c->recv, m->counts, m->places, TYPE, c->comm);
+    BENCH_MPI(PMPI_Reduce_scatter(c->send, at(c, c->recv, (size_t)m->places[c->rank]), m->counts, TYPE, OP,
+                                  c->comm));
+    return PMPI_Allgatherv(MPI_IN_PLACE, 0, TYPE, c->recv, m->counts, m->places, TYPE, c->comm);
 }
 
 /* ---- barrier ---- */
 
 static int barrier_by_allreduce(memory_t *m, const bench_call_t *c)
 {
-    return MPI_Allreduce(m->scratch[0], m->scratch[1], 1, MPI_BYTE, MPI_BOR, c->comm);
+    return PMPI_Allreduce(m->scratch[0], m->scratch[1], 1, MPI_BYTE, MPI_BOR, c->comm);
 }
 
 /* ---- allgather, allgatherv ---- */
@@ -164,36 +164,36 @@ static int barrier_by_allreduce(memory_t *m, const bench_call_t *c)
 static int allgather_by_gather_bcast(memory_t *m, const bench_call_t *c)
 {
     (void)m;
-    BENCH_MPI(MPI_Gather(c->send, BLOCK, TYPE, c->recv, BLOCK, TYPE, 0, c->comm));
-    return MPI_Bcast(c->recv, all_blocks(c), TYPE, 0, c->comm);
+    BENCH_MPI(PMPI_Gather(c->send, BLOCK, TYPE, c->recv, BLOCK, TYPE, 0, c->comm));
+    return PMPI_Bcast(c->recv, all_blocks(c), TYPE, 0, c->comm);
 }
 
 static int allgather_by_alltoall(memory_t *m, const bench_call_t *c)
 {
     for (int r = 0; r < c->ranks; r++)
         copy(c, at(c, m->scratch[0], c->count * (size_t)r), c->send, c->count);
-    return MPI_Alltoall(m->scratch[0], BLOCK, TYPE, c->recv, BLOCK, TYPE, c->comm);
+    return PMPI_Alltoall(m->scratch[0], BLOCK, TYPE, c->recv, BLOCK, TYPE, c->comm);
 }
 
 static int allgather_by_allreduce(memory_t *m, const bench_call_t *c)
 {
     (void)m;
-    return MPI_Allreduce(MPI_IN_PLACE, c->recv, block_among_zeros(c, c->recv), MPI_BYTE, MPI_BOR, c->comm);
+    return PMPI_Allreduce(MPI_IN_PLACE, c->recv, block_among_zeros(c, c->recv), MPI_BYTE, MPI_BOR, c->comm);
 }
 
 static int allgather_by_allgatherv(memory_t *m, const bench_call_t *c)
 {
     (void)m;
-    return MPI_Allgatherv(c->send, BLOCK, TYPE, c->recv, c->layout->recv_counts, c->layout->recv_places, TYPE,
-                          c->comm);
+    return PMPI_Allgatherv(c->send, BLOCK, TYPE, c->recv, c->layout->recv_counts, c->layout->recv_places,
+                           TYPE, c->comm);
 }
 
 static int allgatherv_by_gatherv_bcast(memory_t *m, const bench_call_t *c)
 {
     (void)m;
-    BENCH_MPI(MPI_Gatherv(c->send, c->layout->send_counts[c->rank], TYPE, c->recv, c->layout->recv_counts,
-                          c->layout->recv_places, TYPE, 0, c->comm));
-    return MPI_Bcast(c->recv, c->layout->recv_total, TYPE, 0, c->comm);
+    BENCH_MPI(PMPI_Gatherv(c->send, c->layout->send_counts[c->rank], TYPE, c->recv, c->layout->recv_counts,
+                           c->layout->recv_places, TYPE, 0, c->comm));
+    return PMPI_Bcast(c->recv, c->layout->recv_total, TYPE, 0, c->comm);
 }
 
 static int allgatherv_by_allgather(memory_t *m, const bench_call_t *c)
@@ -204,7 +204,7 @@ static int allgatherv_by_allgather(memory_t *m, const bench_call_t *c)
     for (int r = 0; r < c->ranks; r++)
         most = layout->recv_counts[r] > most ? layout->recv_counts[r] : most;
     copy(c, m->scratch[0], c->send, (size_t)layout->send_counts[c->rank]);
-    BENCH_MPI(MPI_Allgather(m->scratch[0], most, TYPE, m->scratch[1], most, TYPE, c->comm));
+    BENCH_MPI(PMPI_Allgather(m->scratch[0], most, TYPE, m->scratch[1], most, TYPE, c->comm));
     for (int r = 0; r < c->ranks; r++)
         copy(c, at(c, c->recv, (size_t)layout->recv_places[r]),
              at(c, m->scratch[1], (size_t)most * (size_t)r), (size_t)layout->recv_counts[r]);
@@ -217,16 +217,16 @@ static int alltoall_by_alltoallv(memory_t *m, const bench_call_t *c)
 {
     const bench_layout_t *layout = c->layout;
     (void)m;
-    return MPI_Alltoallv(c->send, layout->send_counts, layout->send_places, TYPE, c->recv,
-                         layout->recv_counts, layout->recv_places, TYPE, c->comm);
+    return PMPI_Alltoallv(c->send, layout->send_counts, layout->send_places, TYPE, c->recv,
+                          layout->recv_counts, layout->recv_places, TYPE, c->comm);
 }
 
 static int alltoallv_by_alltoallw(memory_t *m, const bench_call_t *c)
 {
     const bench_layout_t *layout = c->layout;
     (void)m;
-    return MPI_Alltoallw(c->send, layout->send_counts, layout->send_bytes_places, layout->types, c->recv,
-                         layout->recv_counts, layout->recv_bytes_places, layout->types, c->comm);
+    return PMPI_Alltoallw(c->send, layout->send_counts, layout->send_bytes_places, layout->types, c->recv,
+                          layout->recv_counts, layout->recv_bytes_places, layout->types, c->comm);
 }
 
 /* ---- reduce_scatter_block, reduce_scatter ---- */
@@ -234,22 +234,22 @@ static int alltoallv_by_alltoallw(memory_t *m, const bench_call_t *c)
 static int reduce_scatter_block_by_reduce_scatter(memory_t *m, const bench_call_t *c)
 {
     (void)m;
-    return MPI_Reduce_scatter(c->send, c->recv, c->layout->send_counts, TYPE, OP, c->comm);
+    return PMPI_Reduce_scatter(c->send, c->recv, c->layout->send_counts, TYPE, OP, c->comm);
 }
 
 static int reduce_scatter_block_by_reduce_then_scatter(memory_t *m, const bench_call_t *c)
 {
-    BENCH_MPI(MPI_Reduce(c->send, m->scratch[0], all_blocks(c), TYPE, OP, 0, c->comm));
-    return MPI_Scatter(m->scratch[0], BLOCK, TYPE, c->recv, BLOCK, TYPE, 0, c->comm);
+    BENCH_MPI(PMPI_Reduce(c->send, m->scratch[0], all_blocks(c), TYPE, OP, 0, c->comm));
+    return PMPI_Scatter(m->scratch[0], BLOCK, TYPE, c->recv, BLOCK, TYPE, 0, c->comm);
 }
 
 static int reduce_scatter_by_reduce_then_scatterv(memory_t *m, const bench_call_t *c)
 {
     const bench_layout_t *layout = c->layout;
 
-    BENCH_MPI(MPI_Reduce(c->send, m->scratch[0], layout->send_total, TYPE, OP, 0, c->comm));
-    return MPI_Scatterv(m->scratch[0], layout->send_counts, layout->send_places, TYPE, c->recv,
-                        layout->recv_total, TYPE, 0, c->comm);
+    BENCH_MPI(PMPI_Reduce(c->send, m->scratch[0], layout->send_total, TYPE, OP, 0, c->comm));
+    return PMPI_Scatterv(m->scratch[0], layout->send_counts, layout->send_places, TYPE, c->recv,
+                         layout->recv_total, TYPE, 0, c->comm);
 }
 
 /* Of both. */
@@ -257,7 +257,7 @@ static int reduce_scatter_by_allreduce(memory_t *m, const bench_call_t *c)
 {
     const bench_layout_t *layout = c->layout;
 
-    BENCH_MPI(MPI_Allreduce(c->send, m->scratch[0], layout->send_total, TYPE, OP, c->comm));
+    BENCH_MPI(PMPI_Allreduce(c->send, m->scratch[0], layout->send_total, TYPE, OP, c->comm));
     copy(c, c->recv, at(c, m->scratch[0], (size_t)layout->send_places[c->rank]), (size_t)layout->recv_total);
     return MPI_SUCCESS;
 }
@@ -267,27 +267,27 @@ static int reduce_scatter_by_allreduce(memory_t *m, const bench_call_t *c)
 static int gather_by_allgather(memory_t *m, const bench_call_t *c)
 {
     void *all = c->rank == c->root ? c->recv : m->scratch[0];
-    return MPI_Allgather(c->send, BLOCK, TYPE, all, BLOCK, TYPE, c->comm);
+    return PMPI_Allgather(c->send, BLOCK, TYPE, all, BLOCK, TYPE, c->comm);
 }
 
 static int gather_by_gatherv(memory_t *m, const bench_call_t *c)
 {
     (void)m;
-    return MPI_Gatherv(c->send, BLOCK, TYPE, c->recv, c->layout->recv_counts, c->layout->recv_places, TYPE,
-                       c->root, c->comm);
+    return PMPI_Gatherv(c->send, BLOCK, TYPE, c->recv, c->layout->recv_counts, c->layout->recv_places, TYPE,
+                        c->root, c->comm);
 }
 
 static int gather_by_reduce(memory_t *m, const bench_call_t *c)
 {
     const int bytes = block_among_zeros(c, m->scratch[0]);
-    return MPI_Reduce(m->scratch[0], c->recv, bytes, MPI_BYTE, MPI_BOR, c->root, c->comm);
+    return PMPI_Reduce(m->scratch[0], c->recv, bytes, MPI_BYTE, MPI_BOR, c->root, c->comm);
 }
 
 static int scatter_by_bcast(memory_t *m, const bench_call_t *c)
 {
     char *all = c->rank == c->root ? c->send : m->scratch[0];
 
-    BENCH_MPI(MPI_Bcast(all, all_blocks(c), TYPE, c->root, c->comm));
+    BENCH_MPI(PMPI_Bcast(all, all_blocks(c), TYPE, c->root, c->comm));
     copy(c, c->recv, at(c, all, c->count * (size_t)c->rank), c->count);
     return MPI_SUCCESS;
 }
@@ -295,15 +295,15 @@ static int scatter_by_bcast(memory_t *m, const bench_call_t *c)
 static int scatter_by_scatterv(memory_t *m, const bench_call_t *c)
 {
     (void)m;
-    return MPI_Scatterv(c->send, c->layout->send_counts, c->layout->send_places, TYPE, c->recv, BLOCK, TYPE,
-                        c->root, c->comm);
+    return PMPI_Scatterv(c->send, c->layout->send_counts, c->layout->send_places, TYPE, c->recv, BLOCK, TYPE,
+                         c->root, c->comm);
 }
 
 /* ---- scan ---- */
 
 static int scan_by_exscan_reduce_local(memory_t *m, const bench_call_t *c)
 {
-    BENCH_MPI(MPI_Exscan(c->send, m->scratch[0], BLOCK, TYPE, OP, c->comm));
+    BENCH_MPI(PMPI_Exscan(c->send, m->scratch[0], BLOCK, TYPE, OP, c->comm));
     copy(c, c->recv, c->send, c->count);
     return c->rank ? MPI_Reduce_local(m->scratch[0], c->recv, BLOCK, TYPE, OP) : MPI_SUCCESS;
 }

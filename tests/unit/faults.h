@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <sys/resource.h>
 
-/* The address sanitizer has memory of its own for what is touched. */
-#ifdef __SANITIZE_ADDRESS__
+/* Sanitizers have memory of their own for what is touched. */
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
 static const bool faults_count = false;
 #else
 static const bool faults_count = true;

@@ -31,8 +31,7 @@ enum {
     NAP_NS = 20000,
     GROWING_YIELDS = 4,   /* where naps grow: as many, */
     FIRST_NAP_NS = 50000, /* the first nap, */
-    LONG_NAP_NS =
-        200000 /* and the longest; twice as long, or as long a first one, costs more processor time, too */
+    LONG_NAP_NS = 200000 /* and the longest: with 400 us or more, collectives cost more processor time, too */
 };
 
 /* Whether a rank naps, and for how long at most; threads that meet in find write the same. */

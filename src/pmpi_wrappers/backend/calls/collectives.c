@@ -293,10 +293,11 @@ int hp_collective_begin_passed(const hp_ticket_t *ticket, MPI_Comm comm)
     return ticket->outcome == HP_OUTCOME_INVALID ? MPI_SUCCESS : hp_host_collective_begin(comm);
 }
 
-/* What a call that passes again needs is apart from the rest, which has much on its stack. */
+/* What a call that passes at once needs is apart from the rest, which has much on its stack. */
+#define NOINLINE __attribute__((noinline))
+
 #define DEFINE(function, name, host, parameters, arguments)                                                  \
-    static                                                                                                   \
-        __attribute__((noinline)) int decide_##function(const hp_decision_memo_t *again, HP_LIST parameters) \
+    static NOINLINE int decide_##function(const hp_decision_memo_t *again, HP_LIST parameters)               \
     {                                                                                                        \
         hp_ticket_t ticket = {.again = again};                                                               \
         int code = accelerate_##name(&ticket, HP_LIST arguments);                                            \
@@ -331,7 +332,7 @@ int hp_collective_begin_passed(const hp_ticket_t *ticket, MPI_Comm comm)
 #undef HP_COUNT
 #endif
 
-static __attribute__((noinline)) int decide_barrier(const hp_decision_memo_t *again, MPI_Comm comm)
+static NOINLINE int decide_barrier(const hp_decision_memo_t *again, MPI_Comm comm)
 {
     hp_ticket_t ticket = {.again = again};
     const hp_call_t call = hp_call_barrier();

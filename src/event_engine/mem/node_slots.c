@@ -26,17 +26,20 @@ char *hp_node_slot_behind(const hp_node_memory_t *memory, const hp_counter_t *co
     return slot_behind(memory, counter, hp_node_owner(memory, counter), lent, step);
 }
 
-/* The first collective of a length that finds a slot of that ring there makes pages of it for all of them. Its owner has made
- * its own before, in the memory where it runs. */
+/* Of all slots of a ring, the first so many bytes. */
+static void make_pages(const hp_node_memory_t *memory, const char *ring, size_t bytes, bool writes)
+{
+    for (uint32_t slot = 0; slot < memory->shape.slots; slot++)
+        if (!hp_pages_make(ring + slot * memory->shape.slot_bytes, bytes, writes))
+            return;
+}
+
+/* The first collective of a length that finds a slot of that ring there. Its owner has made pages before, in the memory where it
+ * runs. */
 static void make_read_pages(const hp_node_memory_t *memory, uint32_t member, uint64_t lent, size_t bytes)
 {
-    hp_slot_pool_view_t *view = memory->pools[member];
-    const char *ring = hp_node_lent_ring(memory, member, lent);
-
-    atomic_store_explicit(&view->read[lent - 1], bytes, memory_order_relaxed);
-    for (uint32_t slot = 0; slot < memory->shape.slots; slot++)
-        if (!hp_pages_make(ring + slot * memory->shape.slot_bytes, bytes, false))
-            return;
+    atomic_store_explicit(&memory->pools[member]->read[lent - 1], bytes, memory_order_relaxed);
+    make_pages(memory, hp_node_lent_ring(memory, member, lent), bytes, false);
 }
 
 char *hp_node_find_slot(const hp_node_memory_t *memory, const hp_counter_t *counter, uint64_t step)
@@ -160,13 +163,6 @@ static void trim_slots(const hp_node_memory_t *in_use)
         give_pages_back(oldest);
         forget_slots(oldest);
     }
-}
-
-static void populate(const hp_node_memory_t *memory, uint32_t level, hp_fan_t fan, size_t bytes)
-{
-    for (uint32_t slot = 0; slot < memory->shape.slots; slot++)
-        if (!hp_pages_make(hp_node_slot(memory, memory->own, level, fan, slot), bytes, true))
-            return;
 }
 
 /* ---- rings of the pool ---- */
@@ -315,7 +311,7 @@ void hp_node_back_slots_slowly(hp_node_memory_t *memory, uint32_t level, hp_fan_
     trim_slots(memory);
     pthread_mutex_unlock(&slots_lock);
     if (more)
-        populate(memory, level, fan, bytes);
+        make_pages(memory, hp_node_slot(memory, memory->own, level, fan, 0), bytes, true);
 }
 
 hp_node_usage_t hp_node_usage(void)

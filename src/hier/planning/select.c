@@ -205,7 +205,7 @@ static hp_outcome_t take_slot(hp_choice_t *choice, unsigned slot)
 {
     hp_bin_t *bin = choice->bin;
 
-    choice->slot = bin->candidates.offered & (1u << slot) ? slot : HP_SLOT_RULE;
+    choice->slot = hp_select_slot(bin, slot);
     const hp_candidate_t *candidate = &bin->candidates.slot[choice->slot];
     bin->calls[choice->slot]++;
     choice->algorithm = candidate->algorithm;
@@ -219,6 +219,13 @@ hp_outcome_t hp_select(hp_comm_t *comm, hp_collective_t collective, uint64_t byt
     if (!choice->bin)
         return HP_OUTCOME_FAILED;
     return take_slot(choice, hp_guard_next(&choice->bin->guard, &choice->is_timed));
+}
+
+hp_outcome_t hp_select_settled(hp_bin_t *bin, hp_choice_t *choice)
+{
+    *choice = (hp_choice_t){.bin = bin};
+    bin->guard.calls++;
+    return take_slot(choice, bin->guard.chosen);
 }
 
 hp_outcome_t hp_select_untimed(hp_comm_t *comm, hp_collective_t collective, uint64_t bytes,

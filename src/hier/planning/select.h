@@ -40,11 +40,12 @@ static inline bool hp_select_is_settled(const hp_bin_t *bin, uint64_t bytes)
     return bytes >= bin->candidates.bytes.from && bytes <= bin->candidates.bytes.to &&
            hp_guard_rests(&bin->guard);
 }
-/* What runs it then, and counting it. */
-static inline unsigned hp_select_settled_slot(const hp_bin_t *bin)
+/* What hp_select does then. */
+hp_outcome_t hp_select_settled(hp_bin_t *bin, hp_choice_t *choice);
+/* The two parts of it: the slot, and counting the call. */
+static inline unsigned hp_select_slot(const hp_bin_t *bin, unsigned slot)
 {
-    const unsigned chosen = bin->guard.chosen;
-    return bin->candidates.offered & (1u << chosen) ? chosen : HP_SLOT_RULE;
+    return bin->candidates.offered & (1u << slot) ? slot : HP_SLOT_RULE;
 }
 static inline void hp_select_count_settled(hp_bin_t *bin, unsigned slot)
 {

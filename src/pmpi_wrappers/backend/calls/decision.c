@@ -228,10 +228,9 @@ static void remember(const hp_ticket_t *ticket, hp_outcome_t outcome, int64_t co
     if (!is_lasting(ticket, outcome, op) || (datatype != MPI_DATATYPE_NULL && !ticket->named))
         return;
     state->decisions[ticket->collective][hp_decision_memo_place(count)] =
-        (hp_decision_memo_t){.is_valid = true,
+        (hp_decision_memo_t){.state = state,
                              .bin = ticket->choice.bin,
                              .outcome = outcome,
-                             .state = state,
                              .count = count,
                              .datatype = datatype,
                              .op = op,
@@ -245,17 +244,12 @@ static void remember(const hp_ticket_t *ticket, hp_outcome_t outcome, int64_t co
 static hp_outcome_t decide_again(hp_ticket_t *ticket)
 {
     const hp_decision_memo_t *memo = ticket->again;
-    const unsigned slot = hp_select_settled_slot(memo->bin);
-    const hp_candidate_t *candidate = &memo->bin->candidates.slot[slot];
 
-    hp_select_count_settled(memo->bin, slot);
     ticket->state = memo->state;
     ticket->named = memo->named;
     ticket->bytes = memo->bytes;
     ticket->bin = memo->stats_bin;
-    ticket->choice = (hp_choice_t){
-        .algorithm = candidate->algorithm, .setting = &candidate->setting, .bin = memo->bin, .slot = slot};
-    return ticket->outcome = candidate->reason;
+    return ticket->outcome = hp_select_settled(memo->bin, &ticket->choice);
 }
 
 /* ---- bcast ---- */

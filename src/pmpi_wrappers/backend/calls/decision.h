@@ -49,7 +49,7 @@ static inline bool hp_comm_passes(const hp_comm_state_t *state, hp_collective_t 
 /* A call that is settled: does the bin leave it to the host MPI? Likewise. */
 static inline bool hp_bin_passes(hp_bin_t *bin, hp_collective_t collective, unsigned stats_bin)
 {
-    const unsigned slot = hp_select_settled_slot(bin);
+    const unsigned slot = hp_select_slot(bin, bin->guard.chosen);
     const hp_outcome_t outcome = bin->candidates.slot[slot].reason;
 
     if (outcome == HP_OUTCOME_TAKEN || outcome == HP_OUTCOME_MOCKUP)
@@ -74,8 +74,8 @@ static inline bool hp_passes_at_once(hp_collective_t collective, int64_t count, 
     if (state->always != HP_OUTCOME_TAKEN)
         return hp_comm_passes(state, collective);
     const hp_decision_memo_t *memo = &state->decisions[collective][hp_decision_memo_place(count)];
-    if (!memo->is_valid || memo->count != count || memo->datatype != datatype || memo->op != op ||
-        !is_right || (unsigned)root >= (unsigned)state->size)
+    if (!memo->state || memo->count != count || memo->datatype != datatype || memo->op != op || !is_right ||
+        (unsigned)root >= (unsigned)state->size)
         return false;
     if (!memo->bin) {
         if (state->is_set_up)

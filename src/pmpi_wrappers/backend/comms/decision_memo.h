@@ -20,10 +20,9 @@ static inline unsigned hp_decision_memo_place(int64_t count)
 }
 
 typedef struct {
-    bool is_valid;
-    hp_bin_t *bin;        /* NULL: until the communicator is set up the knobs decide, */
-    hp_outcome_t outcome; /* and it passes, for this reason */
-    struct hp_comm_state *state;
+    struct hp_comm_state *state; /* of the communicator; NULL: nothing is remembered */
+    hp_bin_t *bin;               /* NULL: until the communicator is set up the knobs decide, */
+    hp_outcome_t outcome;        /* and it passes, for this reason */
     int64_t count;
     MPI_Datatype datatype;
     MPI_Op op; /* MPI_OP_NULL: no reduction */

@@ -22,13 +22,13 @@ sys.path.insert(0, os.path.join(os.path.dirname(HERE), "cluster"))
 import left_behind  # noqa: E402
 import mpis  # noqa: E402
 
-HOSTS, RANKS, JOBS = 3, 3, 6
+HOSTS, RANKS, JOBS = 3, 3, 16
 LIMIT_S = 1
 IN_TIME_S = LIMIT_S + 1.5  # a rank that does not answer has a second to do so
 MPIS = ("openmpi", "mpich")
 LAUNCH = {"openmpi": ["mpirun.openmpi", "--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1"], "mpich": ["mpirun.mpich"]}
 SETTINGS = {"HANPMPI_SETUP_CALLS": "1", "HANPMPI_NONBLOCKING": "on", "HANPMPI_GUARD": "0", "HANPMPI_MODEL": "0", "HANPMPI_CACHE": "off", "HANPMPI_ALLREDUCE": "han",
-            "HANPMPI_BARRIER": "han", "HANPMPI_STALL_SECONDS": str(LIMIT_S)}
+            "HANPMPI_BARRIER": "han", "HANPMPI_STALL_SECONDS": str(LIMIT_S), "YIELD_NAPS": "1", "YIELD_NAPS_GROW": "1"}
 
 
 def fail(text, out):
@@ -52,7 +52,7 @@ class Place:
         folder = os.path.join(self.watch.folder, f"job{next(self.jobs)}")
         os.mkdir(folder)  # Open MPI's files of one job are in the way of another's
         prefix = os.path.join(folder, "stalls")
-        preload = ":".join(part for part in (self.options.library, self.options.yielding if self.mpi == "mpich" else "") if part)
+        preload = ":".join(part for part in (self.options.library, self.options.yielding) if part)
         settings = {**SETTINGS, "HANPMPI_STALL_JSON": prefix, "LD_PRELOAD": preload, **settings}
         start = [mpis.VCLUSTER, "run", self.mpi, "1"] if self.cluster else [*LAUNCH[self.mpi], "-np", str(RANKS)]
         command = [*start, "env", *[f"{name}={value}" for name, value in settings.items()], self.program, *words]
@@ -156,7 +156,7 @@ def check(place, case, blocking):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--library", required=True, help="libhanpmpi.so")
-    parser.add_argument("--yield", dest="yielding", default="", help="what makes MPICH's ranks share cores")
+    parser.add_argument("--yield", dest="yielding", default="", help="what makes ranks that wait nap")
     parser.add_argument("--only", default="", help="cases whose title has this in it")
     options = parser.parse_args()
     options.library = os.path.abspath(options.library)

@@ -64,7 +64,7 @@ bool hp_host_breaks_displacement(int comm_size)
 
 bool hp_host_breaks_overlap(void)
 {
-    return MPICH_4_0;
+    return !OPEN_MPI_ANY;
 }
 
 bool hp_host_breaks_unlike_allgatherv(int64_t bytes)

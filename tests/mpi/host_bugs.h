@@ -32,7 +32,7 @@ bool hp_host_breaks_gather(const hp_typemap_t *map, int64_t bytes);
  * MPI_Allgatherv elsewhere, or hangs, where it is not at displacement 0. */
 bool hp_host_breaks_displacement(int comm_size);
 
-/* MPICH 4.0.2, MPI_Reduce_scatter in place: the rank's own block must not overlap its new place. */
+/* MPICH 4.0.2 and 5.0.2, MPI_Reduce_scatter in place: the rank's own block must not overlap its new place; 5.0.2 ends the job. */
 bool hp_host_breaks_overlap(void);
 
 /* MPI_Allgatherv whose ranks have unlike datatypes, which then take unlike algorithms or pieces: Open MPI 4.1.4 (of the send

@@ -235,7 +235,7 @@ int main(int argc, char **argv)
     hp_mpi_init(&argc, &argv);
     hp_basics_init();
     hp_operations_init();
-    hp_fuzz_maps_create(&maps, &random);
+    hp_fuzz_maps_create(&maps, &random, true);
     int code = hp_groups_run(argc, argv, groups, sizeof groups / sizeof *groups);
     check_taken();
     hp_fuzz_maps_free(&maps);

@@ -3,11 +3,12 @@
  * usage: fuzz [--seed S] [--count N] [--seconds T] [--max-bytes B] [--stuck-seconds T] [--expect-taken]
  *             [--only COLLECTIVES] [--bcast LIST] [--reduce LIST] [--allgatherv LIST] ... [--modules LIST]
  *             [--nonblocking PERCENT] [--persistent PERCENT] [--free-communicators] [--thread-multiple]
- *             [--known NAME]
+ *             [--complex-gaps] [--known NAME]
  *
  * --nonblocking: of the cases, so many are sequences of collectives in flight; --persistent: of these
  * collectives, so many are persistent (where mpi.h has them). --free-communicators: with collectives in flight,
  * as is done without the option where the host survives it. --thread-multiple: the level that is asked for.
+ * --complex-gaps: also datatypes of complex numbers that the host packs wrongly in all but short messages.
  * --known: each rank writes to NAME.RANK what a recording has to say of it (fuzz_known.h).
  * --only: of these collectives, comma-separated ("bcast,scan"), and Bcast where the host would get the one drawn wrong.
  * LIST: algorithms, or modules for each level ("rules": no hint), comma-separated, from which the hints of a
@@ -57,7 +58,7 @@ static void read_only(const char *list)
     }
 }
 
-enum { OTHER_OPTIONS = 14, OF_COLLECTIVE = 256 };
+enum { OTHER_OPTIONS = 15, OF_COLLECTIVE = 256 };
 
 static void parse(int argc, char **argv)
 {
@@ -68,7 +69,7 @@ static void parse(int argc, char **argv)
         {"expect-taken", no_argument, NULL, 'e'},        {"nonblocking", required_argument, NULL, 'i'},
         {"persistent", required_argument, NULL, 'p'},    {"thread-multiple", no_argument, NULL, 'T'},
         {"free-communicators", no_argument, NULL, 'f'},  {"only", required_argument, NULL, 'o'},
-        {"known", required_argument, NULL, 'k'}};
+        {"known", required_argument, NULL, 'k'},         {"complex-gaps", no_argument, NULL, 'g'}};
     struct timespec now;
 
     for (int i = 0; i < HP_FUZZ_COLLECTIVES; i++) { /* the last stays as it is: the end */
@@ -118,6 +119,9 @@ static void parse(int argc, char **argv)
         case 'o':
             options.only = optarg;
             break;
+        case 'g':
+            options.complex_gaps = true;
+            break;
         case 'k':
             known_name = optarg;
             break;
@@ -135,10 +139,10 @@ static void parse(int argc, char **argv)
 static void format_options(char *text, size_t text_bytes)
 {
     size_t used = (size_t)snprintf(
-        text, text_bytes, " --max-bytes %" PRId64 " --modules %s --nonblocking %d --persistent %d%s%s",
+        text, text_bytes, " --max-bytes %" PRId64 " --modules %s --nonblocking %d --persistent %d%s%s%s",
         options.max_bytes, options.modules, options.nonblocking, options.persistent,
         options.free_communicators ? " --free-communicators" : "",
-        options.thread_multiple ? " --thread-multiple" : "");
+        options.thread_multiple ? " --thread-multiple" : "", options.complex_gaps ? " --complex-gaps" : "");
     if (options.only && used < text_bytes)
         used += (size_t)snprintf(text + used, text_bytes - used, " --only %s", options.only);
     for (int i = 0; i < HP_FUZZ_COLLECTIVES && used < text_bytes; i++)
@@ -236,7 +240,7 @@ static void run_cases(MPI_Comm control)
     hp_fuzz_maps_t maps;
     double start = MPI_Wtime();
 
-    hp_fuzz_maps_create(&maps, &random);
+    hp_fuzz_maps_create(&maps, &random, options.complex_gaps);
     for (int i = 0; i < PAIRS; i++)
         create_pair(&pairs[i], &random);
     for (case_number = 0; case_number < options.count && !time_is_up(control, start); case_number++) {

@@ -76,6 +76,7 @@ typedef struct {
     int persistent;          /* of 100 collectives in flight, so many are persistent */
     bool free_communicators; /* with collectives in flight */
     bool thread_multiple;
+    bool complex_gaps;                           /* also where the host packs them wrongly */
     const char *algorithms[HP_FUZZ_COLLECTIVES]; /* comma-separated: values of the hint */
     const char *modules;                         /* likewise: names, and "rules" for no hint */
     const char *only;                            /* likewise: collectives' words; NULL: all */
@@ -110,9 +111,10 @@ enum { HP_FUZZ_DERIVED = 40, HP_FUZZ_MAPS = HP_BASIC_COUNT + HP_FUZZ_DERIVED };
 
 typedef struct {
     hp_typemap_t *map[HP_FUZZ_MAPS];
+    bool complex_gaps; /* as of the options */
 } hp_fuzz_maps_t;
 
-void hp_fuzz_maps_create(hp_fuzz_maps_t *maps, hp_random_t *random);
+void hp_fuzz_maps_create(hp_fuzz_maps_t *maps, hp_random_t *random, bool complex_gaps);
 void hp_fuzz_maps_renew(hp_fuzz_maps_t *maps, hp_random_t *random);
 void hp_fuzz_maps_free(hp_fuzz_maps_t *maps);
 

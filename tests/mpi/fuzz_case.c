@@ -13,26 +13,32 @@ const hp_fuzz_collective_info_t *hp_fuzz_collective_info(hp_fuzz_collective_t co
     return &infos[collective];
 }
 
-static hp_typemap_t *create_derived(hp_random_t *random)
+static hp_typemap_t *create_derived(const hp_fuzz_maps_t *maps, hp_random_t *random)
 {
     hp_random_t own = {hp_random_next(random)};
     hp_basic_t basic = (hp_basic_t)hp_random_below(&own, HP_BASIC_COUNT);
-    return hp_typemap_create_random(basic, &own);
+    hp_typemap_t *map = hp_typemap_create_random(basic, &own);
+
+    if (maps->complex_gaps || !hp_host_breaks_complex(map))
+        return map;
+    hp_typemap_free(map);
+    return hp_typemap_create_basic(basic);
 }
 
-void hp_fuzz_maps_create(hp_fuzz_maps_t *maps, hp_random_t *random)
+void hp_fuzz_maps_create(hp_fuzz_maps_t *maps, hp_random_t *random, bool complex_gaps)
 {
+    maps->complex_gaps = complex_gaps;
     for (int i = 0; i < HP_BASIC_COUNT; i++)
         maps->map[i] = hp_typemap_create_basic((hp_basic_t)i);
     for (int i = HP_BASIC_COUNT; i < HP_FUZZ_MAPS; i++)
-        maps->map[i] = create_derived(random);
+        maps->map[i] = create_derived(maps, random);
 }
 
 void hp_fuzz_maps_renew(hp_fuzz_maps_t *maps, hp_random_t *random)
 {
     hp_typemap_t **map = &maps->map[HP_BASIC_COUNT + hp_random_below(random, HP_FUZZ_DERIVED)];
     hp_typemap_free(*map);
-    *map = create_derived(random);
+    *map = create_derived(maps, random);
 }
 
 void hp_fuzz_maps_free(hp_fuzz_maps_t *maps)

@@ -51,6 +51,31 @@ bool hp_host_breaks_gaps(const hp_typemap_t *map, int64_t bytes)
            (value_bytes > 8 || (value_bytes & (value_bytes - 1)));
 }
 
+static bool is_open_mpi_5(void)
+{
+    static char version[MPI_MAX_LIBRARY_VERSION_STRING];
+    int length;
+
+    if (!version[0])
+        MPI_Get_library_version(version, &length);
+    return strncmp(version, "Open MPI v5", 11) == 0;
+}
+
+bool hp_host_breaks_complex(const hp_typemap_t *map)
+{
+    const hp_basic_info_t *info = hp_basic_info(map->basic);
+
+    if (!is_open_mpi_5() || info->class != HP_CLASS_COMPLEX)
+        return false;
+    MPI_Aint last = map->offset[map->basics - 1] - map->extent; /* of the element before */
+    for (int i = 0; i < map->basics; i++) {
+        if ((map->offset[i] - last) % (MPI_Aint)info->bytes != 0)
+            return true;
+        last = map->offset[i];
+    }
+    return false;
+}
+
 bool hp_host_breaks_gather(const hp_typemap_t *map, int64_t bytes)
 {
     enum { BINOMIAL_BYTES = 8192 };

@@ -24,6 +24,10 @@ bool hp_host_breaks_ireduce(const hp_typemap_t *map);
  * sends or receives. */
 bool hp_host_breaks_gaps(const hp_typemap_t *map, int64_t bytes);
 
+/* Open MPI 5.0.11, complex numbers whose distance is no multiple of their bytes, in all but short messages: it rounds the distance down to
+ * one. Asked while the program runs, which may have been built with Open MPI 4. */
+bool hp_host_breaks_complex(const hp_typemap_t *map);
+
 /* MPICH 5.0.2, MPI_Gather of a datatype with gaps, 4 processes and more: the inner nodes of its binomial tree make a datatype from
  * it that its own messages refuse (MPI_ERR_TYPE), from about 16 KiB in all. bytes: as above. */
 bool hp_host_breaks_gather(const hp_typemap_t *map, int64_t bytes);

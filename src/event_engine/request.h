@@ -65,6 +65,7 @@ typedef struct {
     hp_note_t note;               /* the length of the message; 0: nothing is noted or compared */
     size_t segment_bytes;         /* of a longer message; 0: it has no more segments */
     hp_source_t *source;          /* NULL: the buffers are plain memory; no source is advanced */
+    uint64_t step;                /* values of flags count from here: see hp_request_start_again */
     hp_emit_fn_t emit;
 } hp_pipeline_t;
 
@@ -111,8 +112,10 @@ hp_trace_call_t *hp_request_recorded(const hp_request_t *request);
 /* Emits the first window of segments and posts what is ready. On an error nothing is in flight. */
 hp_status_t hp_request_start(hp_request_t *request, const hp_pipeline_t *pipeline);
 
-/* The same once more, with other tags and another note; nothing else was prepared with the request meanwhile. */
-hp_status_t hp_request_start_again(hp_request_t *request, const hp_pipeline_t *pipeline);
+/* The same once more, with other tags, step, source and note; nothing else was prepared with the request meanwhile. as_emitted:
+ * emitting would give the same tasks as at the last start, but that the values of all flags are greater by as much as the step
+ * is; what operands point to may have changed. The tasks that are there then run again, where there is one segment. */
+hp_status_t hp_request_start_again(hp_request_t *request, const hp_pipeline_t *pipeline, bool as_emitted);
 
 /* A collective that needs no engine: so short that emitting tasks would cost more than it takes. Its step is
  * called until it says that it is done, the first time at once; it must not block. */
@@ -155,37 +158,42 @@ uint64_t hp_request_segments_missed(const hp_request_t *request);
 bool hp_request_waits_for_flags(const hp_request_t *request);
 void hp_request_sleep(const hp_request_t *request, uint64_t timeout_ns);
 
-/* Emitting. An operand is an address, or the buffer that an earlier task of the same segment filled; offset
- * bytes into it. */
+/* Emitting. An operand is an address, or lies so many bytes behind what *base points to when its task starts. */
 typedef struct {
-    char *address;
-    const hp_task_t *task;
-    size_t offset;
+    char *const *base; /* NULL: offset is the address */
+    uintptr_t offset;
 } hp_operand_t;
 static inline hp_operand_t hp_at(const void *address)
 {
-    return (hp_operand_t){(char *)address, NULL, 0};
+    return (hp_operand_t){NULL, (uintptr_t)address};
 }
+/* *base stays where it is, and as it is while the collective runs. */
+static inline hp_operand_t hp_behind(char *const *base)
+{
+    return (hp_operand_t){base, 0};
+}
+/* The buffer that an earlier task of the same segment filled. */
 static inline hp_operand_t hp_of(const hp_task_t *task)
 {
-    return (hp_operand_t){NULL, task, 0};
+    return hp_behind((char *const *)task); /* begins with it */
 }
 static inline hp_operand_t hp_within(hp_operand_t operand, size_t offset)
 {
     operand.offset += offset;
     return operand;
 }
+static inline char *hp_operand_address(hp_operand_t operand)
+{
+    return (char *)((operand.base ? (uintptr_t)*operand.base : 0) + operand.offset);
+}
 
 /* Every emitted task starts as soon as all tasks it depends on are complete. */
 hp_task_t *hp_emit_send(hp_segment_t *segment, int32_t lane, hp_operand_t from, size_t count);
-/* to may be any address, NULL too (MPI_BOTTOM with a type of absolute addresses). */
-hp_task_t *hp_emit_recv(hp_segment_t *segment, int32_t lane, void *to, size_t count);
+/* to may be any address, NULL too (MPI_BOTTOM with a type of absolute addresses). In the scratch buffer of an earlier task: the
+ * caller sees to it that that task has started: by an edge, or because it is before this one in the same lane. */
+hp_task_t *hp_emit_recv(hp_segment_t *segment, int32_t lane, hp_operand_t to, size_t count);
 /* Into a scratch buffer, taken when the receive is posted, kept until the segment is complete. */
 hp_task_t *hp_emit_recv_scratch(hp_segment_t *segment, int32_t lane, size_t count);
-/* Into the scratch buffer of an earlier task of the segment, offset bytes into it. The caller sees to it that
- * that task has started: by an edge, or because it is before this one in the same lane. */
-hp_task_t *hp_emit_recv_within(hp_segment_t *segment, int32_t lane, const hp_task_t *holder, size_t offset,
-                               size_t count);
 /* Does nothing: for those who wait for several tasks and want one to wait for. */
 hp_task_t *hp_emit_join(hp_segment_t *segment);
 /* inout = in (op) inout; hp_of() the new task is inout. */
@@ -193,14 +201,13 @@ hp_task_t *hp_emit_reduce(hp_segment_t *segment, hp_operand_t in, hp_operand_t i
 /* No place of its own: a scratch buffer, taken when the task starts, kept until the segment is complete. */
 static inline hp_operand_t hp_scratch(void)
 {
-    return (hp_operand_t){NULL, NULL, 0};
+    return hp_at(NULL);
 }
 /* result = left (op) right. result may be left or right, or hp_scratch(). */
 hp_task_t *hp_emit_reduce_to(hp_segment_t *segment, hp_operand_t left, hp_operand_t right,
                              hp_operand_t result, size_t count);
-hp_task_t *hp_emit_copy(hp_segment_t *segment, void *to, hp_operand_t from, size_t count);
-/* to: an operand, or hp_scratch(). */
-hp_task_t *hp_emit_copy_to(hp_segment_t *segment, hp_operand_t to, hp_operand_t from, size_t count);
+/* to: also hp_scratch(). */
+hp_task_t *hp_emit_copy(hp_segment_t *segment, hp_operand_t to, hp_operand_t from, size_t count);
 /* Copies from the memory of a member of the node: from its buffer, which is looked up when the task starts, plus offset
  * bytes, as far as that reaches. to: also hp_scratch(). The type must be dense. */
 hp_task_t *hp_emit_pull(hp_segment_t *segment, uint32_t member, const hp_node_buffer_t *buffer, size_t offset,

@@ -204,7 +204,7 @@ WRAP(hp_task_t *, hp_emit_send, hp_segment_t *segment, int32_t lane, hp_operand_
     return note_task(__real_hp_emit_send(segment, lane, from, count), SEND, lane, count);
 }
 
-WRAP(hp_task_t *, hp_emit_recv, hp_segment_t *segment, int32_t lane, void *to, size_t count)
+WRAP(hp_task_t *, hp_emit_recv, hp_segment_t *segment, int32_t lane, hp_operand_t to, size_t count)
 {
     return note_task(__real_hp_emit_recv(segment, lane, to, count), RECV, lane, count);
 }
@@ -217,12 +217,6 @@ WRAP(hp_task_t *, hp_emit_recv_scratch, hp_segment_t *segment, int32_t lane, siz
 WRAP(hp_task_t *, hp_emit_reduce, hp_segment_t *segment, hp_operand_t in, hp_operand_t inout, size_t count)
 {
     return note_task(__real_hp_emit_reduce(segment, in, inout, count), LOCAL, -1, count);
-}
-
-WRAP(hp_task_t *, hp_emit_recv_within, hp_segment_t *segment, int32_t lane, const hp_task_t *holder,
-     size_t offset, size_t count)
-{
-    return note_task(__real_hp_emit_recv_within(segment, lane, holder, offset, count), RECV, lane, count);
 }
 
 WRAP(hp_task_t *, hp_emit_reduce_to, hp_segment_t *segment, hp_operand_t left, hp_operand_t right,
@@ -269,6 +263,11 @@ WRAP(hp_task_t *, hp_emit_wait, hp_segment_t *segment, int32_t lane, uint64_t va
     return note_counter(__real_hp_emit_wait(segment, lane, value), WAIT, lane, value);
 }
 
+WRAP(hp_task_t *, hp_emit_wait_slot, hp_segment_t *segment, int32_t lane, uint64_t step)
+{
+    return note_counter(__real_hp_emit_wait_slot(segment, lane, step), WAIT, lane, step + 1);
+}
+
 WRAP(hp_task_t *, hp_emit_set, hp_segment_t *segment, int32_t lane, uint64_t value)
 {
     return note_counter(__real_hp_emit_set(segment, lane, value), SET, lane, value);
@@ -279,18 +278,11 @@ WRAP(hp_task_t *, hp_emit_join, hp_segment_t *segment)
     return note_task(__real_hp_emit_join(segment), LOCAL, -1, 0);
 }
 
-WRAP(hp_task_t *, hp_emit_copy, hp_segment_t *segment, void *to, hp_operand_t from, size_t count)
+WRAP(hp_task_t *, hp_emit_copy, hp_segment_t *segment, hp_operand_t to, hp_operand_t from, size_t count)
 {
     graph.figures.copies++;
     graph.figures.copied_bytes += count * graph.current->element_bytes;
     return note_task(__real_hp_emit_copy(segment, to, from, count), LOCAL, -1, count);
-}
-
-WRAP(hp_task_t *, hp_emit_copy_to, hp_segment_t *segment, hp_operand_t to, hp_operand_t from, size_t count)
-{
-    graph.figures.copies++;
-    graph.figures.copied_bytes += count * graph.current->element_bytes;
-    return note_task(__real_hp_emit_copy_to(segment, to, from, count), LOCAL, -1, count);
 }
 
 WRAP(void, hp_emit_after, hp_task_t *task, hp_task_t *before)

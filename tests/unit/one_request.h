@@ -247,7 +247,7 @@ static inline void emit_relay(const void *plan, hp_segment_t *segment, uint64_t 
     fixture_t *f = of_plan(plan);
     char *at = f->buffer + i * SEGMENT_BYTES;
     assert_int_equal(i, f->emitted++); /* emitted once each, in order */
-    hp_task_t *recv = hp_emit_recv(segment, f->lanes[0], at, SEGMENT_BYTES);
+    hp_task_t *recv = hp_emit_recv(segment, f->lanes[0], hp_at(at), SEGMENT_BYTES);
     hp_emit_after(hp_emit_send(segment, f->lanes[1], hp_at(at), SEGMENT_BYTES), recv);
 }
 
@@ -268,7 +268,7 @@ static inline void emit_counted(const void *plan, hp_segment_t *segment, uint64_
     f->emitted++;
     hp_task_t *there = hp_emit_wait(segment, f->lanes[0], i + 1);
     hp_task_t *copy =
-        hp_emit_copy(segment, f->buffer + i * SEGMENT_BYTES, hp_at(f->buffer + 30000), SEGMENT_BYTES);
+        hp_emit_copy(segment, hp_at(f->buffer + i * SEGMENT_BYTES), hp_at(f->buffer + 30000), SEGMENT_BYTES);
     hp_emit_after(copy, there);
     hp_emit_after(hp_emit_set(segment, f->lanes[1], i + 1), copy);
 }
@@ -333,8 +333,8 @@ static inline void emit_copies_and_send(const void *plan, hp_segment_t *segment,
     char *at = f->buffer + i * SEGMENT_BYTES, *spare = f->buffer + sizeof f->buffer / 2;
 
     hp_segment_label(segment, HP_LABEL_SR);
-    hp_task_t *out = hp_emit_copy(segment, spare, hp_at(at), SEGMENT_BYTES);
-    hp_task_t *back = hp_emit_copy(segment, at, hp_at(spare), SEGMENT_BYTES);
+    hp_task_t *out = hp_emit_copy(segment, hp_at(spare), hp_at(at), SEGMENT_BYTES);
+    hp_task_t *back = hp_emit_copy(segment, hp_at(at), hp_at(spare), SEGMENT_BYTES);
     hp_segment_label(segment, HP_LABEL_IR);
     hp_task_t *send = hp_emit_send(segment, f->lanes[0], hp_at(at), SEGMENT_BYTES);
     hp_emit_after(back, out);

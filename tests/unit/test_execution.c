@@ -108,7 +108,7 @@ static void emit(const void *memory, hp_segment_t *segment, uint64_t index)
     if (plan->native)
         hp_emit_native(segment, plan->lane, HP_NATIVE_BCAST, hp_at(plan->buffer), hp_at(plan->buffer), 1, 0);
     else
-        hp_emit_recv(segment, plan->lane, plan->buffer, 1);
+        hp_emit_recv(segment, plan->lane, hp_at(plan->buffer), 1);
 }
 
 static hp_status_t start_one(const hp_start_t *start, const hp_call_t *call, const hp_setting_t *setting)

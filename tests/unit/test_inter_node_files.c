@@ -6,7 +6,7 @@
 #include "base/knobs.h"
 #include "hier/call/inter_node_files.h"
 #include "hier/call/setting.h"
-#include "hier/collectives/block_generator.h"
+#include "hier/blocks/generator.h"
 #include "schedule/file.h"
 #include "schedule/generators/generators.h"
 

@@ -27,7 +27,7 @@ TOOL = "../tuning/tune/tasks"
 
 # From the lowest to the highest.
 ORDER = """base topo_tree topo_tree/network schedule schedule/cost schedule/picture schedule/generators/parts schedule/generators schedule/catalog event_engine/op event_engine/mem event_engine event_engine/request
-hier/call hier/comm hier/modules hier/collectives hier/executions hier/planning/rules hier/planning/model hier/planning
+hier/call hier/comm hier/blocks hier/modules hier/collectives hier/executions hier/planning/rules hier/planning/model hier/planning
 pmpi_wrappers
 pmpi_wrappers/backend/glue pmpi_wrappers/backend/start pmpi_wrappers/backend/comms pmpi_wrappers/backend/buffers pmpi_wrappers/backend/progress
 pmpi_wrappers/backend/observe pmpi_wrappers/backend/profile/book pmpi_wrappers/backend/profile/sites pmpi_wrappers/backend/profile/watch pmpi_wrappers/backend/profile/gather pmpi_wrappers/backend/profile pmpi_wrappers/backend/calls pmpi_wrappers/backend

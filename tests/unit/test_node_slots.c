@@ -327,7 +327,7 @@ static void small_messages_borrow_nothing(void **state)
     fill_bytes(&pair.owner, 3, small); /* the ring is still lent */
     assert_int_equal(hp_node_usage().rings_lent, 1);
     hp_node_use_slots(&pair.reader, 0, small, 3);
-    assert_int_equal(*hp_node_slot(&pair.reader, 0, 0, HP_FAN_OUT, 2), 3);
+    assert_int_equal(*hp_node_find_slot(&pair.reader, hp_node_counter(&pair.reader, 0, 0, HP_FAN_OUT), 2), 3);
     assert_false(borrows(&pair.owner));
     finish(&pair.reader);
 

@@ -193,7 +193,7 @@ static void emit_local(const void *plan, hp_segment_t *segment, uint64_t i)
     f->emitted++;
     if (i % 3 == 2)
         return; /* nothing to do on this rank */
-    hp_task_t *copy = hp_emit_copy(segment, at, hp_at(f->buffer + 1000), SEGMENT_BYTES);
+    hp_task_t *copy = hp_emit_copy(segment, hp_at(at), hp_at(f->buffer + 1000), SEGMENT_BYTES);
     hp_emit_after(hp_emit_reduce(segment, hp_at(f->buffer + 2000), hp_of(copy), SEGMENT_BYTES), copy);
 }
 
@@ -343,6 +343,124 @@ static void the_oldest_segment_goes_first(void **state)
     assert_true(hp_request_done(f->request));
 }
 
+/* ---- the same once more ---- */
+
+static char *where;       /* the program's buffer, this time */
+static uint64_t step_now; /* the first one of the collective */
+
+/* Theirs has come, and a message from the child: that goes to the buffer, and ours is set. */
+static void emit_step(const void *plan, hp_segment_t *segment, uint64_t i)
+{
+    fixture_t *f = of_plan(plan);
+    f->emitted++;
+    hp_task_t *there = hp_emit_wait(segment, f->lanes[0], step_now + i + 1);
+    hp_task_t *recv = hp_emit_recv_scratch(segment, f->lanes[2], SEGMENT_BYTES);
+    hp_task_t *copy =
+        hp_emit_copy(segment, hp_within(hp_behind(&where), i * SEGMENT_BYTES), hp_of(recv), SEGMENT_BYTES);
+    hp_emit_after(copy, there);
+    hp_emit_after(copy, recv);
+    hp_emit_after(hp_emit_set(segment, f->lanes[1], step_now + i + 1), copy);
+}
+
+static hp_pipeline_t prepare_steps(fixture_t *f, uint64_t segments)
+{
+    hp_pipeline_t pipeline = prepare(f, segments, 2, emit_step);
+
+    f->lanes[0] = hp_request_wait_lane(f->request, f->theirs, false);
+    f->lanes[1] = hp_request_set_lane(f->request, f->mine, false);
+    f->lanes[2] = hp_request_new_lane(f->request, HP_LANE_RECV, CHILD, TAG, 2);
+    pipeline.tasks_per_segment = 1000; /* more memory than a request keeps while it rests */
+    pipeline.scratch_per_segment = 1;
+    step_now = pipeline.step = 0;
+    where = f->buffer;
+    return pipeline;
+}
+
+/* The peer and the child do their parts of the collective that has been started, in that order. */
+static void let_it_end(fixture_t *f, uint64_t segments)
+{
+    progress_all(f);
+    assert_false(hp_request_done(f->request));
+    assert_int_equal(*f->mine, step_now);
+    *f->theirs = step_now + segments;
+    progress_all(f);
+    assert_int_equal(*f->mine, step_now);
+    for (uint32_t i = 0; i < f->hand.posted; i++) {
+        if (!f->hand.operations[i].live)
+            continue;
+        memset((char *)f->hand.operations[i].buffer, 'a' + (int)step_now, SEGMENT_BYTES);
+        hand_complete(&f->hand, i);
+        progress_all(f);
+    }
+    assert_true(hp_request_done(f->request));
+    assert_int_equal(*f->mine, step_now + segments);
+    for (uint64_t i = 0; i < segments * SEGMENT_BYTES; i++)
+        assert_int_equal(where[i], 'a' + (int)step_now);
+    assert_int_equal(f->pool.live, 0);
+}
+
+static void start_again(fixture_t *f, hp_pipeline_t *pipeline, uint64_t step, bool as_emitted)
+{
+    step_now = pipeline->step = step;
+    pipeline->tag = (uint32_t)step;
+    where = f->buffer + 1000 * step;
+    assert_int_equal(hp_request_start_again(f->request, pipeline, as_emitted), HP_OK);
+    assert_int_equal(f->hand.operations[f->hand.posted - 1].tag, TAG + step);
+}
+
+static void tasks_run_again_as_they_were_emitted(void **state)
+{
+    fixture_t *f = *state;
+    hp_pipeline_t pipeline = prepare_steps(f, 1);
+
+    assert_int_equal(hp_request_start(f->request, &pipeline), HP_OK);
+    let_it_end(f, 1);
+    for (uint64_t step = 1; step < 20; step += step % 3 + 1) {
+        start_again(f, &pipeline, step, true);
+        *f->mine = *f->theirs = step; /* what was between */
+        let_it_end(f, 1);
+        assert_int_equal(f->emitted, 1);
+        assert_int_equal(hp_request_counters(f->request)->recvs, 1);
+        assert_int_equal(hp_request_counters(f->request)->copies, 1);
+    }
+}
+
+/* Said to be others, of more than one segment, given up, or without memory: they are emitted. */
+static void tasks_are_emitted_anew_when_they_must(void **state)
+{
+    fixture_t *f = *state;
+    hp_pipeline_t pipeline = prepare_steps(f, 1);
+    bool moved;
+
+    assert_int_equal(hp_request_start(f->request, &pipeline), HP_OK);
+    let_it_end(f, 1);
+    start_again(f, &pipeline, 1, false);
+    let_it_end(f, 1);
+    assert_int_equal(f->emitted, 2);
+
+    start_again(f, &pipeline, 2, true);
+    f->hand.poll_status = HP_ERR_TRANSPORT;
+    assert_int_equal(hp_request_progress(f->request, &moved), HP_ERR_TRANSPORT);
+    f->hand.poll_status = HP_OK;
+    *f->mine = *f->theirs = 3;
+    start_again(f, &pipeline, 3, true);
+    let_it_end(f, 1);
+    assert_int_equal(f->emitted, 3);
+
+    hp_request_rest(f->request);
+    start_again(f, &pipeline, 4, true);
+    let_it_end(f, 1);
+    assert_int_equal(f->emitted, 4);
+
+    pipeline = prepare_steps(f, 3);
+    *f->mine = *f->theirs = 0;
+    assert_int_equal(hp_request_start(f->request, &pipeline), HP_OK);
+    let_it_end(f, 3);
+    start_again(f, &pipeline, 3, true);
+    let_it_end(f, 3);
+    assert_int_equal(f->emitted, 6);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -359,6 +477,8 @@ int main(void)
         TEST(what_cannot_be_cancelled_keeps_its_buffer),
         TEST(equal_lanes_are_shared),
         TEST(the_oldest_segment_goes_first),
+        TEST(tasks_run_again_as_they_were_emitted),
+        TEST(tasks_are_emitted_anew_when_they_must),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,7 +12,7 @@ enum { WAITERS = 3 };
 static void emit_fan(const void *plan, hp_segment_t *segment, uint64_t i)
 {
     fixture_t *f = of_plan(plan);
-    hp_task_t *recv = hp_emit_recv(segment, f->lanes[0], f->buffer + i * SEGMENT_BYTES, SEGMENT_BYTES);
+    hp_task_t *recv = hp_emit_recv(segment, f->lanes[0], hp_at(f->buffer + i * SEGMENT_BYTES), SEGMENT_BYTES);
     for (uint32_t child = 0; child < WAITERS; child++)
         hp_emit_after(hp_emit_send(segment, f->lanes[1 + child], hp_of(recv), SEGMENT_BYTES), recv);
 }
@@ -84,7 +84,7 @@ static void waits_are_bounded_by_the_window(void **state)
 static void emit_counted_after_recv(const void *plan, hp_segment_t *segment, uint64_t i)
 {
     fixture_t *f = of_plan(plan);
-    hp_task_t *recv = hp_emit_recv(segment, f->lanes[0], f->buffer + i * SEGMENT_BYTES, SEGMENT_BYTES);
+    hp_task_t *recv = hp_emit_recv(segment, f->lanes[0], hp_at(f->buffer + i * SEGMENT_BYTES), SEGMENT_BYTES);
     hp_emit_after(hp_emit_set(segment, f->lanes[1], i + 1), recv);
 }
 
@@ -113,7 +113,7 @@ static void settings_keep_segment_order(void **state)
 static void emit_wait_behind_recv(const void *plan, hp_segment_t *segment, uint64_t i)
 {
     fixture_t *f = of_plan(plan);
-    hp_task_t *recv = hp_emit_recv(segment, f->lanes[0], f->buffer + i * SEGMENT_BYTES, SEGMENT_BYTES);
+    hp_task_t *recv = hp_emit_recv(segment, f->lanes[0], hp_at(f->buffer + i * SEGMENT_BYTES), SEGMENT_BYTES);
     hp_task_t *wait = hp_emit_wait(segment, f->lanes[1], i + 1);
     hp_emit_after(wait, recv);
     hp_emit_after(hp_emit_set(segment, f->lanes[2], i + 1), wait);
@@ -258,7 +258,7 @@ static void a_source_that_fails_ends_the_collective(void **state)
 static void emit_emptied(const void *plan, hp_segment_t *segment, uint64_t i)
 {
     fixture_t *f = of_plan(plan);
-    hp_task_t *recv = hp_emit_recv(segment, f->lanes[2], f->buffer + i * SEGMENT_BYTES, SEGMENT_BYTES);
+    hp_task_t *recv = hp_emit_recv(segment, f->lanes[2], hp_at(f->buffer + i * SEGMENT_BYTES), SEGMENT_BYTES);
     hp_emit_after(hp_emit_send(segment, f->lanes[1], hp_at(f->buffer + i * SEGMENT_BYTES), SEGMENT_BYTES),
                   recv);
     hp_emit_after(hp_emit_advance(segment, f->lanes[0], (i + 1) * SEGMENT_BYTES, SEGMENT_BYTES), recv);
@@ -304,7 +304,7 @@ static void emit_pull(const void *plan, hp_segment_t *segment, uint64_t i)
     hp_task_t *there = hp_emit_wait(segment, f->lanes[0], 1);
     hp_task_t *pull = hp_emit_pull(segment, 1, &f->peer, f->offset, hp_scratch(), 4);
     hp_emit_after(pull, there);
-    hp_task_t *copy = hp_emit_copy(segment, f->buffer, hp_of(pull), 4);
+    hp_task_t *copy = hp_emit_copy(segment, hp_at(f->buffer), hp_of(pull), 4);
     hp_emit_after(copy, pull);
     hp_task_t *direct = hp_emit_pull(segment, 1, &f->peer, 0, hp_at(f->buffer + 100), 4);
     hp_emit_after(direct, there);
@@ -384,7 +384,7 @@ static void emit_three(const void *plan, hp_segment_t *segment, uint64_t i)
     fixture_t *f = of_plan(plan);
     (void)i;
     hp_task_t *fold = hp_emit_reduce_to(segment, f->left, f->right, f->result, SEGMENT_BYTES);
-    hp_emit_after(hp_emit_copy(segment, f->scratch_seen, hp_of(fold), SEGMENT_BYTES), fold);
+    hp_emit_after(hp_emit_copy(segment, hp_at(f->scratch_seen), hp_of(fold), SEGMENT_BYTES), fold);
 }
 
 /* Not commutative, on bytes. */

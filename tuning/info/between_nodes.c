@@ -6,7 +6,7 @@
 #include <string.h>
 #include "base/knobs.h"
 #include "hier/call/inter_node.h"
-#include "hier/collectives/block_generator.h"
+#include "hier/blocks/generator.h"
 #include "topo_tree/network/placement.h"
 
 enum { NODES_MAX = 16 };

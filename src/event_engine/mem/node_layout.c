@@ -1,14 +1,12 @@
 #include "event_engine/mem/node_layout.h"
 
 enum { PAGE = HP_NODE_PAGE };
-_Static_assert((1 + HP_NOTES) * sizeof(hp_counter_t) <= HP_NODE_LINE, "the notes are in their counter's line");
-
-/* A member's lines in front of those for levels: done, buffers, bell. */
-enum { FIRST_RING = 3 };
+_Static_assert((1 + HP_NOTES) * sizeof(hp_counter_t) <= HP_NODE_LINE,
+               "the notes are in their counter's line");
 
 static size_t counters_bytes(const hp_node_shape_t *shape)
 {
-    return HP_COUNTER_BYTES * (FIRST_RING + (size_t)shape->levels * HP_FAN_COUNT);
+    return HP_COUNTER_BYTES * (HP_FIRST_RING + (size_t)shape->levels * HP_FAN_COUNT);
 }
 
 size_t hp_node_slots_at(const hp_node_shape_t *shape)
@@ -64,12 +62,6 @@ uint32_t hp_node_owner(const hp_node_memory_t *memory, const hp_counter_t *count
                       memory->member_bytes);
 }
 
-size_t hp_node_ring(const hp_node_memory_t *memory, const hp_counter_t *counter)
-{
-    const char *part = hp_node_part(memory, hp_node_owner(memory, counter));
-    return (size_t)((const char *)counter - part) / HP_COUNTER_BYTES - FIRST_RING;
-}
-
 hp_node_buffer_t *hp_node_buffer(const hp_node_memory_t *memory, uint32_t member, hp_fan_t fan)
 {
     return (hp_node_buffer_t *)(hp_node_part(memory, member) + HP_COUNTER_BYTES) + fan;
@@ -83,7 +75,7 @@ hp_bell_t *hp_node_bell(const hp_node_memory_t *memory, uint32_t member)
 hp_counter_t *hp_node_counter(const hp_node_memory_t *memory, uint32_t member, uint32_t level, hp_fan_t fan)
 {
     return (hp_counter_t *)(hp_node_part(memory, member) +
-                            HP_COUNTER_BYTES * (FIRST_RING + level * HP_FAN_COUNT + fan));
+                            HP_COUNTER_BYTES * (HP_FIRST_RING + level * HP_FAN_COUNT + fan));
 }
 
 hp_cell_t *hp_node_cell(const hp_node_memory_t *memory, uint32_t member, hp_fan_t fan, uint64_t step)

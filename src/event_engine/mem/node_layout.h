@@ -101,6 +101,8 @@ typedef struct {
 
 /* A counter has two cache lines to itself: processors fetch them in pairs. */
 enum { HP_NODE_LINE = 64, HP_COUNTER_BYTES = 2 * HP_NODE_LINE, HP_NODE_PAGE = 4096 };
+/* A member's counters in front of those for levels: done, buffers, bell. */
+enum { HP_FIRST_RING = 3 };
 
 /* In front of the members' parts. */
 typedef struct {
@@ -172,10 +174,13 @@ static inline char *hp_node_part(const hp_node_memory_t *memory, uint32_t member
 /* level: 0 is the outermost inside the node. */
 hp_counter_t *hp_node_counter(const hp_node_memory_t *memory, uint32_t member, uint32_t level, hp_fan_t fan);
 hp_counter_t *hp_node_done(const hp_node_memory_t *memory, uint32_t member);
-/* The member whose counter or flag it is, and which of the member's rings stands behind a counter FAN_IN or FAN_OUT:
+/* The member whose counter or flag it is, and which of its owner's rings stands behind a counter FAN_IN or FAN_OUT:
  * level * HP_FAN_COUNT + fan. */
 uint32_t hp_node_owner(const hp_node_memory_t *memory, const hp_counter_t *counter);
-size_t hp_node_ring(const hp_node_memory_t *memory, const hp_counter_t *counter);
+static inline size_t hp_node_ring(const hp_node_memory_t *memory, uint32_t owner, const hp_counter_t *counter)
+{
+    return (size_t)((const char *)counter - hp_node_part(memory, owner)) / HP_COUNTER_BYTES - HP_FIRST_RING;
+}
 /* A member's ring of slots in this memory, and in its process's pool: the rings there are numbered from 1. */
 static inline char *hp_node_own_ring(const hp_node_memory_t *memory, uint32_t member, size_t ring)
 {

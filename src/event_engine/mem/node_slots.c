@@ -15,7 +15,7 @@ static inline char *slot_behind(const hp_node_memory_t *memory, const hp_counter
                                 uint64_t lent, uint64_t step)
 {
     char *ring = lent ? hp_node_lent_ring(memory, member, lent)
-                      : hp_node_own_ring(memory, member, hp_node_ring(memory, counter));
+                      : hp_node_own_ring(memory, member, hp_node_ring(memory, member, counter));
     return ring + step % memory->shape.slots * memory->shape.slot_bytes;
 }
 
@@ -44,7 +44,8 @@ static void make_read_pages(const hp_node_memory_t *memory, uint32_t member, uin
 
 char *hp_node_find_slot(const hp_node_memory_t *memory, const hp_counter_t *counter, uint64_t step)
 {
-    const uint64_t lent = atomic_load_explicit(hp_node_lent(counter), memory_order_relaxed);
+    const uint64_t lent =
+        hp_node_borrows(memory) ? atomic_load_explicit(hp_node_lent(counter), memory_order_relaxed) : 0;
     const uint32_t member = hp_node_owner(memory, counter);
     const size_t bytes = memory->slots.most;
 
@@ -90,8 +91,8 @@ static size_t ring_count(const hp_node_memory_t *memory)
 
 static hp_counter_t *lent_to(const hp_node_memory_t *memory, size_t ring)
 {
-    return hp_node_lent(
-        hp_node_counter(memory, memory->own, (uint32_t)(ring / HP_FAN_COUNT), (hp_fan_t)(ring % HP_FAN_COUNT)));
+    return hp_node_lent(hp_node_counter(memory, memory->own, (uint32_t)(ring / HP_FAN_COUNT),
+                                        (hp_fan_t)(ring % HP_FAN_COUNT)));
 }
 
 static void add_slot_bytes(hp_node_memory_t *memory, size_t bytes)

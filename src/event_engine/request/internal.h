@@ -26,6 +26,8 @@ typedef enum {
 } task_kind_t;
 
 struct hp_task {
+    char *
+        buffer; /* what the task reads from or fills; set when it starts, for scratch and operands. The first, for hp_of */
     uint8_t kind;      /* task_kind_t */
     uint8_t label;     /* hp_label_t */
     uint8_t native;    /* hp_native_t */
@@ -39,7 +41,6 @@ struct hp_task {
     uint32_t start_tick; /* recording: when it was posted, released or run (record.c) */
     hp_segment_t *segment;
     hp_task_t *next; /* in its lane, or in the ready queue */
-    char *buffer; /* what the task reads from or fills; set when the task starts, for scratch and operands */
     hp_operand_t in, out;
     size_t count;
     union {
@@ -53,6 +54,8 @@ struct hp_task {
         };
     };
 };
+
+_Static_assert(offsetof(struct hp_task, buffer) == 0, "see hp_of");
 
 typedef struct {
     hp_task_t *task;
@@ -132,6 +135,8 @@ struct hp_request {
     hp_direct_t *direct;
     uint64_t next_segment; /* the next one to emit */
     uint64_t done_segments;
+    bool
+        is_whole; /* the tasks of the one segment that there is are all there, and are or were in execution */
     queue_t ready; /* what needs no message and may run now; oldest segment first */
     queue_t later; /* what nobody waits for, and may run when nothing is ready */
     hp_status_t error;
@@ -193,12 +198,6 @@ void hp_record_segment_end(hp_request_t *request, const hp_segment_t *segment);
 
 /* ---- lane.c ---- */
 
-static inline char *hp_operand_address(hp_operand_t operand)
-{
-    char *base = operand.task ? operand.task->buffer : operand.address;
-    return operand.offset ? base + operand.offset : base;
-}
-
 /* Sets task->buffer, where the task's data goes. A scratch buffer is its own until its segment is complete. */
 hp_status_t hp_task_take_scratch(hp_request_t *request, hp_task_t *task);
 static inline hp_status_t hp_task_take_buffer(hp_request_t *request, hp_task_t *task)
@@ -221,6 +220,8 @@ void hp_task_release(hp_request_t *request, hp_task_t *task);
 hp_status_t hp_window_prepare(hp_request_t *request);
 /* Emits into a free place of the window; a segment without tasks on this rank is done at once. */
 void hp_segment_refill(hp_request_t *request, hp_segment_t *segment);
+/* The only segment is done: its tasks run again, with the values of flags greater by so much. */
+void hp_segment_repeat(hp_request_t *request, uint64_t later);
 /* in_use: operations that were given up may still use the buffers. */
 void hp_segment_release_scratch(hp_request_t *request, hp_segment_t *segment, bool in_use);
 

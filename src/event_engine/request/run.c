@@ -190,10 +190,10 @@ static void give_up(hp_request_t *request, uint32_t window)
     request->counters.in_flight = 0;
     request->next_segment = request->pipeline.segment_count;
     request->done_segments = request->pipeline.segment_count;
+    request->is_whole = false;
 }
 
-/* The window stands. */
-static hp_status_t start(hp_request_t *request, uint32_t window)
+static void begin(hp_request_t *request, uint32_t window)
 {
     request->ready = request->later = (queue_t){NULL, NULL};
     request->error = HP_OK;
@@ -203,12 +203,27 @@ static hp_status_t start(hp_request_t *request, uint32_t window)
     request->counters = (hp_request_counters_t){.window_segments = window};
     request->next_segment = 0;
     request->done_segments = 0;
-    for (uint32_t i = 0; i < window && request->error == HP_OK; i++)
-        hp_segment_refill(request, &request->segments[i]);
+}
+
+/* The first segments have tasks. */
+static hp_status_t run_first(hp_request_t *request, uint32_t window)
+{
     run_ready(request);
     if (request->error != HP_OK)
         give_up(request, window);
     return request->error;
+}
+
+/* The window stands. */
+static hp_status_t start(hp_request_t *request)
+{
+    const uint32_t window = request->window;
+
+    begin(request, window);
+    for (uint32_t i = 0; i < window && request->error == HP_OK; i++)
+        hp_segment_refill(request, &request->segments[i]);
+    request->is_whole = request->pipeline.segment_count == 1;
+    return run_first(request, window);
 }
 
 hp_status_t hp_request_start(hp_request_t *request, const hp_pipeline_t *pipeline)
@@ -221,15 +236,17 @@ hp_status_t hp_request_start(hp_request_t *request, const hp_pipeline_t *pipelin
     request->done_segments = pipeline->segment_count;
 
     const hp_status_t status = hp_window_prepare(request);
-    return status == HP_OK ? start(request, request->window) : status;
+    return status == HP_OK ? start(request) : status;
 }
 
-hp_status_t hp_request_start_again(hp_request_t *request, const hp_pipeline_t *pipeline)
+hp_status_t hp_request_start_again(hp_request_t *request, const hp_pipeline_t *pipeline, bool as_emitted)
 {
+    const uint64_t later = pipeline->step - request->pipeline.step;
     hp_status_t status = HP_OK;
 
     assert(hp_request_done(request) && !request->step);
     hp_request_reclaim(request);
+    request->pipeline.step = pipeline->step;
     request->pipeline.tag = pipeline->tag;
     request->pipeline.note = pipeline->note;
     request->pipeline.source = pipeline->source;
@@ -237,7 +254,13 @@ hp_status_t hp_request_start_again(hp_request_t *request, const hp_pipeline_t *p
         status = hp_window_prepare(request);
     else if (request->trace)
         status = hp_record_prepare(request, request->window);
-    return status == HP_OK ? start(request, request->window) : status;
+    if (status != HP_OK)
+        request->is_whole = false;
+    if (!as_emitted || !request->is_whole)
+        return status == HP_OK ? start(request) : status;
+    begin(request, 1);
+    hp_segment_repeat(request, later);
+    return run_first(request, 1);
 }
 
 /* Of whatever request: all that use the transport are in one queue. What a completion makes ready another request

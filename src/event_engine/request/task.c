@@ -31,25 +31,17 @@ hp_task_t *hp_emit_send(hp_segment_t *segment, int32_t lane, hp_operand_t from, 
     return task;
 }
 
-hp_task_t *hp_emit_recv(hp_segment_t *segment, int32_t lane, void *to, size_t count)
+hp_task_t *hp_emit_recv(hp_segment_t *segment, int32_t lane, hp_operand_t to, size_t count)
 {
     hp_task_t *task = emit_in_lane(segment, TASK_RECV, lane, count);
-    task->out = hp_at(to);
+    task->out = to;
     return task;
 }
 
 hp_task_t *hp_emit_recv_scratch(hp_segment_t *segment, int32_t lane, size_t count)
 {
-    hp_task_t *task = hp_emit_recv(segment, lane, NULL, count);
+    hp_task_t *task = emit_in_lane(segment, TASK_RECV, lane, count);
     task->scratch = true;
-    return task;
-}
-
-hp_task_t *hp_emit_recv_within(hp_segment_t *segment, int32_t lane, const hp_task_t *holder, size_t offset,
-                               size_t count)
-{
-    hp_task_t *task = hp_emit_recv(segment, lane, NULL, count);
-    task->out = hp_within(hp_of(holder), offset);
     return task;
 }
 
@@ -69,7 +61,7 @@ hp_task_t *hp_emit_reduce(hp_segment_t *segment, hp_operand_t in, hp_operand_t i
 static void place(hp_task_t *task, hp_operand_t out)
 {
     task->out = out;
-    task->scratch = !out.task && !out.address;
+    task->scratch = !out.base && !out.offset;
 }
 
 hp_task_t *hp_emit_reduce_to(hp_segment_t *segment, hp_operand_t left, hp_operand_t right,
@@ -155,15 +147,7 @@ void hp_segment_label(hp_segment_t *segment, hp_label_t label)
     segment->label = label;
 }
 
-hp_task_t *hp_emit_copy(hp_segment_t *segment, void *to, hp_operand_t from, size_t count)
-{
-    hp_task_t *task = emit(segment, TASK_COPY, count);
-    task->in = from;
-    task->out = hp_at(to);
-    return task;
-}
-
-hp_task_t *hp_emit_copy_to(hp_segment_t *segment, hp_operand_t to, hp_operand_t from, size_t count)
+hp_task_t *hp_emit_copy(hp_segment_t *segment, hp_operand_t to, hp_operand_t from, size_t count)
 {
     hp_task_t *task = emit(segment, TASK_COPY, count);
     task->in = from;

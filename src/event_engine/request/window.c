@@ -29,6 +29,15 @@ void hp_segment_release_scratch(hp_request_t *request, hp_segment_t *segment, bo
     }
 }
 
+/* The segment's tasks stand: those that wait for no other. */
+static void release_first(hp_request_t *request, hp_segment_t *segment)
+{
+    segment->unfinished = segment->task_count;
+    for (uint32_t i = 0; i < segment->task_count; i++)
+        if (segment->tasks[i].waits == 0)
+            hp_task_release(request, &segment->tasks[i]);
+}
+
 static void segment_emit(hp_request_t *request, hp_segment_t *segment)
 {
     segment->task_count = 0;
@@ -38,10 +47,7 @@ static void segment_emit(hp_request_t *request, hp_segment_t *segment)
     if (request->trace)
         hp_record_segment_begin(segment);
     request->pipeline.emit(request->plan, segment, segment->index);
-    segment->unfinished = segment->task_count;
-    for (uint32_t i = 0; i < segment->task_count; i++)
-        if (segment->tasks[i].waits == 0)
-            hp_task_release(request, &segment->tasks[i]);
+    release_first(request, segment);
 }
 
 void hp_segment_refill(hp_request_t *request, hp_segment_t *segment)
@@ -54,6 +60,28 @@ void hp_segment_refill(hp_request_t *request, hp_segment_t *segment)
     }
 }
 
+void hp_segment_repeat(hp_request_t *request, uint64_t later)
+{
+    hp_segment_t *segment = &request->segments[0];
+
+    request->next_segment = 1;
+    if (request->trace)
+        hp_record_segment_begin(segment);
+    for (uint32_t i = 0; i < segment->task_count; i++) {
+        hp_task_t *task = &segment->tasks[i];
+        task->complete = false;
+        if (task->kind == TASK_WAIT || task->kind == TASK_SET)
+            task->value += later;
+        if (task->lane >= 0)
+            queue_push(&request->lanes[task->lane].waiting, task);
+    }
+    for (uint32_t e = 0; e < segment->edge_count; e++)
+        segment->edges[e].task->waits++;
+    release_first(request, segment);
+    if (segment->task_count == 0)
+        request->done_segments = 1;
+}
+
 void hp_request_rest(hp_request_t *request)
 {
     if (request->task_memory_bytes <= TASK_MEMORY_IDLE_BYTES)
@@ -61,6 +89,7 @@ void hp_request_rest(hp_request_t *request)
     free(request->task_memory);
     request->task_memory = NULL;
     request->task_memory_bytes = 0;
+    request->is_whole = false;
 }
 
 hp_status_t hp_window_prepare(hp_request_t *request)

@@ -1,12 +1,13 @@
 #include "hier/collectives/exchange.h"
 
 #include <string.h>
-#include "hier/collectives/block_generator.h"
-#include "hier/collectives/block_program.h"
+#include "hier/blocks/generator.h"
+#include "hier/blocks/program.h"
 
 typedef struct {
     hp_comm_t *comm;
     hp_call_t call;
+    char *send, *recv;         /* of the call that runs */
     const hp_blocks_t *longer; /* of a call in rows; NULL: it is not in rows, or there are none */
     char *own; /* copy of what this rank brings to an allreduce in place; NULL: it is not one */
     hp_problem_t problem;
@@ -21,17 +22,10 @@ typedef struct {
 
 static hp_operand_t operand(const exchange_t *x, const hp_task_t *work, const hp_block_spot_t *spot)
 {
-    const hp_operand_t base = spot->memory == HP_IN_SEND   ? hp_at(x->call.send)
-                              : spot->memory == HP_IN_RECV ? hp_at(x->call.recv)
+    const hp_operand_t base = spot->memory == HP_IN_SEND   ? hp_behind(&x->send)
+                              : spot->memory == HP_IN_RECV ? hp_behind(&x->recv)
                                                            : hp_of(work);
     return hp_within(base, spot->offset);
-}
-
-static hp_task_t *emit_receive(hp_segment_t *segment, const hp_block_operation_t *operation, hp_operand_t out,
-                               const hp_task_t *work)
-{
-    return out.task ? hp_emit_recv_within(segment, operation->lane, work, out.offset, operation->count)
-                    : hp_emit_recv(segment, operation->lane, out.address + out.offset, operation->count);
 }
 
 static hp_task_t *emit_operation(const exchange_t *x, hp_segment_t *segment,
@@ -43,10 +37,9 @@ static hp_task_t *emit_operation(const exchange_t *x, hp_segment_t *segment,
     case HP_BLOCK_SEND:
         return hp_emit_send(segment, operation->lane, in, operation->count);
     case HP_BLOCK_RECV:
-        return emit_receive(segment, operation, out, work);
+        return hp_emit_recv(segment, operation->lane, out, operation->count);
     case HP_BLOCK_COPY:
-        return out.task ? hp_emit_copy_to(segment, out, in, operation->count)
-                        : hp_emit_copy(segment, out.address + out.offset, in, operation->count);
+        return hp_emit_copy(segment, out, in, operation->count);
     case HP_BLOCK_REDUCE:
         return hp_emit_reduce(segment, in, out, operation->count);
     case HP_BLOCK_REDUCE_ONTO:
@@ -69,7 +62,7 @@ static void emit(const void *plan, hp_segment_t *segment, uint64_t index)
 
     (void)index;
     if (program->work_elements > 0) /* takes the memory: whoever uses it waits for that */
-        work = hp_emit_copy_to(segment, hp_scratch(), hp_at(x->call.send), 0);
+        work = hp_emit_copy(segment, hp_scratch(), hp_behind(&x->send), 0);
     for (uint32_t i = 0; i < program->operation_count; i++) {
         const hp_block_operation_t *operation = &program->operations[i];
         hp_task_t *task = x->tasks[i] = emit_operation(x, segment, operation, work);
@@ -175,6 +168,13 @@ static void copy_own(exchange_t *x)
     x->call.send = x->own - type->true_lb;
 }
 
+/* Where the operations find what is brought, and put the result. */
+static void aim(exchange_t *x)
+{
+    x->send = (char *)x->call.send;
+    x->recv = x->call.recv;
+}
+
 static hp_status_t start_again(void *plan, const hp_start_t *start, const hp_call_t *call)
 {
     exchange_t *x = plan;
@@ -183,8 +183,9 @@ static hp_status_t start_again(void *plan, const hp_start_t *start, const hp_cal
     x->call.recv = call->recv;
     if (x->own)
         copy_own(x);
+    aim(x);
     x->pipeline.tag = hp_start_tag(start);
-    return hp_request_start_again(start->request, &x->pipeline);
+    return hp_request_start_again(start->request, &x->pipeline, true);
 }
 
 /* What a rank gets depends on which ranks are before it, whatever the operation. */
@@ -291,6 +292,7 @@ static hp_status_t run(const hp_start_t *start, exchange_t *x, const hp_setting_
     x->tasks = hp_arena_get(start->arena, (x->program.operation_count + 1) * sizeof *x->tasks);
     if (!x->tasks || !make_lanes(x, start->request, setting))
         return HP_ERR_NO_MEM;
+    aim(x);
     x->pipeline = pipeline_of(x);
     x->pipeline.tag = hp_start_tag(start);
     if (start->again && !x->call.blocks && !x->longer)

@@ -5,7 +5,7 @@
  *      flat   every rank for itself, in the order of the ranks
  *      han    through the nodes: what leaves a node is put together there first (schedule/two_level.h)
  *
- * Which schedule: block_generator.h.
+ * Which schedule: hier/blocks/generator.h.
  * Of blocks whose sizes each rank knows for itself those up to a length that all ranks know may be carried on by others, in rows
  * (hp_call_t.row), as if they had that length; the others go straight from rank to rank meanwhile. (Padded Bruck: K. Fan,
  * T. Gilray, V. Pascucci, X. Huang, K. Micinski, S. Kumar, Optimizing the Bruck Algorithm for Non-uniform All-to-all Communication, HPDC

@@ -3,157 +3,10 @@
 #include "hier/call/cut.h"
 #include "hier/collectives/pipeline_plan.h"
 #include "hier/modules/modules.h"
+#include "hier/modules/node_steps.h"
 
 typedef hp_pipeline_rotation_t rotation_t;
 typedef hp_pipeline_plan_t plan_t;
-
-static bool is_up(const plan_t *p)
-{
-    return p->call.collective != HP_BCAST;
-}
-
-static bool is_down(const plan_t *p)
-{
-    return p->call.collective != HP_REDUCE;
-}
-
-/* ---- one segment ---- */
-#define ALWAYS_INLINE inline __attribute__((always_inline))
-
-hp_place_t hp_pipeline_place(const hp_pipeline_plan_t *p, const hp_pipeline_rotation_t *rotation, uint32_t k,
-                             hp_segment_t *segment, const hp_flow_t *flow)
-{
-    const hp_stage_t *stage = &rotation->stages[k];
-    const hp_place_t anywhere = {.given = false};
-
-    if (stage->team.position > 0 || p->call.count == 0)
-        return anywhere;
-    if (stage->outermost) {
-        /* In place the result lies where inner stages may still read this rank's contribution. */
-        hp_task_t *free = p->in_place ? flow->own_read : NULL;
-        return p->result_here ? (hp_place_t){.given = true, .address = flow->result, .free = free} : anywhere;
-    }
-    if (k + 1 == rotation->stage_count) /* late ranks' values are still to come */
-        return anywhere;
-    const hp_stage_t *outer = &rotation->stages[k + 1];
-    return outer->module->place ? outer->module->place(outer, segment, flow) : anywhere;
-}
-
-static ALWAYS_INLINE void emit_up(const plan_t *p, const rotation_t *rotation, hp_segment_t *segment,
-                                  hp_flow_t *flow)
-{
-    if (p->in_order) {
-        const hp_place_t into = {.given = p->result_here && p->comm->rank == 0, .address = flow->result};
-        hp_segment_label(segment, hp_pipeline_label(&rotation->in_order, true));
-        rotation->in_order.module->reduce(&rotation->in_order, segment, flow, into);
-        return;
-    }
-    for (uint32_t k = 0; k < rotation->stage_count; k++) {
-        const hp_stage_t *stage = &rotation->stages[k];
-        hp_segment_label(segment, hp_pipeline_label(stage, true));
-        if (hp_pipeline_is_fused(p, stage))
-            stage->module->allreduce(stage, segment, flow);
-        else
-            stage->module->reduce(stage, segment, flow, hp_pipeline_place(p, rotation, k, segment, flow));
-    }
-}
-
-static ALWAYS_INLINE void emit_down(const plan_t *p, const rotation_t *rotation, hp_segment_t *segment,
-                                    hp_flow_t *flow)
-{
-    for (uint32_t k = rotation->stage_count; k-- > 0;) {
-        const hp_stage_t *stage = &rotation->stages[k];
-        if (hp_pipeline_is_fused(p, stage))
-            continue;
-        hp_segment_label(segment, hp_pipeline_label(stage, false));
-        stage->module->bcast(stage, segment, flow);
-    }
-}
-
-/* Operations that do not commute are reduced at rank 0. */
-static void emit_forward(const plan_t *p, hp_segment_t *segment, hp_flow_t *flow)
-{
-    hp_segment_label(segment, HP_LABEL_OTHER);
-    if (p->comm->rank == p->call.root) {
-        hp_task_t *recv = hp_emit_recv(segment, p->forward, flow->result, flow->count);
-        if (p->in_place)
-            hp_emit_after(recv, flow->own_read);
-    } else {
-        hp_emit_after(hp_emit_send(segment, p->forward, flow->value, flow->count), flow->ready);
-    }
-}
-
-void hp_pipeline_emit_step_end(const hp_pipeline_plan_t *p, hp_segment_t *segment, const hp_flow_t *flow)
-{
-    hp_task_t *done = hp_emit_set(segment, p->node->set_done, flow->step + 1);
-    for (uint32_t k = 0; k < flow->node_read_count; k++)
-        hp_emit_after(done, flow->node_reads[k]);
-    if (flow->step + 1 < p->node->end_step)
-        return;
-    for (uint32_t t = 0; t < p->rotation_count; t++)
-        for (uint32_t k = 0; k < p->rotations[t].stage_count; k++)
-            if (p->rotations[t].stages[k].module->finish)
-                p->rotations[t].stages[k].module->finish(&p->rotations[t].stages[k], segment);
-}
-
-/* The segment is to be in the buffer (at the root), or is there, after flow->ready. */
-static void emit_advance(const plan_t *p, hp_segment_t *segment, hp_flow_t *flow)
-{
-    const uint64_t end = (flow->index * p->cut.segment_elements + flow->count) * p->call.type.bytes;
-
-    hp_segment_label(segment, HP_LABEL_OTHER);
-    hp_task_t *advance = hp_emit_advance(segment, p->advance, end, flow->count);
-    hp_emit_after(advance, flow->ready);
-    flow->ready = advance;
-}
-
-/* late: of the segment's rotation; NULL: all ranks take part alike. */
-static ALWAYS_INLINE void emit_segment(const plan_t *p, const hp_late_ranks_t *late, hp_segment_t *segment,
-                                       uint64_t index)
-{
-    const rotation_t *rotation = &p->rotations[index % p->rotation_count];
-    hp_flow_t flow = hp_pipeline_flow(p, index);
-
-    if (is_up(p))
-        emit_up(p, rotation, segment, &flow);
-    if (late && is_up(p))
-        hp_late_ranks_reduce(late, segment, &flow, p->in_place);
-    if (!late && rotation->stage_count == 0 && !p->in_order && p->result_here && !p->in_place) /* alone */
-        flow.ready = hp_emit_copy(segment, flow.result, flow.value, flow.count);
-    if (p->forward >= 0)
-        emit_forward(p, segment, &flow);
-    if (is_down(p)) {
-        if (!p->in_place)
-            flow.own_read = NULL;
-        if (p->advance >= 0 && p->comm->rank == p->call.root)
-            emit_advance(p, segment, &flow);
-        emit_down(p, rotation, segment, &flow);
-        if (late)
-            hp_late_ranks_bcast(late, segment, &flow);
-        if (p->advance >= 0 && p->comm->rank != p->call.root)
-            emit_advance(p, segment, &flow);
-    }
-    if (index < p->rounds.count) {
-        hp_segment_label(segment, HP_LABEL_IR);
-        hp_leader_rounds_emit(p->round_lanes, segment, &flow);
-    }
-    hp_segment_label(segment, HP_LABEL_OTHER);
-    if (p->node)
-        hp_pipeline_emit_step_end(p, segment, &flow);
-}
-
-static void emit(const void *plan, hp_segment_t *segment, uint64_t index)
-{
-    emit_segment(*(plan_t *const *)plan, NULL, segment, index);
-}
-
-static void emit_around(const void *plan, hp_segment_t *segment, uint64_t index)
-{
-    const plan_t *p = *(plan_t *const *)plan;
-    emit_segment(p, &p->late[index % p->rotation_count], segment, index);
-}
-
-/* ---- the plan ---- */
 
 /* The hierarchy that the call's order of operands allows, without late ranks that it goes around. */
 static const hp_hierarchy_t *hierarchy_of(const plan_t *p)
@@ -161,8 +14,9 @@ static const hp_hierarchy_t *hierarchy_of(const plan_t *p)
     const hp_comm_t *comm = p->comm;
     if (p->around)
         return p->around->hierarchy;
-    return p->call.commutative || p->in_order || !is_up(p) || !comm->rank_order ? comm->hierarchy
-                                                                                : comm->rank_order;
+    return p->call.commutative || p->in_order || !hp_pipeline_is_up(p) || !comm->rank_order
+               ? comm->hierarchy
+               : comm->rank_order;
 }
 
 static bool is_inter_node(const hp_hierarchy_t *h, const hp_team_t *team)
@@ -215,7 +69,8 @@ static bool uses_node(const plan_t *p)
 /* Values of inner levels go through slots, whichever of the two modules reads them. */
 static bool uses_slots(const plan_t *p)
 {
-    return uses(p, HP_MODULE_SHM) || (uses_node(p) && hp_comm_node_shape(p->comm).levels > 1 && is_up(p));
+    return uses(p, HP_MODULE_SHM) ||
+           (uses_node(p) && hp_comm_node_shape(p->comm).levels > 1 && hp_pipeline_is_up(p));
 }
 
 /* Where all ranks of the nodes lead a barrier. The same on all ranks. */
@@ -245,7 +100,7 @@ static uint32_t count_rotations(const plan_t *p)
     const hp_hierarchy_t *h = hierarchy_of(p);
     uint32_t most_ranks, least_ranks, rotations = 1;
 
-    if ((is_up(p) && (!p->call.commutative || p->around)) || p->call.count == 0)
+    if ((hp_pipeline_is_up(p) && (!p->call.commutative || p->around)) || p->call.count == 0)
         return 1;
     hp_hierarchy_node_sizes(h, &least_ranks, &most_ranks);
     if (p->modules.module[HP_LEVEL_NODE] != HP_MODULE_NATIVE || hp_hierarchy_node_count(h) == 1)
@@ -261,7 +116,7 @@ static hp_leaders_t leaders_of(const plan_t *p, uint32_t rotation)
 {
     const hp_hierarchy_t *h = hierarchy_of(p);
 
-    if (!p->call.commutative && is_up(p))
+    if (!p->call.commutative && hp_pipeline_is_up(p))
         return (hp_leaders_t){.root = 0};
     if (p->call.collective != HP_ALLREDUCE)
         return (hp_leaders_t){.root = p->call.root, .leader = rotation};
@@ -337,7 +192,7 @@ static hp_status_t prepare_rotation(plan_t *p, rotation_t *rotation)
                               .team = team,
                               .inter_node = inter_node,
                               .innermost = depth + 1 == levels,
-                              .outermost = is_whole(p, depth) && !(p->around && is_up(p)),
+                              .outermost = is_whole(p, depth) && !(p->around && hp_pipeline_is_up(p)),
                               .rotation_count = p->rotation_count,
                               .result_at_root = p->call.commutative || p->call.root == 0,
                               .node = inter_node ? NULL : p->node,
@@ -445,7 +300,7 @@ static void take_steps(plan_t *p)
 
     hp_node_use_slots(memory, p->slot_bytes, p->cut.segment_elements * p->cut.extent,
                       memory->step + p->step_count);
-    use->first_step = memory->step;
+    use->first_step = p->pipeline.step = memory->step;
     use->end_step = memory->step += p->step_count;
     if (p->around)
         hp_around_take_steps(p->around, use->first_step, use->end_step);
@@ -458,6 +313,8 @@ static void begin(plan_t *p)
 {
     p->pipeline.tag = hp_start_tag(&p->start);
     p->pipeline.source = p->call.source;
+    p->own = (char *)p->call.send;
+    p->result = p->call.recv;
     if (p->node)
         take_steps(p);
     for (uint32_t t = 0; t < p->rotation_count && p->modules_begin; t++)
@@ -488,7 +345,7 @@ static void cut(plan_t *p)
     }
     p->pipeline.segment_bytes = p->setting.segment_bytes;
     p->pipeline.commutative = call->commutative;
-    p->pipeline.emit = p->around ? emit_around : emit;
+    p->pipeline.emit = p->around ? hp_pipeline_emit_around : hp_pipeline_emit;
     p->segment_count = p->step_count = p->pipeline.segment_count;
 }
 
@@ -500,7 +357,8 @@ static void describe(plan_t *p, hp_comm_t *comm, const hp_call_t *call, const hp
     p->around = around;
     p->call = *call;
     p->setting = *setting;
-    p->in_order = comm->knobs.reproducible && comm->flat && is_up(p) && call->count > 0 && comm->size > 1;
+    p->in_order =
+        comm->knobs.reproducible && comm->flat && hp_pipeline_is_up(p) && call->count > 0 && comm->size > 1;
     if (p->in_order)
         p->call.commutative = false;
     choose_modules(p);
@@ -563,6 +421,12 @@ hp_status_t hp_pipeline_prepare(hp_pipeline_plan_t *p)
     return HP_OK;
 }
 
+/* Are the tasks of the last start what would be emitted now, but for the step? */
+static bool emits_the_same(const plan_t *p)
+{
+    return p->segment_count == 1 && !p->around && (!p->node || hp_node_fills_again(p->node));
+}
+
 /* Once more, for a call that differs in its buffers alone. */
 static hp_status_t start_again(void *plan, const hp_start_t *start, const hp_call_t *call)
 {
@@ -574,7 +438,7 @@ static hp_status_t start_again(void *plan, const hp_start_t *start, const hp_cal
     p->call.source = call->source;
     record_modules(p);
     begin(p);
-    return hp_request_start_again(start->request, &p->pipeline);
+    return hp_request_start_again(start->request, &p->pipeline, emits_the_same(p));
 }
 
 static hp_status_t start_plan(const hp_start_t *start, plan_t *plan)

@@ -1,4 +1,4 @@
-/* pipeline_plan: the inside of pipeline.c, also for those that emit the tasks of its segments in an order of
+/* pipeline_plan: the inside of pipeline.c and pipeline_segment.c, also for those that emit the tasks of its segments in an order of
  * their own.
  *
  * Threads: as comm.h. Ownership: everything lies in start->arena until the collective is done. */
@@ -28,6 +28,7 @@ typedef struct {
     uint64_t segment_count;
     uint64_t step_count; /* of the node's memory: one a segment */
     size_t slot_bytes;   /* wanted of its slots */
+    char *own, *result;  /* of the call that runs: send, recv */
     bool in_place;
     bool in_order;    /* up along all ranks in their order, whatever nodes they are on */
     bool result_here; /* this rank gets a result from the reduction itself */
@@ -51,6 +52,22 @@ hp_pipeline_plan_t *hp_pipeline_plan(const hp_start_t *start, const hp_call_t *c
 /* Takes steps of the node's memory and makes stages and lanes: now all segments must run. */
 hp_status_t hp_pipeline_prepare(hp_pipeline_plan_t *p);
 
+/* Do values go towards the root, and from it? */
+static inline bool hp_pipeline_is_up(const hp_pipeline_plan_t *p)
+{
+    return p->call.collective != HP_BCAST;
+}
+static inline bool hp_pipeline_is_down(const hp_pipeline_plan_t *p)
+{
+    return p->call.collective != HP_REDUCE;
+}
+
+/* ---- pipeline_segment.c ---- */
+
+/* Emits one segment; around: past the late ranks of the plan. plan: where the request keeps the pointer to it. */
+void hp_pipeline_emit(const void *plan, hp_segment_t *segment, uint64_t index);
+void hp_pipeline_emit_around(const void *plan, hp_segment_t *segment, uint64_t index);
+
 /* The task that a stage is in the fan-in (up), or in the fan-out. */
 static inline hp_label_t hp_pipeline_label(const hp_stage_t *stage, bool up)
 {
@@ -66,9 +83,10 @@ static inline hp_flow_t hp_pipeline_flow(const hp_pipeline_plan_t *p, uint64_t i
                       .count = empty ? 0 : hp_cut_count(&p->cut, index),
                       .offset = empty ? 0 : hp_cut_offset(&p->cut, index)};
 
-    flow.own = (char *)p->call.send + flow.offset;
-    flow.result = (char *)p->call.recv + flow.offset;
-    flow.value = hp_at(p->call.collective == HP_BCAST ? flow.result : flow.own);
+    flow.in_place = p->in_place;
+    flow.own = hp_within(hp_behind(&p->own), flow.offset);
+    flow.result = hp_within(hp_behind(&p->result), flow.offset);
+    flow.value = p->call.collective == HP_BCAST ? flow.result : flow.own;
     return flow;
 }
 

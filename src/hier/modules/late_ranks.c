@@ -81,9 +81,8 @@ hp_status_t hp_late_ranks_prepare(hp_late_ranks_t *late, const hp_around_t *arou
 void hp_late_ranks_reduce(const hp_late_ranks_t *late, hp_segment_t *segment, hp_flow_t *flow, bool in_place)
 {
     const hp_stage_t *stage = &late->up;
-    const hp_place_t into = {.given = stage->team.position == 0,
-                             .address = flow->result,
-                             .free = in_place ? flow->own_read : NULL};
+    const hp_place_t into = {
+        .given = stage->team.position == 0, .at = flow->result, .free = in_place ? flow->own_read : NULL};
 
     if (!stage->module)
         return;

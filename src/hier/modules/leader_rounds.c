@@ -91,6 +91,6 @@ void hp_leader_rounds_emit(const hp_leader_lanes_t *lanes, hp_segment_t *segment
 
     if (round->send < 0)
         return;
-    hp_emit_after(hp_emit_send(segment, round->send, hp_at(flow->own), 0), flow->ready);
+    hp_emit_after(hp_emit_send(segment, round->send, flow->own, 0), flow->ready);
     hp_emit_recv(segment, round->recv, flow->own, 0);
 }

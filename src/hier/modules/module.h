@@ -26,6 +26,8 @@ typedef struct hp_module hp_module_t;
 typedef struct {
     hp_node_memory_t *memory;
     uint64_t first_step, end_step;
+    char *slots[HP_LEVEL_COUNT][HP_FAN_COUNT]; /* own ones of a collective of one step, where it fills them */
+    bool has_waited; /* some slot was not free when tasks were emitted: they wait for that */
     int32_t set[HP_LEVEL_COUNT][HP_FAN_COUNT]; /* own counters */
     int32_t set_done;
     int32_t *done;             /* [member] waits */
@@ -56,18 +58,18 @@ typedef struct {
 
 /* One segment on its way through the stages of a rank. */
 typedef struct {
-    uint64_t index; /* of the segment in the collective */
-    uint64_t step;  /* of the node's memory */
-    size_t count;   /* elements; 0 in a barrier */
-    size_t offset;  /* bytes from the start of a buffer */
-    char *own;      /* this rank's contribution */
-    char *result;   /* where the result goes, on ranks that get one; the buffer of a bcast */
+    uint64_t index;      /* of the segment in the collective */
+    uint64_t step;       /* of the node's memory */
+    size_t count;        /* elements; 0 in a barrier */
+    size_t offset;       /* bytes from the start of a buffer */
+    bool in_place;       /* own and result are the same memory */
+    hp_operand_t own;    /* this rank's contribution */
+    hp_operand_t result; /* where the result goes, on ranks that get one; the buffer of a bcast */
     /* Where the value is that goes on to the next stage, and the task that put it there (NULL: it was there
      * from the start). */
     hp_operand_t value;
     hp_task_t *ready;
-    /* In place, own and result are the same memory: the task after which it may be written. NULL: nothing
-     * reads it. */
+    /* In place: the task after which that memory may be written. NULL: nothing reads it. */
     hp_task_t *own_read;
     /* The last task of each stage that reads memory of the node: when these are complete this rank is done
      * with the step. */
@@ -78,7 +80,7 @@ typedef struct {
 /* Where a value is wanted. */
 typedef struct {
     bool given; /* false: anywhere */
-    char *address;
+    hp_operand_t at;
     hp_task_t *free; /* not to be written before this task; NULL: it may be */
 } hp_place_t;
 
@@ -106,6 +108,12 @@ struct hp_module {
 #define HP_MODULE(id, name, description) extern const hp_module_t hp_module_##name;
 #include "hier/call/modules.def"
 #undef HP_MODULE
+
+/* Has a task made the value, elsewhere than in the program's buffers? */
+static inline bool hp_flow_is_made(const hp_flow_t *flow)
+{
+    return flow->value.base != flow->own.base && flow->value.base != flow->result.base;
+}
 
 static inline void hp_flow_reads_node(hp_flow_t *flow, hp_task_t *task)
 {

@@ -93,13 +93,13 @@ static void reduce(const hp_stage_t *stage, hp_segment_t *segment, hp_flow_t *fl
 {
     const native_t *own = stage->own;
     const bool leader = stage->team.position == 0;
-    const hp_operand_t to = into.given ? hp_at(into.address) : leader ? hp_scratch() : flow->value;
+    const hp_operand_t to = into.given ? into.at : leader ? hp_scratch() : flow->value;
     const hp_native_t what = stage->collective == HP_BARRIER ? HP_NATIVE_BARRIER : HP_NATIVE_REDUCE;
     hp_task_t *task = hp_emit_native(segment, own->up, what, flow->value, to, flow->count, own->root);
 
     hp_emit_after(task, flow->ready);
     hp_emit_after(task, into.free);
-    if (!flow->value.task)
+    if (!hp_flow_is_made(flow))
         flow->own_read = task;
     flow->ready = task;
     flow->value = hp_of(task);
@@ -110,12 +110,12 @@ static void bcast(const hp_stage_t *stage, hp_segment_t *segment, hp_flow_t *flo
     const native_t *own = stage->own;
     const bool barrier = stage->collective == HP_BARRIER;
     hp_task_t *task = hp_emit_native(segment, own->down, barrier ? HP_NATIVE_BARRIER : HP_NATIVE_BCAST,
-                                     hp_at(flow->result), hp_at(flow->result), flow->count, own->root);
+                                     flow->result, flow->result, flow->count, own->root);
 
     hp_emit_after(task, flow->ready);
     hp_emit_after(task, flow->own_read);
     flow->ready = task;
-    flow->value = hp_at(flow->result);
+    flow->value = flow->result;
 }
 
 static void allreduce(const hp_stage_t *stage, hp_segment_t *segment, hp_flow_t *flow)
@@ -123,12 +123,12 @@ static void allreduce(const hp_stage_t *stage, hp_segment_t *segment, hp_flow_t 
     const native_t *own = stage->own;
     const bool barrier = stage->collective == HP_BARRIER;
     hp_task_t *task = hp_emit_native(segment, own->up, barrier ? HP_NATIVE_BARRIER : HP_NATIVE_ALLREDUCE,
-                                     flow->value, hp_at(flow->result), flow->count, own->root);
+                                     flow->value, flow->result, flow->count, own->root);
 
     hp_emit_after(task, flow->ready);
     flow->ready = task;
     flow->own_read = task;
-    flow->value = hp_at(flow->result);
+    flow->value = flow->result;
 }
 
 const hp_module_t hp_module_native = {.serves = serves,

@@ -57,24 +57,60 @@ hp_status_t hp_node_lanes_make(hp_stage_t *stage)
     return made ? HP_OK : HP_ERR_NO_MEM;
 }
 
+/* This rank's. Several steps have tasks at a time, one step the same ones again. */
+static hp_operand_t slot_of(const hp_stage_t *stage, hp_fan_t fan, uint64_t step)
+{
+    hp_node_use_t *use = stage->node;
+    char *slot = hp_node_slot(use->memory, use->memory->own, stage->node_level, fan, step);
+
+    if (use->end_step - use->first_step > 1)
+        return hp_at(slot);
+    use->slots[stage->node_level][fan] = slot;
+    return hp_behind(&use->slots[stage->node_level][fan]);
+}
+
+static bool is_free(hp_node_memory_t *node, uint64_t step)
+{
+    const uint64_t slots = node->shape.slots;
+    return step < slots || hp_node_is_clear(node, step - slots + 1);
+}
+
+bool hp_node_fills_again(hp_node_use_t *use)
+{
+    hp_node_memory_t *node = use->memory;
+    bool again = !use->has_waited;
+
+    for (uint32_t ring = 0; ring < node->shape.levels * HP_FAN_COUNT && again; ring++) {
+        const uint32_t level = ring / HP_FAN_COUNT;
+        const hp_fan_t fan = (hp_fan_t)(ring % HP_FAN_COUNT);
+        if (!use->slots[level][fan])
+            continue;
+        hp_node_back_slots(node, level, fan);
+        use->slots[level][fan] = hp_node_slot(node, node->own, level, fan, use->first_step);
+        again = is_free(node, use->first_step);
+    }
+    use->has_waited = false;
+    return again;
+}
+
 hp_place_t hp_node_emit_place(const hp_stage_t *stage, hp_segment_t *segment, const hp_flow_t *flow,
                               hp_fan_t fan)
 {
-    const hp_node_use_t *use = stage->node;
+    hp_node_use_t *use = stage->node;
     hp_node_memory_t *node = use->memory;
     const hp_node_lanes_t *lanes = stage->own;
     const uint64_t step = flow->step, slots = node->shape.slots;
 
     assert(!node->bytes || node->slots.end_step >= use->end_step); /* else they may be given back meanwhile */
     hp_node_back_slots(node, stage->node_level, fan);
-    hp_place_t place = {
-        .given = true, .address = hp_node_slot(node, node->own, stage->node_level, fan, step), .free = NULL};
-    if (step < slots || hp_node_is_clear(node, step - slots + 1))
+    hp_place_t place = {.given = true, .at = slot_of(stage, fan, step), .free = NULL};
+    if (is_free(node, step))
         return place;
     const uint64_t value = step - slots + 1;
     /* What this collective put into a slot is read by whom it is for; before it there may have been other
      * leaders. */
     if (fan == HP_FAN_IN && value > use->first_step && stage->rotation_count == 1) {
+        use->has_waited = true;
         place.free = hp_emit_wait(segment, use->done[lanes->leader], value);
         return place;
     }
@@ -85,6 +121,7 @@ hp_place_t hp_node_emit_place(const hp_stage_t *stage, hp_segment_t *segment, co
             hp_task_t *wait = hp_emit_wait(segment, use->done[member], finished);
             hp_emit_after(wait, place.free);
             place.free = wait;
+            use->has_waited = true;
         }
     }
     return place;
@@ -95,9 +132,9 @@ void hp_node_emit_contribute(const hp_stage_t *stage, hp_segment_t *segment, hp_
     const hp_node_lanes_t *lanes = stage->own;
     hp_task_t *there = flow->ready;
 
-    if (!flow->value.task && flow->count > 0) { /* else it was made there, see place */
+    if (!hp_flow_is_made(flow) && flow->count > 0) { /* else it was made there, see place */
         const hp_place_t slot = hp_node_emit_place(stage, segment, flow, HP_FAN_IN);
-        there = hp_emit_copy(segment, slot.address, flow->value, flow->count);
+        there = hp_emit_copy(segment, slot.at, flow->value, flow->count);
         hp_emit_after(there, flow->ready);
         hp_emit_after(there, slot.free);
         flow->own_read = there;
@@ -108,14 +145,14 @@ void hp_node_emit_contribute(const hp_stage_t *stage, hp_segment_t *segment, hp_
 hp_task_t *hp_node_emit_reduce(hp_segment_t *segment, hp_flow_t *flow, const hp_place_t *into,
                                hp_operand_t operand, hp_task_t *after, bool first)
 {
-    const hp_operand_t to = !first ? flow->value : into->given ? hp_at(into->address) : hp_scratch();
+    const hp_operand_t to = !first ? flow->value : into->given ? into->at : hp_scratch();
     hp_task_t *reduce = hp_emit_reduce_to(segment, flow->value, operand, to, flow->count);
 
     hp_emit_after(reduce, after);
     hp_emit_after(reduce, flow->ready);
     if (first) {
         hp_emit_after(reduce, into->free);
-        if (!flow->value.task)
+        if (!hp_flow_is_made(flow))
             flow->own_read = reduce;
     }
     flow->value = hp_of(reduce);
@@ -136,8 +173,8 @@ void hp_node_emit_reduce_slots(const hp_stage_t *stage, hp_segment_t *segment, h
             flow->ready = there;
             continue;
         }
-        const hp_node_filled_t filled = hp_node_emit_wait_filled(
-            stage, segment, lanes->member_up[position], lanes->members[position], HP_FAN_IN, step);
+        const hp_node_filled_t filled = hp_node_emit_wait_filled(stage, segment, lanes->member_up[position],
+                                                                 lanes->members[position], HP_FAN_IN, step);
         hp_node_emit_reduce(segment, flow, &into, filled.slot, filled.there, position == 1);
     }
     if (flow->count > 0)

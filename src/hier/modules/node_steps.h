@@ -26,6 +26,10 @@ hp_place_t hp_node_emit_place(const hp_stage_t *stage, hp_segment_t *segment, co
 /* A member's value goes to its slot, unless it was made there, and its counter says so to the leader. */
 void hp_node_emit_contribute(const hp_stage_t *stage, hp_segment_t *segment, hp_flow_t *flow);
 
+/* The collective runs once more, and had one step. Would it emit the same tasks again, for the step that it has now? Then the
+ * slots that it fills are those of this step. */
+bool hp_node_fills_again(hp_node_use_t *use);
+
 /* What a member hands over in the step: the task after which it is there, and where. */
 typedef struct {
     hp_task_t *there;
@@ -34,9 +38,11 @@ typedef struct {
 static inline hp_node_filled_t hp_node_emit_wait_filled(const hp_stage_t *stage, hp_segment_t *segment, int32_t lane,
                                                         uint32_t member, hp_fan_t fan, uint64_t step)
 {
-    const hp_node_memory_t *node = stage->node->memory;
+    const hp_node_use_t *use = stage->node;
+    const hp_node_memory_t *node = use->memory;
 
-    if (hp_node_borrows(node)) { /* its owner has yet to say which ring it lies in */
+    /* Its owner has yet to say which ring it lies in; or the task runs again, for another step. */
+    if (hp_node_borrows(node) || use->end_step - use->first_step == 1) {
         hp_task_t *there = hp_emit_wait_slot(segment, lane, step);
         return (hp_node_filled_t){there, hp_of(there)};
     }

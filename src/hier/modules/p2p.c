@@ -115,8 +115,7 @@ static hp_place_t place(const hp_stage_t *stage, hp_segment_t *segment, const hp
     (void)segment;
     if (!fuses(stage) || stage->collective == HP_BARRIER)
         return (hp_place_t){.given = false};
-    return (hp_place_t){
-        .given = true, .address = flow->result, .free = flow->own == flow->result ? flow->own_read : NULL};
+    return (hp_place_t){.given = true, .at = flow->result, .free = flow->in_place ? flow->own_read : NULL};
 }
 
 static void reduce(const hp_stage_t *stage, hp_segment_t *segment, hp_flow_t *flow, hp_place_t into)

@@ -217,12 +217,13 @@ static hp_task_t *emit_aside(const emission_t *e, const hp_operation_t *operatio
     if (operation->holder >= 0) {
         hp_task_t *holder = e->tasks[operation->holder];
         hp_task_t *recv =
-            hp_emit_recv_within(e->segment, operation->lane, holder, operation->out.offset, count);
+            hp_emit_recv(e->segment, operation->lane, hp_within(hp_of(holder), operation->out.offset), count);
         hp_emit_after(recv, holder); /* has started, then */
         return recv;
     }
     if (e->holders && e->piece_offset > 0)
-        return hp_emit_recv_within(e->segment, operation->lane, e->holders[i], e->piece_offset, count);
+        return hp_emit_recv(e->segment, operation->lane, hp_within(hp_of(e->holders[i]), e->piece_offset),
+                            count);
     hp_task_t *recv = hp_emit_recv_scratch(e->segment, operation->lane, count);
     if (e->holders)
         e->holders[i] = recv;
@@ -232,7 +233,7 @@ static hp_task_t *emit_aside(const emission_t *e, const hp_operation_t *operatio
 static hp_task_t *emit_pack(emission_t *e, const hp_operation_t *operation, size_t count)
 {
     const hp_operand_t into = e->taker ? hp_within(hp_of(e->taker), operation->out.offset) : hp_scratch();
-    hp_task_t *pack = hp_emit_copy_to(e->segment, into, operand(e, &operation->in), count);
+    hp_task_t *pack = hp_emit_copy(e->segment, into, operand(e, &operation->in), count);
 
     hp_emit_after(pack, e->packed);
     e->taker = e->taker ? e->taker : pack;
@@ -253,8 +254,8 @@ static hp_task_t *emit_copy(emission_t *e, const hp_operation_t *operation, size
     const hp_operand_t from = operand(e, &operation->in);
 
     if (e->has_result)
-        return hp_emit_copy(e->segment, e->result.address + operation->out.offset, from, count);
-    hp_task_t *copy = hp_emit_copy_to(e->segment, hp_scratch(), from, count);
+        return hp_emit_copy(e->segment, hp_within(e->result, operation->out.offset), from, count);
+    hp_task_t *copy = hp_emit_copy(e->segment, hp_scratch(), from, count);
     e->result = hp_of(copy);
     return copy;
 }
@@ -295,7 +296,7 @@ static ALWAYS_INLINE hp_task_t *emit_operation(emission_t *e, const hp_operation
     if (operation->what == HP_DO_SEND)
         return hp_emit_send(e->segment, operation->lane, operand(e, &operation->in), count);
     if (operation->what == HP_DO_RECV_RESULT && e->has_result)
-        return hp_emit_recv(e->segment, operation->lane, e->result.address + operation->out.offset, count);
+        return hp_emit_recv(e->segment, operation->lane, hp_within(e->result, operation->out.offset), count);
     return emit_other(e, operation, i, count);
 }
 
@@ -352,9 +353,9 @@ static void emit_pieces(const hp_schedule_use_t *use, emission_t *e, const hp_pr
     for (uint32_t i = 0, pieces = (uint32_t)hp_cut_segments(&cut); i < pieces; i++) {
         const size_t offset = e->piece_offset = hp_cut_offset(&cut, i);
         e->count = hp_cut_count(&cut, i);
-        e->value = value.task ? hp_within(value, offset) : hp_at(value.address + offset);
+        e->value = hp_within(value, offset);
         if (e->has_result)
-            e->result = hp_at(result.address + offset);
+            e->result = hp_within(result, offset);
         emit_whole(e, program);
         if (i == 0 && program->done >= 0)
             first = hp_of(e->tasks[program->done]); /* the others lie behind it */
@@ -396,7 +397,7 @@ static ALWAYS_INLINE void begin(emission_t *e, const hp_schedule_use_t *use, hp_
     e->tasks = use->tasks;
     e->count = flow->count;
     e->value = flow->value;
-    e->result = hp_at(flow->result);
+    e->result = flow->result;
     e->has_result = true;
     e->tasks[HP_AFTER_READY] = flow->ready;
     e->tasks[HP_AFTER_FREE] = result_free;
@@ -405,13 +406,14 @@ static ALWAYS_INLINE void begin(emission_t *e, const hp_schedule_use_t *use, hp_
 void hp_schedule_reduce(hp_schedule_use_t *use, hp_segment_t *segment, hp_flow_t *flow, hp_place_t into)
 {
     const hp_way_t *way = way_of(use, flow);
-    const bool is_own = !flow->value.task;
+    const bool is_own = !hp_flow_is_made(flow);
     hp_program_t *program =
-        is_own && into.given && flow->value.address == into.address ? way->in_place : way->apart;
+        is_own && into.given && hp_operand_address(flow->value) == hp_operand_address(into.at) ? way->in_place
+                                                                                               : way->apart;
     emission_t e;
 
     begin(&e, use, segment, flow, into.free);
-    e.result = hp_at(into.address);
+    e.result = into.at;
     e.has_result = into.given;
     emit(use, &e, program);
     if (is_own && program->read >= 0)
@@ -432,20 +434,20 @@ void hp_schedule_bcast(hp_schedule_use_t *use, hp_segment_t *segment, hp_flow_t 
     begin(&e, use, segment, flow, flow->own_read);
     emit(use, &e, program);
     flow->ready = e.tasks[program->done];
-    flow->value = hp_at(flow->result);
+    flow->value = flow->result;
 }
 
 void hp_schedule_allreduce(hp_schedule_use_t *use, hp_segment_t *segment, hp_flow_t *flow)
 {
     /* An inner stage has put its value where the result goes (place in p2p.c). */
-    const bool is_own = !flow->value.task && flow->value.address == flow->own;
-    hp_program_t *program = is_own && flow->own != flow->result ? use->ways->apart : use->ways->in_place;
+    const bool is_own = flow->value.base == flow->own.base;
+    hp_program_t *program = is_own && !flow->in_place ? use->ways->apart : use->ways->in_place;
     emission_t e;
 
-    begin(&e, use, segment, flow, flow->own == flow->result ? flow->own_read : NULL);
+    begin(&e, use, segment, flow, flow->in_place ? flow->own_read : NULL);
     emit(use, &e, program);
     flow->ready = e.tasks[program->done];
-    flow->value = hp_at(flow->result);
+    flow->value = flow->result;
 }
 
 /* Messages of no bytes: nothing is anywhere. */
@@ -458,7 +460,7 @@ void hp_schedule_barrier(hp_schedule_use_t *use, hp_segment_t *segment, hp_flow_
 
     tasks[HP_AFTER_READY] = flow->ready;
     for (; operation < end; operation++, next++) {
-        *next = operation->what == HP_DO_SEND ? hp_emit_send(segment, operation->lane, hp_at(flow->own), 0)
+        *next = operation->what == HP_DO_SEND          ? hp_emit_send(segment, operation->lane, flow->own, 0)
                 : operation->what == HP_DO_RECV_RESULT ? hp_emit_recv(segment, operation->lane, flow->own, 0)
                                                        : hp_emit_join(segment);
         for (uint32_t left = operation->after_count; left > 0; left--, after++)

@@ -157,8 +157,8 @@ static void reduce(const hp_stage_t *stage, hp_segment_t *segment, hp_flow_t *fl
         work(stage, segment, flow);
     } else if (position == 0) {
         flow->ready = hp_emit_wait(segment, lanes->member_down[worker], flow->step + 1);
-        flow->value = into.given ? hp_at(into.address) : flow->value;
-    } else if (stage->collective == HP_REDUCE && flow->own == flow->result) {
+        flow->value = into.given ? into.at : flow->value;
+    } else if (stage->collective == HP_REDUCE && flow->in_place) {
         /* In place, and the result is made elsewhere and sent here: to where the leader still reads. */
         flow->own_read = hp_emit_wait(segment, stage->node->done[lanes->leader], flow->step + 1);
     }
@@ -174,7 +174,7 @@ static void push_to_members(const hp_stage_t *stage, hp_segment_t *segment, hp_f
         const uint32_t member = lanes->members[position];
         hp_task_t *push =
             hp_emit_push(segment, member, hp_node_buffer(stage->node->memory, member, HP_FAN_OUT),
-                         flow->offset, hp_at(flow->result), flow->count);
+                         flow->offset, flow->result, flow->count);
         if (stage->collective == HP_BCAST) { /* in an allreduce the members' contributions have been read */
             hp_task_t *entered = hp_emit_wait(segment, lanes->member_up[position], step + 1);
             hp_emit_after(push, entered);
@@ -208,7 +208,7 @@ static void bcast(const hp_stage_t *stage, hp_segment_t *segment, hp_flow_t *flo
         return;
     hp_task_t *pull =
         hp_emit_pull(segment, lanes->leader, hp_node_buffer(stage->node->memory, lanes->leader, HP_FAN_OUT),
-                     flow->offset, hp_at(flow->result), flow->count);
+                     flow->offset, flow->result, flow->count);
     hp_emit_after(pull, flow->ready);
     hp_emit_after(pull, flow->own_read);
     flow->ready = pull;

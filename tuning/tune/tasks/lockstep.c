@@ -21,7 +21,7 @@ static void emit_up(const hp_pipeline_plan_t *plan, const hp_pipeline_rotation_t
 {
     /* What sr has made is where it was left. */
     if (task == HP_LABEL_IR && rotation->stage_count > 0 && !rotation->stages[0].inter_node)
-        flow->value = hp_at(flow->result);
+        flow->value = flow->result;
     for (uint32_t k = 0; k < rotation->stage_count; k++) {
         const hp_stage_t *stage = &rotation->stages[k];
         if (hp_pipeline_label(stage, true) != task)
@@ -32,7 +32,7 @@ static void emit_up(const hp_pipeline_plan_t *plan, const hp_pipeline_rotation_t
         }
         const bool last = !stage->outermost && stage->team.position == 0 &&
                           hp_pipeline_label(&rotation->stages[k + 1], true) != task;
-        const hp_place_t place = last ? (hp_place_t){.given = true, .address = flow->result} /* outlasts it */
+        const hp_place_t place = last ? (hp_place_t){.given = true, .at = flow->result} /* outlasts it */
                                       : hp_pipeline_place(plan, rotation, k, segment, flow);
         stage->module->reduce(stage, segment, flow, place);
     }

@@ -1,6 +1,6 @@
 #include "hier/planning/model/model_blocks.h"
 
-#include "hier/collectives/block_generator.h"
+#include "hier/blocks/generator.h"
 #include "hier/collectives/block_roles.h"
 #include "hier/collectives/flags.h"
 #include "hier/planning/model/model_intra_node.h"

@@ -1,7 +1,7 @@
-#include "hier/collectives/block_generator.h"
+#include "hier/blocks/generator.h"
 
 #include <stdatomic.h>
-#include "hier/collectives/block_program.h"
+#include "hier/blocks/program.h"
 #include "schedule/generators/generators.h"
 #include "topo_tree/network/placement.h"
 

@@ -1,4 +1,4 @@
-#include "hier/collectives/block_graph.h"
+#include "hier/blocks/graph.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "hier/collectives/block_program.h"
+#include "hier/blocks/program.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* block_program: what a position does in a collective of blocks, as a list of operations and what each of them waits for:
+/* program: what a position does in a collective of blocks, as a list of operations and what each of them waits for:
  * made once of its schedule (schedule/schedule.h) for a call, so that starting it is only writing down.
  *
  * Blocks are where the call says: one run of them is sent from its place and received there; others are packed into, or come
@@ -11,12 +11,12 @@
  * over a copy.
  *
  * Threads: pure. Ownership: the arena's. */
-#ifndef HP_HIER_COLLECTIVES_BLOCK_PROGRAM_H
-#define HP_HIER_COLLECTIVES_BLOCK_PROGRAM_H
+#ifndef HP_HIER_BLOCKS_PROGRAM_H
+#define HP_HIER_BLOCKS_PROGRAM_H
 
 #include "base/arena.h"
 #include "hier/call/collective.h"
-#include "hier/collectives/block_graph.h"
+#include "hier/blocks/graph.h"
 #include "schedule/schedule.h"
 
 typedef struct {

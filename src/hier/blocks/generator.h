@@ -1,11 +1,11 @@
-/* block_generator: which schedule a collective of blocks follows, as its setting says: the way to join nodes
+/* generator: which schedule a collective of blocks follows, as its setting says: the way to join nodes
  * (call/inter_node.h) where it can do the collective among so many, else for gather and scatter the tree of the
  * level's shape, and for the others a usual one. What runs it asks (exchange.h), and what predicts how long it takes
  * (planning/model).
  *
  * Threads: any. Ownership: generators are static, or those of files (call/inter_node_files.h). */
-#ifndef HP_HIER_COLLECTIVES_BLOCK_GENERATOR_H
-#define HP_HIER_COLLECTIVES_BLOCK_GENERATOR_H
+#ifndef HP_HIER_BLOCKS_GENERATOR_H
+#define HP_HIER_BLOCKS_GENERATOR_H
 
 #include "hier/call/setting.h"
 

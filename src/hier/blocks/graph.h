@@ -1,9 +1,9 @@
-/* block_graph: operations of a block program while it is made (block_program.h), and what each of them waits for: an operation may
+/* graph: operations of a block program while it is made (program.h), and what each of them waits for: an operation may
  * not read a block before it was last written, nor write it before it was last read and written.
  *
  * Threads: pure. Ownership: init is all zeroes; fini gives the memory back. */
-#ifndef HP_HIER_COLLECTIVES_BLOCK_GRAPH_H
-#define HP_HIER_COLLECTIVES_BLOCK_GRAPH_H
+#ifndef HP_HIER_BLOCKS_GRAPH_H
+#define HP_HIER_BLOCKS_GRAPH_H
 
 #include <stddef.h>
 #include <stdint.h>

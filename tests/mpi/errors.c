@@ -415,63 +415,6 @@ static void group_handler_starts(void)
     CHECK_MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL));
 }
 
-typedef enum { BLOCKING, NONBLOCKING, PERSISTENT, FORMS } form_t;
-
-/* A reduction to rank 0 in each form. Returns the first error's class. */
-static int reduce(form_t form, const void *send, void *receive, MPI_Comm comm)
-{
-    MPI_Request request = MPI_REQUEST_NULL;
-    int code = MPI_ERR_OTHER;
-
-    switch (form) {
-    case BLOCKING:
-        return hp_error_class(MPI_Reduce(send, receive, 1, MPI_INT, MPI_SUM, 0, comm));
-    case NONBLOCKING:
-        code = MPI_Ireduce(send, receive, 1, MPI_INT, MPI_SUM, 0, comm, &request);
-        return hp_error_class(code == MPI_SUCCESS ? MPI_Wait(&request, MPI_STATUS_IGNORE) : code);
-    default:
-#if HP_HAS_PERSISTENT
-        code = MPI_Reduce_init(send, receive, 1, MPI_INT, MPI_SUM, 0, comm, MPI_INFO_NULL, &request);
-        if (code == MPI_SUCCESS)
-            code = MPI_Start(&request);
-        if (code == MPI_SUCCESS)
-            code = MPI_Wait(&request, MPI_STATUS_IGNORE);
-        if (request != MPI_REQUEST_NULL)
-            CHECK_MPI(MPI_Request_free(&request));
-#endif
-        return hp_error_class(code);
-    }
-}
-
-/* The root alone calls wrongly, with one buffer for both, gets its error and calls again: the others have called once. The
- * calls go on until the communicator has long been set up, blocking ones until the guard has been at rest and has looked again:
- * what is remembered of such a call is its ranks'. */
-static void mistakes_of_root(form_t form)
-{
-    const int calls = form == BLOCKING ? 300 : 12;
-    MPI_Comm alone = dup_returning(MPI_COMM_SELF, true), comm = dup_returning(MPI_COMM_WORLD, false);
-    int mine = hp_comm_rank(comm) + 1, sum = -1;
-    const int size = hp_comm_size(comm), native_class = reduce(form, &sum, &sum, alone);
-
-    for (int i = 0; i < calls && native_class != MPI_SUCCESS; i++) {
-        if (hp_comm_rank(comm) == 0)
-            CHECK_EQUAL(reduce(form, &sum, &sum, comm), native_class, "class of one buffer for both");
-        sum = -1;
-        CHECK_EQUAL(reduce(form, &mine, &sum, comm), MPI_SUCCESS, "the call made good");
-        CHECK_EQUAL(sum, hp_comm_rank(comm) ? -1 : size * (size + 1) / 2, "its sum");
-        check_works(comm);
-    }
-    CHECK_MPI(MPI_Comm_free(&alone));
-    CHECK_MPI(MPI_Comm_free(&comm));
-}
-
-static void group_mistakes_of_root(void)
-{
-    for (form_t form = BLOCKING; form < FORMS; form++)
-        if (form != PERSISTENT || HP_HAS_PERSISTENT)
-            mistakes_of_root(form);
-}
-
 static void group_nonblocking(void)
 {
     nonblocking = true;
@@ -646,7 +589,6 @@ static const hp_group_t groups[] = {
     {"nonblocking", group_nonblocking},
     {"lengths", group_lengths},
     {"handler_starts", group_handler_starts},
-    {"mistakes_of_root", group_mistakes_of_root},
     {"blocks", group_blocks},
 };
 

@@ -20,6 +20,7 @@
 #include "pmpi_wrappers/backend/start/handshake.h"
 #include "pmpi_wrappers/backend/progress/helper_thread.h"
 #include "pmpi_wrappers/backend/calls/hints.h"
+#include "pmpi_wrappers/backend/comms/self_comm.h"
 #include "pmpi_wrappers/backend/comms/shared_comm.h"
 #include "pmpi_wrappers/backend/progress/host_calls.h"
 #include "pmpi_wrappers/backend/glue/device.h"
@@ -78,7 +79,8 @@ static int after_init(void)
     if (hp_job.is_whole && !hp_ranks_take_turns)
         hp_device_init(hp_job.has_threads);
     if (hp_job.active) {
-        hp_persistent_init();
+        if (hp_shared_comm_exists())
+            hp_self_comm(); /* later no communicator may be made */
         hp_progress_init();
         hp_watchdog_open(hp_job.has_threads);
         hp_helper_thread_start(hp_job.watches ? &watchdog : NULL);
@@ -135,6 +137,7 @@ static void before_finalize(void)
         hp_stats_print(stderr, (unsigned)hp_job.rank);
     hp_comm_states_fini();
     hp_persistent_fini();
+    hp_self_comm_free();
     hp_shared_comm_fini();
     hp_helper_thread_stop();
     hp_watchdog_close();

@@ -4,152 +4,6 @@
 #include <stdlib.h>
 #include "pmpi_wrappers/backend/glue/pack.h"
 
-/* ---- arguments ---- */
-
-static hp_pattern_t pattern_of(const hp_block_call_t *call)
-{
-    return hp_collective_pattern(call->arguments.collective);
-}
-
-static bool reduces(const hp_block_call_t *call)
-{
-    return hp_pattern_is(pattern_of(call), HP_PATTERN_REDUCES);
-}
-
-/* Blocks of a side on this rank. */
-static uint32_t blocks_of(const hp_block_call_t *call, const hp_comm_state_t *state, hp_space_t space)
-{
-    const hp_problem_t problem = {
-        .pattern = pattern_of(call), .count = (uint32_t)state->size, .root = (uint32_t)call->arguments.root};
-    return hp_problem_blocks(&problem, 1, space, (uint32_t)state->rank);
-}
-
-/* How many blocks each side has here. A buffer that is in place is not used. Its block lies in the other one, or is a copy of that. */
-static void set_blocks(hp_block_call_t *call, uint32_t send_blocks, uint32_t recv_blocks)
-{
-    call->send.blocks = send_blocks;
-    call->recv.blocks = recv_blocks;
-    call->in_place = (send_blocks && call->arguments.send.buffer == MPI_IN_PLACE) ||
-                     (recv_blocks && call->arguments.recv.buffer == MPI_IN_PLACE);
-}
-
-/* Is the side looked at on this rank? */
-static bool counts_here(const hp_block_side_t *side, uint32_t blocks)
-{
-    return blocks > 0 && side->buffer != MPI_IN_PLACE;
-}
-
-/* A reduction has one datatype, and counts that are the same on all ranks. */
-static bool are_valid(const hp_block_call_t *call, const hp_comm_state_t *state)
-{
-    const hp_block_arguments_t *a = &call->arguments;
-
-    if (reduces(call))
-        return hp_block_side_is_valid(&a->recv, (uint32_t)state->size);
-    return (!counts_here(&a->send, call->send.blocks) ||
-            hp_block_side_is_valid(&a->send, call->send.blocks)) &&
-           (!counts_here(&a->recv, call->recv.blocks) || hp_block_side_is_valid(&a->recv, call->recv.blocks));
-}
-
-/* The sizes that all ranks agree on are those of the receive side, but at the root of a scatter. */
-bool hp_block_call_bytes(hp_block_call_t *call, const hp_comm_state_t *state, uint64_t *bytes)
-{
-    const hp_block_arguments_t *a = &call->arguments;
-
-    *bytes = 0;
-    if (a->root < 0 || a->root >= state->size)
-        return false;
-    set_blocks(call, blocks_of(call, state, HP_SPACE_SEND), blocks_of(call, state, HP_SPACE_RECV));
-    if (!are_valid(call, state))
-        return false;
-    if (hp_collective_is(a->collective, HP_OWN_SIZES))
-        return true;
-    const bool by_send = pattern_of(call) == HP_PATTERN_SCATTER ? counts_here(&a->send, call->send.blocks)
-                                                                : !counts_here(&a->recv, call->recv.blocks);
-    return hp_block_side_average(by_send ? &a->send : &a->recv, (uint32_t)state->size, bytes);
-}
-
-/* ---- the last call ---- */
-
-static bool is_like(const hp_block_side_t *side, const hp_block_memo_side_t *last)
-{
-    return side->count == last->count && side->type == last->type &&
-           (side->buffer == MPI_IN_PLACE) == last->in_place;
-}
-
-hp_block_memo_t *hp_block_call_before(const hp_block_arguments_t *a, hp_comm_state_t *state)
-{
-    hp_block_memo_t *last = &state->memos[a->collective - HP_PIPELINED_COUNT];
-
-    return last->is_valid && a->root == last->root && is_like(&a->send, &last->send) &&
-                   is_like(&a->recv, &last->recv)
-               ? last
-               : NULL;
-}
-
-bool hp_block_call_recall(hp_block_call_t *call, hp_comm_state_t *state, uint64_t *bytes)
-{
-    const hp_block_memo_t *last = hp_block_call_before(&call->arguments, state);
-
-    if (!last)
-        return false;
-    set_blocks(call, last->send.blocks, last->recv.blocks);
-    *bytes = last->bytes;
-    return true;
-}
-
-static bool is_plain(const hp_block_side_t *side)
-{
-    return !side->counts && !side->types;
-}
-
-static hp_block_memo_side_t memo_of(const hp_block_side_t *side, uint32_t blocks)
-{
-    return (hp_block_memo_side_t){.count = side->count,
-                                  .type = side->type,
-                                  .in_place = side->buffer == MPI_IN_PLACE,
-                                  .blocks = blocks};
-}
-
-/* A datatype that is not looked at on this rank may be anything, and is compared all the same. */
-static bool lasts(const hp_block_side_t *side, uint32_t blocks)
-{
-    return is_plain(side) && (!counts_here(side, blocks) || hp_datatype_named(side->type));
-}
-
-void hp_block_call_remember(const hp_block_call_t *call, hp_comm_state_t *state, uint64_t bytes)
-{
-    const hp_block_arguments_t *a = &call->arguments;
-
-    if (lasts(&a->send, call->send.blocks) && lasts(&a->recv, call->recv.blocks))
-        state->memos[a->collective - HP_PIPELINED_COUNT] = (hp_block_memo_t){
-            .is_valid = true,
-            .root = a->root,
-            .send = memo_of(&a->send, call->send.blocks),
-            .recv = memo_of(&a->recv, call->recv.blocks),
-            .bytes = bytes};
-}
-
-void hp_block_call_see(const hp_block_call_t *call, uint64_t *longest, uint64_t *peers)
-{
-    const hp_block_arguments_t *a = &call->arguments;
-
-    *longest = *peers = 0;
-    if (counts_here(&a->send, call->send.blocks))
-        hp_block_side_see(&a->send, call->send.blocks, longest, peers);
-    if (counts_here(&a->recv, call->recv.blocks))
-        hp_block_side_see(&a->recv, call->recv.blocks, longest, peers);
-}
-
-bool hp_block_call_is_committed(const hp_block_call_t *call, const hp_comm_state_t *state)
-{
-    const hp_block_arguments_t *a = &call->arguments;
-    return (!counts_here(&a->send, call->send.blocks) ||
-            hp_block_side_is_committed(&a->send, call->send.blocks, state->transport.route.comm)) &&
-           (!counts_here(&a->recv, call->recv.blocks) ||
-            hp_block_side_is_committed(&a->recv, call->recv.blocks, state->transport.route.comm));
-}
-
 /* ---- packing ---- */
 
 /* Between the block and where it lies packed. */
@@ -335,13 +189,14 @@ static int take_rows(const hp_block_call_t *call, const hp_block_side_t *side, h
 /* The own block of a rank that has all in place: it stays where it is. */
 static uint32_t kept_in_row(const hp_block_call_t *call, const hp_comm_state_t *state)
 {
-    return call->in_place && pattern_of(call) != HP_PATTERN_ALLTOALL ? (uint32_t)state->rank : UINT32_MAX;
+    return call->in_place && hp_block_call_pattern(call) != HP_PATTERN_ALLTOALL ? (uint32_t)state->rank
+                                                                                : UINT32_MAX;
 }
 
 static int begin_rows(hp_block_call_t *call, hp_comm_state_t *state)
 {
     const hp_block_arguments_t *a = &call->arguments;
-    const bool is_alltoall = pattern_of(call) == HP_PATTERN_ALLTOALL, in_place = call->in_place;
+    const bool is_alltoall = hp_block_call_pattern(call) == HP_PATTERN_ALLTOALL, in_place = call->in_place;
     const hp_block_side_t *from = in_place && is_alltoall ? &a->recv : &a->send;
     void *send = NULL;
     int code = MPI_SUCCESS;
@@ -386,7 +241,7 @@ static int begin_own_in_place(hp_block_call_t *call, const hp_comm_state_t *stat
 static int begin_blocks(hp_block_call_t *call, hp_comm_state_t *state)
 {
     const hp_block_arguments_t *a = &call->arguments;
-    const bool keeps_own = call->in_place && pattern_of(call) != HP_PATTERN_ALLTOALL;
+    const bool keeps_own = call->in_place && hp_block_call_pattern(call) != HP_PATTERN_ALLTOALL;
     void *send = NULL;
     int code = MPI_SUCCESS;
 
@@ -489,10 +344,10 @@ static void release(hp_block_call_t *call, bool leaves)
 static size_t equal_count(const hp_block_call_t *call)
 {
     const hp_block_arguments_t *a = &call->arguments;
-    const bool by_send = counts_here(&a->send, call->send.blocks);
+    const bool by_send = hp_block_side_counts(&a->send, call->send.blocks);
     uint64_t each = 0;
 
-    if (reduces(call))
+    if (hp_block_call_reduces(call))
         return (size_t)a->recv.count;
     hp_block_type_bytes(by_send ? a->send.type : a->recv.type, &each);
     return (size_t)(by_send ? a->send.count : a->recv.count) * each;
@@ -511,9 +366,9 @@ int hp_block_call_begin(hp_block_call_t *call, hp_comm_state_t *state)
         return MPI_ERR_NO_MEM;
     made->count = call->lists ? 0 : equal_count(call);
     made->row = call->row;
-    const int code = (reduces(call)   ? begin_reduction
-                      : call->row > 0 ? begin_rows
-                                      : begin_blocks)(call, state);
+    const int code = (hp_block_call_reduces(call) ? begin_reduction
+                      : call->row > 0             ? begin_rows
+                                                  : begin_blocks)(call, state);
     if (code != MPI_SUCCESS) {
         hp_staging_end(&call->recv.staging, false);
         release(call, false);
@@ -542,7 +397,7 @@ int hp_block_call_end(hp_block_call_t *call, const hp_comm_state_t *state, int c
 static uint32_t entries_of(const hp_block_call_t *call, const hp_block_side_t *side,
                            const hp_comm_state_t *state)
 {
-    if (reduces(call))
+    if (hp_block_call_reduces(call))
         return (uint32_t)state->size;
     return side == &call->arguments.send ? call->send.blocks : call->recv.blocks;
 }
@@ -553,7 +408,7 @@ static size_t keep_arrays(hp_block_call_t *call, const hp_comm_state_t *state, c
     size_t end = 0;
 
     for (unsigned i = 0; i < 2; i++) {
-        const uint32_t entries = counts_here(sides[i], 1) ? entries_of(call, sides[i], state) : 0;
+        const uint32_t entries = hp_block_side_counts(sides[i], 1) ? entries_of(call, sides[i], state) : 0;
         hp_block_side_keep_arrays(sides[i], entries, memory, &end);
     }
     return end;
@@ -569,11 +424,11 @@ int hp_block_call_keep(hp_block_call_t *call, const hp_comm_state_t *state)
     if (!call->kept)
         return MPI_ERR_NO_MEM;
     keep_arrays(call, state, call->kept);
-    if (reduces(call)) /* of a datatype and an operation that nobody can free */
+    if (hp_block_call_reduces(call)) /* of a datatype and an operation that nobody can free */
         return code;
-    if (counts_here(send, call->send.blocks))
+    if (hp_block_side_counts(send, call->send.blocks))
         code = hp_block_side_keep_types(send, call->send.blocks, &call->kept_send_types);
-    if (code == MPI_SUCCESS && counts_here(recv, call->recv.blocks))
+    if (code == MPI_SUCCESS && hp_block_side_counts(recv, call->recv.blocks))
         code = hp_block_side_keep_types(recv, call->recv.blocks, &call->kept_recv_types);
     if (code != MPI_SUCCESS)
         hp_block_call_drop(call);

@@ -39,6 +39,17 @@ typedef struct {
     uint32_t kept_send_types, kept_recv_types;
 } hp_block_call_t;
 
+static inline hp_pattern_t hp_block_call_pattern(const hp_block_call_t *call)
+{
+    return hp_collective_pattern(call->arguments.collective);
+}
+static inline bool hp_block_call_reduces(const hp_block_call_t *call)
+{
+    return hp_pattern_is(hp_block_call_pattern(call), HP_PATTERN_REDUCES);
+}
+
+/* ---- block_arguments.c: is it valid, and what is known of it? ---- */
+
 /* What is remembered of the last call of that collective, if it was like this one; else NULL. */
 hp_block_memo_t *hp_block_call_before(const hp_block_arguments_t *a, hp_comm_state_t *state);
 /* What all ranks know of the size: the average block, in bytes, at least 1 if there is any data; 0: there is none, or sizes are each
@@ -52,7 +63,11 @@ void hp_block_call_remember(const hp_block_call_t *call, hp_comm_state_t *state,
 /* The bytes of the longest block that this rank sends or receives, and how many ranks it has such for, or from. */
 void hp_block_call_see(const hp_block_call_t *call, uint64_t *longest, uint64_t *peers);
 /* Are all datatypes of blocks with data committed? */
-bool hp_block_call_is_committed(const hp_block_call_t *call, const hp_comm_state_t *state);
+bool hp_block_call_is_committed(const hp_block_call_t *call);
+/* Do the blocks that this rank has for itself lie in the same memory on both sides? Then the host MPI may refuse the call. */
+bool hp_block_call_is_aliased(const hp_block_call_t *call, const hp_comm_state_t *state);
+/* ---- block_call.c: what the engine works on ---- */
+
 /* Makes call->call, whose op and type of a reduction have been filled in, on a communicator of state. Packs. Returns an MPI code,
  * nothing reported; on an error nothing is kept. */
 int hp_block_call_begin(hp_block_call_t *call, hp_comm_state_t *state);

@@ -5,6 +5,7 @@
 #ifndef HP_PMPI_WRAPPERS_BACKEND_BUFFERS_BLOCK_SIDE_H
 #define HP_PMPI_WRAPPERS_BACKEND_BUFFERS_BLOCK_SIDE_H
 
+#include "pmpi_wrappers/backend/comms/self_comm.h"
 #include "pmpi_wrappers/backend/glue/datatypes.h"
 
 typedef struct {
@@ -35,10 +36,19 @@ typedef struct {
 int64_t hp_block_side_count(const hp_block_side_t *side, uint32_t i); /* elements of block i */
 MPI_Datatype hp_block_side_type(const hp_block_side_t *side, uint32_t i);
 
+/* Is the side, of so many blocks here, looked at on this rank? */
+static inline bool hp_block_side_counts(const hp_block_side_t *side, uint32_t blocks)
+{
+    return blocks > 0 && side->buffer != MPI_IN_PLACE;
+}
+
 /* Are counts and datatypes of so many blocks such as MPI allows? An empty block of a list needs no datatype. */
 bool hp_block_side_is_valid(const hp_block_side_t *side, uint32_t blocks);
-/* Are the datatypes of blocks with data committed? comm: for the MPI's error, should it ask. */
-bool hp_block_side_is_committed(const hp_block_side_t *side, uint32_t blocks, MPI_Comm comm);
+/* Is the buffer NULL, and is there data in so many blocks from that one that needs one? Only a datatype of absolute addresses does
+ * not. */
+bool hp_block_side_lacks_buffer(const hp_block_side_t *side, uint32_t first, uint32_t blocks);
+/* Are the datatypes of blocks with data committed? Where one is not and the host MPI refuses no such mistake, it is committed. */
+bool hp_block_side_is_committed(const hp_block_side_t *side, uint32_t blocks, hp_collective_t collective, hp_mistake_t mistake);
 /* *bytes: of an element. False: that is not known. */
 bool hp_block_type_bytes(MPI_Datatype type, uint64_t *bytes);
 /* *bytes: the average of the blocks of all ranks, at least 1 if there is any data. False: too many. */

@@ -238,22 +238,21 @@ int hp_collective_finish(hp_ticket_t *ticket, int code, MPI_Comm comm)
 static inline bool passes_bcast(const hp_decision_memo_t **again, const void *buffer, int64_t count,
                                 MPI_Datatype datatype, int root, MPI_Comm comm)
 {
-    (void)buffer;
-    return hp_passes_at_once(HP_BCAST, count, datatype, MPI_OP_NULL, root, true, comm, again);
+    return hp_passes_at_once(HP_BCAST, count, datatype, MPI_OP_NULL, root, buffer, buffer, comm, again);
 }
 
 static inline bool passes_reduce(const hp_decision_memo_t **again, const void *send, const void *recv,
                                  int64_t count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm)
 {
-    const bool is_right = send != recv && send != MPI_IN_PLACE && recv != MPI_IN_PLACE;
-    return hp_passes_at_once(HP_REDUCE, count, datatype, op, root, is_right, comm, again);
+    const bool is_right = send != recv && send && send != MPI_IN_PLACE && recv != MPI_IN_PLACE;
+    return hp_passes_at_once(HP_REDUCE, count, datatype, op, root, is_right, recv, comm, again);
 }
 
 static inline bool passes_allreduce(const hp_decision_memo_t **again, const void *send, const void *recv,
                                     int64_t count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
 {
-    const bool is_right = send != recv && recv != MPI_IN_PLACE;
-    return hp_passes_at_once(HP_ALLREDUCE, count, datatype, op, 0, is_right, comm, again);
+    const bool is_right = send != recv && send && recv && recv != MPI_IN_PLACE;
+    return hp_passes_at_once(HP_ALLREDUCE, count, datatype, op, 0, is_right, true, comm, again);
 }
 
 /* Each decides, and runs the call. Where it passes, nothing has happened. */
@@ -261,7 +260,7 @@ static inline bool passes_allreduce(const hp_decision_memo_t **again, const void
 static int accelerate_bcast(hp_ticket_t *ticket, void *buffer, int64_t count, MPI_Datatype datatype, int root,
                             MPI_Comm comm)
 {
-    if (hp_decide_bcast(ticket, count, datatype, root, comm) != HP_OUTCOME_TAKEN)
+    if (hp_decide_bcast(ticket, buffer, count, datatype, root, comm) != HP_OUTCOME_TAKEN)
         return ticket->error;
     return run_bcast(ticket, buffer, count, datatype, root, comm);
 }
@@ -349,7 +348,7 @@ int hp_mpi_barrier(MPI_Comm comm)
 {
     const hp_decision_memo_t *again;
 
-    if (hp_passes_at_once(HP_BARRIER, 0, MPI_DATATYPE_NULL, MPI_OP_NULL, 0, true, comm, &again))
+    if (hp_passes_at_once(HP_BARRIER, 0, MPI_DATATYPE_NULL, MPI_OP_NULL, 0, true, true, comm, &again))
         return hp_host_barrier(comm);
     return decide_barrier(again, comm);
 }

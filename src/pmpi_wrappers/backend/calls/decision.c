@@ -6,6 +6,7 @@
 #include "hier/planning/foresight.h"
 #include "pmpi_wrappers/backend/calls/check.h"
 #include "pmpi_wrappers/backend/calls/agreement.h"
+#include "pmpi_wrappers/backend/comms/self_comm.h"
 #include "pmpi_wrappers/backend/glue/machine.h"
 #include "pmpi_wrappers/backend/profile/recording.h"
 #include "pmpi_wrappers/backend/start/job.h"
@@ -180,15 +181,17 @@ static hp_outcome_t decide_data(hp_ticket_t *ticket, int64_t count, MPI_Datatype
     return ticket->bytes == 0 ? HP_OUTCOME_EMPTY : decide_possible(ticket);
 }
 
-/* What follows from the data, once the other arguments are known to be right, or why the call passes. */
-static hp_outcome_t decide(hp_ticket_t *ticket, MPI_Datatype datatype, hp_outcome_t arguments, MPI_Comm comm)
+/* Can there be data of that datatype, and some of it at that address? Only a datatype of absolute addresses is used with none. */
+static bool is_usable(const hp_ticket_t *ticket, const void *buffer, MPI_Datatype datatype)
+{
+    return ticket->named ? buffer != NULL : hp_self_is_committed(datatype);
+}
+
+/* What follows from the data, once the arguments are known to be right, or why the call passes. */
+static hp_outcome_t decide(hp_ticket_t *ticket, hp_outcome_t arguments, MPI_Comm comm)
 {
     const hp_outcome_t outcome = decide_size(ticket, comm, arguments);
-    if (outcome != HP_OUTCOME_TAKEN)
-        return outcome;
-    if (!ticket->named && !hp_datatype_is_committed(datatype, ticket->state->transport.route.comm))
-        return HP_OUTCOME_INVALID;
-    return choose(ticket, comm);
+    return outcome == HP_OUTCOME_TAKEN ? choose(ticket, comm) : outcome;
 }
 
 void hp_ticket_count(const hp_ticket_t *ticket, uint64_t ns)
@@ -254,8 +257,8 @@ static hp_outcome_t decide_again(hp_ticket_t *ticket)
 
 /* ---- bcast ---- */
 
-hp_outcome_t hp_decide_bcast(hp_ticket_t *ticket, int64_t count, MPI_Datatype datatype, int root,
-                             MPI_Comm comm)
+hp_outcome_t hp_decide_bcast(hp_ticket_t *ticket, const void *buffer, int64_t count, MPI_Datatype datatype,
+                             int root, MPI_Comm comm)
 {
     ticket->collective = HP_BCAST;
     if (ticket->again)
@@ -267,7 +270,8 @@ hp_outcome_t hp_decide_bcast(hp_ticket_t *ticket, int64_t count, MPI_Datatype da
         return ticket->outcome = HP_OUTCOME_FAILED;
     hp_outcome_t outcome = decide_data(ticket, count, datatype, root, comm);
     if (outcome == HP_OUTCOME_TAKEN)
-        outcome = decide(ticket, datatype, HP_OUTCOME_TAKEN, comm);
+        outcome =
+            decide(ticket, is_usable(ticket, buffer, datatype) ? HP_OUTCOME_TAKEN : HP_OUTCOME_INVALID, comm);
     remember(ticket, outcome, count, datatype, MPI_OP_NULL, NULL);
     return ticket->outcome = outcome;
 }
@@ -312,7 +316,8 @@ static hp_outcome_t check_reduction(const hp_ticket_t *ticket, hp_call_t *call, 
         !hp_reduction_describe(op, datatype, &call->type, &call->commutative, &call->kernel))
         return HP_OUTCOME_DATATYPE;
     if ((has_result && recv == MPI_IN_PLACE) || (!has_result && send == MPI_IN_PLACE) ||
-        (has_result && send == recv && send != MPI_BOTTOM))
+        (has_result && send == recv && send != MPI_BOTTOM) || !is_usable(ticket, send, datatype) ||
+        (has_result && ticket->named && !recv))
         return HP_OUTCOME_INVALID;
     return HP_OUTCOME_TAKEN;
 }
@@ -343,7 +348,7 @@ hp_outcome_t hp_decide_reduction(hp_ticket_t *ticket, hp_call_t *call, const voi
     hp_outcome_t outcome = decide_data(ticket, count, datatype, root, comm);
     if (outcome == HP_OUTCOME_TAKEN) {
         const hp_outcome_t arguments = check_reduction(ticket, call, send, recv, datatype, op, root);
-        outcome = decide(ticket, datatype, arguments, comm);
+        outcome = decide(ticket, arguments, comm);
     }
     remember(ticket, outcome, count, datatype, op, call);
     return ticket->outcome = outcome;
@@ -383,7 +388,9 @@ static hp_outcome_t check_blocks(hp_ticket_t *ticket, hp_block_call_t *call)
         return check_block_reduction(ticket, call);
     call->call.type = bytes_type();
     call->call.commutative = true;
-    return HP_OUTCOME_TAKEN;
+    return hp_block_call_is_aliased(call, ticket->state) && hp_self_refuses(ticket->collective, HP_ONE_BUFFER)
+               ? HP_OUTCOME_INVALID
+               : HP_OUTCOME_TAKEN;
 }
 
 /* The longest block of this rank's own, where only the statistics ask for it. */
@@ -423,6 +430,13 @@ static void remember_blocks(const hp_ticket_t *ticket, const hp_block_call_t *ca
     memo->stats_bin = ticket->bin;
 }
 
+/* Do the sides perhaps use the same memory, of so many bytes? */
+static bool may_share(const hp_block_arguments_t *a, uint64_t bytes)
+{
+    const uintptr_t send = (uintptr_t)a->send.buffer, recv = (uintptr_t)a->recv.buffer;
+    return send - recv < bytes || recv - send < bytes;
+}
+
 bool hp_blocks_pass_at_once(const hp_block_arguments_t *a, MPI_Comm comm)
 {
     hp_comm_state_t *state = hp_job.active ? hp_comm_state_find(comm) : NULL;
@@ -432,8 +446,7 @@ bool hp_blocks_pass_at_once(const hp_block_arguments_t *a, MPI_Comm comm)
     if (state->always != HP_OUTCOME_TAKEN)
         return hp_comm_passes(state, a->collective);
     const hp_block_memo_t *memo = hp_block_call_before(a, state);
-    return memo && memo->bin && memo->op == a->op &&
-           (a->op == MPI_OP_NULL || a->send.buffer != a->recv.buffer) &&
+    return memo && memo->bin && memo->op == a->op && !may_share(a, memo->bytes * (uint64_t)state->size) &&
            hp_select_is_settled(memo->bin, memo->bytes) &&
            hp_bin_passes(memo->bin, a->collective, memo->stats_bin);
 }
@@ -453,15 +466,14 @@ static hp_outcome_t decide_blocks(hp_ticket_t *ticket, hp_block_call_t *call, MP
     if (ticket->bytes == 0 && !own_sizes)
         return HP_OUTCOME_EMPTY;
     outcome = decide_possible(ticket);
+    if (outcome == HP_OUTCOME_TAKEN && !is_known && !hp_block_call_is_committed(call))
+        return HP_OUTCOME_INVALID;
     if (outcome == HP_OUTCOME_TAKEN)
         outcome = decide_size(ticket, comm, check_blocks(ticket, call));
     if (outcome != HP_OUTCOME_TAKEN)
         return outcome;
-    if (!is_known) {
-        if (!hp_block_call_is_committed(call, ticket->state))
-            return HP_OUTCOME_INVALID;
+    if (!is_known)
         hp_block_call_remember(call, ticket->state, ticket->bytes);
-    }
     outcome = choose(ticket, comm);
     if (own_sizes)
         use_sizes(ticket, call, outcome);

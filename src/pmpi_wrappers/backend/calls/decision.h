@@ -59,12 +59,13 @@ static inline bool hp_bin_passes(hp_bin_t *bin, hp_collective_t collective, unsi
     return true;
 }
 
-/* root: 0 where there is none. is_right: so are the arguments that are not looked at here, as far as this rank knows. Is the call
+/* root: 0 where there is none. is_right: so are the arguments that are not looked at here, as far as this rank knows; root_is_right:
+ * on the root. Is the call
  * the host MPI's, as on this communicator all are, or as one that is remembered was? Then it has been counted. *again: one that is
  * remembered, of which the same holds as of this one; NULL: it is to be decided. */
 static inline bool hp_passes_at_once(hp_collective_t collective, int64_t count, MPI_Datatype datatype,
-                                     MPI_Op op, int root, bool is_right, MPI_Comm comm,
-                                     const hp_decision_memo_t **again)
+                                     MPI_Op op, int root, bool is_right, bool root_is_right,
+                                     MPI_Comm comm, const hp_decision_memo_t **again)
 {
     hp_comm_state_t *state = hp_job.active ? hp_comm_state_find(comm) : NULL;
 
@@ -75,7 +76,7 @@ static inline bool hp_passes_at_once(hp_collective_t collective, int64_t count, 
         return hp_comm_passes(state, collective);
     const hp_decision_memo_t *memo = &state->decisions[collective][hp_decision_memo_place(count)];
     if (!memo->state || memo->count != count || memo->datatype != datatype || memo->op != op || !is_right ||
-        (unsigned)root >= (unsigned)state->size)
+        (unsigned)root >= (unsigned)state->size || (!root_is_right && root == state->rank))
         return false;
     if (!memo->bin) {
         if (state->is_set_up)
@@ -95,7 +96,7 @@ bool hp_blocks_pass_at_once(const hp_block_arguments_t *a, MPI_Comm comm);
 
 /* Each returns and sets ticket->outcome: HP_OUTCOME_TAKEN with ticket->choice, or why not. With
  * HP_OUTCOME_FAILED the error handler has run and ticket->error is to be returned. Reductions fill *call in. */
-hp_outcome_t hp_decide_bcast(hp_ticket_t *ticket, int64_t count, MPI_Datatype datatype, int root,
+hp_outcome_t hp_decide_bcast(hp_ticket_t *ticket, const void *buffer, int64_t count, MPI_Datatype datatype, int root,
                              MPI_Comm comm);
 hp_outcome_t hp_decide_reduction(hp_ticket_t *ticket, hp_call_t *call, const void *send, void *recv,
                                  int64_t count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm);

@@ -150,7 +150,7 @@ int hp_nonblocking_finish(const hp_ticket_t *ticket, int code)
 static int accelerate_bcast(hp_ticket_t *ticket, void *buffer, int64_t count, MPI_Datatype datatype, int root,
                             MPI_Comm comm, MPI_Request *request)
 {
-    if (hp_decide_bcast(ticket, count, datatype, root, comm) != HP_OUTCOME_TAKEN)
+    if (hp_decide_bcast(ticket, buffer, count, datatype, root, comm) != HP_OUTCOME_TAKEN)
         return ticket->error;
     return run_bcast(ticket, buffer, count, datatype, root, comm, request);
 }

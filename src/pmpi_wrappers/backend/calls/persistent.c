@@ -8,7 +8,7 @@
 #include "pmpi_wrappers/backend/comms/comm_registry.h"
 #include "pmpi_wrappers/backend/comms/comm_release.h"
 #include "pmpi_wrappers/backend/calls/agreement.h"
-#include "pmpi_wrappers/backend/comms/private_comm.h"
+#include "pmpi_wrappers/backend/comms/self_comm.h"
 #include "pmpi_wrappers/backend/comms/shared_comm.h"
 #include "pmpi_wrappers/backend/progress/host_collectives.h"
 #include "pmpi_wrappers/backend/glue/host_request.h"
@@ -34,7 +34,6 @@ typedef struct persistent {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards what follows */
 static persistent_t *buckets[BUCKETS];                   /* by request */
 static _Atomic uint32_t count_of_all;                    /* in the buckets */
-static MPI_Comm self = MPI_COMM_NULL;
 static uint64_t used_tags[TAGS / 64];
 static int first_word; /* of used_tags: those before it have no bit free */
 
@@ -102,24 +101,6 @@ static void return_tag(int tag)
         first_word = tag / 64;
 }
 
-static void make_self(void)
-{
-    hp_comm_twin(MPI_COMM_SELF, &self);
-}
-
-static bool has_self(void)
-{
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, make_self);
-    return self != MPI_COMM_NULL;
-}
-
-void hp_persistent_init(void)
-{
-    if (hp_shared_comm_exists())
-        has_self(); /* later no communicator may be made */
-}
-
 static void destroy(persistent_t *persistent)
 {
     if (persistent->datatype != MPI_DATATYPE_NULL)
@@ -156,7 +137,7 @@ static void on_complete(hp_flight_t *flight, int code)
 
     if (code != MPI_SUCCESS)
         P(Comm_call_errhandler)(flight->comm, code);
-    if (P(Isend)(bytes, code == MPI_SUCCESS ? 0 : sizeof bytes, MPI_BYTE, 0, persistent->tag, self, &send) ==
+    if (P(Isend)(bytes, code == MPI_SUCCESS ? 0 : sizeof bytes, MPI_BYTE, 0, persistent->tag, hp_self_comm(), &send) ==
         MPI_SUCCESS)
         P(Request_free)(&send);
     let_go(persistent);
@@ -174,8 +155,8 @@ static persistent_t *create(MPI_Comm comm)
     persistent->datatype = MPI_DATATYPE_NULL;
     persistent->held = 1;
     persistent->tag = take_tag();
-    if (persistent->tag >= 0 && has_self() &&
-        P(Recv_init)(NULL, 0, MPI_BYTE, 0, persistent->tag, self, &persistent->request) == MPI_SUCCESS)
+    if (persistent->tag >= 0 && hp_self_comm() != MPI_COMM_NULL &&
+        P(Recv_init)(NULL, 0, MPI_BYTE, 0, persistent->tag, hp_self_comm(), &persistent->request) == MPI_SUCCESS)
         return persistent;
     destroy(persistent);
     return NULL;
@@ -192,8 +173,6 @@ static void undo(persistent_t *persistent)
 void hp_persistent_fini(void)
 {
     hp_channels_fini();
-    if (self != MPI_COMM_NULL)
-        P(Comm_free)(&self);
 }
 
 /* ---- starting, freeing ---- */
@@ -331,7 +310,7 @@ static int make_plain(hp_ticket_t *ticket, const hp_call_t *call, MPI_Comm comm,
 static int make_bcast(hp_ticket_t *ticket, void *buffer, int64_t count, MPI_Datatype datatype, int root,
                       MPI_Comm comm, MPI_Request *request)
 {
-    if (hp_decide_bcast(ticket, count, datatype, root, comm) != HP_OUTCOME_TAKEN)
+    if (hp_decide_bcast(ticket, buffer, count, datatype, root, comm) != HP_OUTCOME_TAKEN)
         return ticket->error;
     persistent_t *persistent = create(comm);
     if (persistent && P(Type_dup)(datatype, &persistent->datatype) != MPI_SUCCESS) {

@@ -41,8 +41,6 @@ int hp_mpi_start(MPI_Request *request);
 int hp_mpi_startall(int count, MPI_Request *requests);
 int hp_mpi_request_free(MPI_Request *request);
 
-/* In MPI_Init, behind hp_shared_comm_init. */
-void hp_persistent_init(void);
 /* In MPI_Finalize, behind hp_comm_states_fini. */
 void hp_persistent_fini(void);
 

@@ -17,7 +17,7 @@
 typedef struct {
     int64_t count;
     MPI_Datatype type;
-    bool in_place; /* the buffer is MPI_IN_PLACE, whether that counts on this rank or not */
+    bool is_null, in_place; /* the buffer is MPI_IN_PLACE, whether that counts on this rank or not */
     uint32_t blocks;
 } hp_block_memo_side_t;
 

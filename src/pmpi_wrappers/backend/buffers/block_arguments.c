@@ -1,0 +1,159 @@
+#include "pmpi_wrappers/backend/buffers/block_call.h"
+
+/* Blocks of a side on this rank. */
+static uint32_t blocks_of(const hp_block_call_t *call, const hp_comm_state_t *state, hp_space_t space)
+{
+    const hp_problem_t problem = {.pattern = hp_block_call_pattern(call),
+                                  .count = (uint32_t)state->size,
+                                  .root = (uint32_t)call->arguments.root};
+    return hp_problem_blocks(&problem, 1, space, (uint32_t)state->rank);
+}
+
+/* How many blocks each side has here. A buffer that is in place is not used. Its block lies in the other one, or is a copy of that. */
+static void set_blocks(hp_block_call_t *call, uint32_t send_blocks, uint32_t recv_blocks)
+{
+    call->send.blocks = send_blocks;
+    call->recv.blocks = recv_blocks;
+    call->in_place = (send_blocks && call->arguments.send.buffer == MPI_IN_PLACE) ||
+                     (recv_blocks && call->arguments.recv.buffer == MPI_IN_PLACE);
+}
+
+static bool is_valid(const hp_block_side_t *side, uint32_t blocks)
+{
+    return !hp_block_side_counts(side, blocks) ||
+           (hp_block_side_is_valid(side, blocks) && !hp_block_side_lacks_buffer(side, 0, blocks));
+}
+
+/* A reduction has one datatype, and counts that are the same on all ranks; of the result a rank has its own block. */
+static bool are_valid(const hp_block_call_t *call, const hp_comm_state_t *state)
+{
+    const hp_block_arguments_t *a = &call->arguments;
+    const uint32_t size = (uint32_t)state->size;
+
+    if (!hp_block_call_reduces(call))
+        return is_valid(&a->send, call->send.blocks) && is_valid(&a->recv, call->recv.blocks);
+    return hp_block_side_is_valid(&a->recv, size) &&
+           !hp_block_side_lacks_buffer(&a->recv, (uint32_t)state->rank, 1) &&
+           (a->send.buffer || !hp_block_side_lacks_buffer(&(hp_block_side_t){.counts = a->recv.counts,
+                                                                             .count = a->recv.count,
+                                                                             .type = a->recv.type,
+                                                                             .is_wide = a->recv.is_wide},
+                                                          0, size));
+}
+
+/* The sizes that all ranks agree on are those of the receive side, but at the root of a scatter. */
+bool hp_block_call_bytes(hp_block_call_t *call, const hp_comm_state_t *state, uint64_t *bytes)
+{
+    const hp_block_arguments_t *a = &call->arguments;
+
+    *bytes = 0;
+    if (a->root < 0 || a->root >= state->size)
+        return false;
+    set_blocks(call, blocks_of(call, state, HP_SPACE_SEND), blocks_of(call, state, HP_SPACE_RECV));
+    if (!are_valid(call, state))
+        return false;
+    if (hp_collective_is(a->collective, HP_OWN_SIZES))
+        return true;
+    const bool by_send = hp_block_call_pattern(call) == HP_PATTERN_SCATTER
+                             ? hp_block_side_counts(&a->send, call->send.blocks)
+                             : !hp_block_side_counts(&a->recv, call->recv.blocks);
+    return hp_block_side_average(by_send ? &a->send : &a->recv, (uint32_t)state->size, bytes);
+}
+
+/* ---- the last call ---- */
+
+static bool is_like(const hp_block_side_t *side, const hp_block_memo_side_t *last)
+{
+    return side->count == last->count && side->type == last->type &&
+           (side->buffer == MPI_IN_PLACE) == last->in_place && !side->buffer == last->is_null;
+}
+
+hp_block_memo_t *hp_block_call_before(const hp_block_arguments_t *a, hp_comm_state_t *state)
+{
+    hp_block_memo_t *last = &state->memos[a->collective - HP_PIPELINED_COUNT];
+
+    return last->is_valid && a->root == last->root && is_like(&a->send, &last->send) &&
+                   is_like(&a->recv, &last->recv)
+               ? last
+               : NULL;
+}
+
+bool hp_block_call_recall(hp_block_call_t *call, hp_comm_state_t *state, uint64_t *bytes)
+{
+    const hp_block_memo_t *last = hp_block_call_before(&call->arguments, state);
+
+    if (!last)
+        return false;
+    set_blocks(call, last->send.blocks, last->recv.blocks);
+    *bytes = last->bytes;
+    return true;
+}
+
+static bool is_plain(const hp_block_side_t *side)
+{
+    return !side->counts && !side->types;
+}
+
+static hp_block_memo_side_t memo_of(const hp_block_side_t *side, uint32_t blocks)
+{
+    return (hp_block_memo_side_t){.count = side->count,
+                                  .type = side->type,
+                                  .in_place = side->buffer == MPI_IN_PLACE,
+                                  .is_null = !side->buffer,
+                                  .blocks = blocks};
+}
+
+/* A datatype that is not looked at on this rank may be anything, and is compared all the same. */
+static bool lasts(const hp_block_side_t *side, uint32_t blocks)
+{
+    return is_plain(side) && (!hp_block_side_counts(side, blocks) || hp_datatype_named(side->type));
+}
+
+void hp_block_call_remember(const hp_block_call_t *call, hp_comm_state_t *state, uint64_t bytes)
+{
+    const hp_block_arguments_t *a = &call->arguments;
+
+    if (lasts(&a->send, call->send.blocks) && lasts(&a->recv, call->recv.blocks))
+        state->memos[a->collective - HP_PIPELINED_COUNT] =
+            (hp_block_memo_t){.is_valid = true,
+                              .root = a->root,
+                              .send = memo_of(&a->send, call->send.blocks),
+                              .recv = memo_of(&a->recv, call->recv.blocks),
+                              .bytes = bytes};
+}
+
+void hp_block_call_see(const hp_block_call_t *call, uint64_t *longest, uint64_t *peers)
+{
+    const hp_block_arguments_t *a = &call->arguments;
+
+    *longest = *peers = 0;
+    if (hp_block_side_counts(&a->send, call->send.blocks))
+        hp_block_side_see(&a->send, call->send.blocks, longest, peers);
+    if (hp_block_side_counts(&a->recv, call->recv.blocks))
+        hp_block_side_see(&a->recv, call->recv.blocks, longest, peers);
+}
+
+bool hp_block_call_is_committed(const hp_block_call_t *call)
+{
+    const hp_block_arguments_t *a = &call->arguments;
+    return (!hp_block_side_counts(&a->send, call->send.blocks) ||
+            hp_block_side_is_committed(&a->send, call->send.blocks, a->collective, HP_UNCOMMITTED_SEND)) &&
+           (!hp_block_side_counts(&a->recv, call->recv.blocks) ||
+            hp_block_side_is_committed(&a->recv, call->recv.blocks, a->collective, HP_UNCOMMITTED_RECV));
+}
+
+static bool own_block(const hp_block_side_t *side, uint32_t blocks, uint32_t rank, hp_block_t *block)
+{
+    bool is_dense;
+    return hp_block_side_counts(side, blocks) && hp_block_at(side, blocks > 1 ? rank : 0, block, &is_dense);
+}
+
+bool hp_block_call_is_aliased(const hp_block_call_t *call, const hp_comm_state_t *state)
+{
+    const uint32_t rank = (uint32_t)state->rank;
+    hp_block_t send, recv;
+
+    return own_block(&call->arguments.send, call->send.blocks, rank, &send) &&
+           own_block(&call->arguments.recv, call->recv.blocks, rank, &recv) && send.address == recv.address &&
+           send.count > 0 && send.count == recv.count && send.type.handle == recv.type.handle;
+}

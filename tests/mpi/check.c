@@ -82,6 +82,19 @@ static void group_size(void)
     comm = make_comm();
     end(comm, MPI_Allreduce(values, results, is_wrong() ? 0 : 2, MPI_INT, MPI_SUM, comm), MPI_ERR_COUNT,
         "MPI_Allreduce of 0 bytes (0 of MPI_INT), MPI_SUM", "size of an allreduce");
+    comm = make_comm();
+    const int mine = is_wrong() ? 1 : 2;
+    end(comm, MPI_Allgather(values, mine, MPI_INT, results, mine, MPI_INT, comm), MPI_ERR_COUNT,
+        "MPI_Allgather of 4 bytes (1 of MPI_INT)", "block of an allgather");
+    comm = make_comm();
+    end(comm, MPI_Scatter(values, 2, MPI_INT, results, mine, MPI_INT, 0, comm), MPI_ERR_COUNT,
+        "MPI_Scatter of 4 bytes (1 of MPI_INT), root 0", "block of a scatter");
+    comm = make_comm();
+    int counts[64];
+    for (int i = 0; i < hp_comm_size(comm); i++)
+        counts[i] = 2 + is_wrong();
+    end(comm, MPI_Reduce_scatter(values, results, counts, MPI_INT, MPI_SUM, comm), MPI_ERR_COUNT,
+        "MPI_Reduce_scatter", "blocks of a reduce_scatter");
 }
 
 static void group_root(void)
@@ -98,6 +111,14 @@ static void group_type(void)
     MPI_Comm comm = make_comm();
     end(comm, MPI_Bcast(values, 10, is_wrong() ? MPI_FLOAT : MPI_INT, 0, comm), MPI_ERR_TYPE,
         "(10 of MPI_FLOAT)", "type of a bcast");
+    comm = make_comm();
+    end(comm, MPI_Scan(values, results, 10, is_wrong() ? MPI_FLOAT : MPI_INT, MPI_SUM, comm), MPI_ERR_TYPE,
+        "(10 of MPI_FLOAT)", "type of a scan");
+    comm = make_comm();
+    end(comm,
+        MPI_Gather(values, 1, is_wrong() ? MPI_FLOAT : MPI_INT, results, 1, is_wrong() ? MPI_FLOAT : MPI_INT,
+                   0, comm),
+        MPI_ERR_TYPE, "(1 of MPI_FLOAT)", "type of a gather");
 }
 
 static void group_op(void)
@@ -121,7 +142,7 @@ static void group_collective(void)
     end(comm,
         is_wrong() ? MPI_Gather(values, 1, MPI_INT, results, 1, MPI_INT, 0, comm)
                    : MPI_Bcast(values, 10, MPI_INT, 0, comm),
-        MPI_ERR_OTHER, "calls MPI_Gather, root 0", "a gather beside bcasts");
+        MPI_ERR_OTHER, "calls MPI_Gather of 4 bytes (1 of MPI_INT), root 0", "a gather beside bcasts");
     comm = make_comm();
     end(comm, MPI_Exscan(values, results, 1, MPI_INT, is_wrong() ? MPI_MAX : MPI_SUM, comm), MPI_ERR_OP,
         "MPI_MAX", "operation of an exscan");
@@ -175,6 +196,18 @@ static void group_right(void)
     CHECK_MPI(MPI_Bcast(values, rank ? 1 : 2, rank ? MPI_2INT : MPI_INT, 0, comm));
     CHECK_MPI(MPI_Bcast(values, 8, MPI_BYTE, 0, comm));
     CHECK_MPI(MPI_Bcast(values, rank ? 8 : 2, rank ? MPI_PACKED : MPI_INT, 0, comm));
+    for (int i = 0; i < 4; i++) {
+        const int mine = (rank + i) % 4, theirs = (rank + i + 1) % 4, root = i % hp_comm_size(comm);
+        const bool in_place = rank == root;
+        MPI_Datatype send = types[mine], recv = types[theirs];
+        CHECK_MPI(MPI_Alltoall(values, counts[mine], send, results, counts[theirs], recv, comm));
+        CHECK_MPI(MPI_Gather(in_place ? MPI_IN_PLACE : values, counts[mine], send, results, counts[theirs],
+                             recv, root, comm));
+        CHECK_MPI(MPI_Scatter(values, counts[mine], send, in_place ? MPI_IN_PLACE : results, counts[theirs],
+                              recv, root, comm));
+        CHECK_MPI(MPI_Allgather(in_place ? MPI_IN_PLACE : values, counts[mine], send, results, counts[theirs],
+                                recv, comm));
+    }
     CHECK_EQUAL(handled, 0, "calls of the error handler");
     char text[2000];
     read_captured(text, sizeof text);

@@ -41,7 +41,17 @@ static bool are_valid(const hp_block_call_t *call, const hp_comm_state_t *state)
                                                           0, size));
 }
 
-/* The sizes that all ranks agree on are those of the receive side, but at the root of a scatter. */
+/* The receive side, but at the root of a scatter. */
+const hp_block_side_t *hp_block_call_known(const hp_block_call_t *call)
+{
+    const hp_block_arguments_t *a = &call->arguments;
+    const bool by_send = hp_block_call_pattern(call) == HP_PATTERN_SCATTER
+                             ? hp_block_side_counts(&a->send, call->send.blocks)
+                             : !hp_block_side_counts(&a->recv, call->recv.blocks);
+
+    return hp_collective_is(a->collective, HP_OWN_SIZES) ? NULL : by_send ? &a->send : &a->recv;
+}
+
 bool hp_block_call_bytes(hp_block_call_t *call, const hp_comm_state_t *state, uint64_t *bytes)
 {
     const hp_block_arguments_t *a = &call->arguments;
@@ -52,12 +62,9 @@ bool hp_block_call_bytes(hp_block_call_t *call, const hp_comm_state_t *state, ui
     set_blocks(call, blocks_of(call, state, HP_SPACE_SEND), blocks_of(call, state, HP_SPACE_RECV));
     if (!are_valid(call, state))
         return false;
-    if (hp_collective_is(a->collective, HP_OWN_SIZES))
+    if (!hp_block_call_known(call))
         return true;
-    const bool by_send = hp_block_call_pattern(call) == HP_PATTERN_SCATTER
-                             ? hp_block_side_counts(&a->send, call->send.blocks)
-                             : !hp_block_side_counts(&a->recv, call->recv.blocks);
-    return hp_block_side_average(by_send ? &a->send : &a->recv, (uint32_t)state->size, bytes);
+    return hp_block_side_average(hp_block_call_known(call), (uint32_t)state->size, bytes);
 }
 
 /* ---- the last call ---- */

@@ -55,6 +55,8 @@ hp_block_memo_t *hp_block_call_before(const hp_block_arguments_t *a, hp_comm_sta
 /* What all ranks know of the size: the average block, in bytes, at least 1 if there is any data; 0: there is none, or sizes are each
  * rank's own (HP_OWN_SIZES). False: an argument that the host MPI is to report. */
 bool hp_block_call_bytes(hp_block_call_t *call, const hp_comm_state_t *state, uint64_t *bytes);
+/* The side whose sizes these are; NULL: sizes are each rank's own. */
+const hp_block_side_t *hp_block_call_known(const hp_block_call_t *call);
 /* The same of a call like the last one, whose arguments are known to be valid and their datatypes to be committed, without looking
  * at them again. False: it is another one. */
 bool hp_block_call_recall(hp_block_call_t *call, hp_comm_state_t *state, uint64_t *bytes);

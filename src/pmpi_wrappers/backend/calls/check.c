@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include "base/log.h"
 #include "pmpi_wrappers/backend/comms/comm_registry.h"
+#include "pmpi_wrappers/backend/comms/self_comm.h"
 #include "pmpi_wrappers/backend/glue/datatypes.h"
 #include "pmpi_wrappers/backend/glue/signature.h"
 #include "pmpi_wrappers/backend/progress/host_wait.h"
@@ -73,7 +74,7 @@ static void fill_in(record_t *record, const hp_check_t *check, const hp_comm_sta
     record->fields[FIELD_ROOT] = (uint64_t)check->root;
     record->fields[FIELD_BYTES] = bytes;
     record->fields[FIELD_OP] = op_number(check->op, record->op, sizeof record->op);
-    if (check->datatype == MPI_DATATYPE_NULL) /* a barrier, or blocks */
+    if (check->datatype == MPI_DATATYPE_NULL)
         return;
     record->fields[FIELD_SIGNATURE] = hp_signature(check->datatype, (uint64_t)check->count);
     char name[MPI_MAX_OBJECT_NAME];
@@ -218,29 +219,34 @@ static bool has_valid_buffers(const hp_check_t *check, const hp_comm_state_t *st
                : check->send != MPI_IN_PLACE;
 }
 
-/* Of blocks the sizes are not compared: where they may differ, and on which ranks they count, is the collective's own affair. */
-static bool are_valid_blocks(const hp_check_t *check, const hp_comm_state_t *state)
+/* Such as the datatype needs. */
+static bool has_memory(const hp_check_t *check, const hp_comm_state_t *state)
 {
-    return check->root >= 0 && check->root < state->size &&
-           (check->op != MPI_OP_NULL ||
-            !hp_pattern_is(hp_collective_pattern(check->collective), HP_PATTERN_REDUCES));
+    const bool reduces = check->collective != HP_BCAST;
+
+    if (!hp_datatype_named(check->datatype))
+        return hp_self_is_committed(check->datatype);
+    return check->count == 0 ||
+           ((!reduces || check->send) &&
+            (check->recv || (check->collective == HP_REDUCE && check->root != state->rank)));
 }
 
-/* false: the host MPI reports it, on this rank. */
+/* false: the host MPI reports it, on this rank. Of blocks the caller knows that. */
 static bool is_valid(const hp_check_t *check, const hp_comm_state_t *state, uint64_t *bytes)
 {
     MPI_Count type_bytes = 0;
 
-    *bytes = 0;
+    *bytes = check->block_bytes;
     if (check->collective == HP_BARRIER)
         return true;
     if (hp_collective_is(check->collective, HP_OF_BLOCKS))
-        return are_valid_blocks(check, state);
+        return true;
     return check->count >= 0 && check->root >= 0 && check->root < state->size &&
            check->datatype != MPI_DATATYPE_NULL &&
            P(Type_size_x)(check->datatype, &type_bytes) == MPI_SUCCESS && type_bytes >= 0 &&
            !__builtin_mul_overflow((uint64_t)check->count, (uint64_t)type_bytes, bytes) &&
-           (check->collective == HP_BCAST || (check->op != MPI_OP_NULL && has_valid_buffers(check, state)));
+           (check->collective == HP_BCAST || (check->op != MPI_OP_NULL && has_valid_buffers(check, state))) &&
+           has_memory(check, state);
 }
 
 int hp_check(const hp_check_t *check)

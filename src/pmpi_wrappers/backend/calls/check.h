@@ -4,7 +4,10 @@
  * the same MPI_Iallgather, so that a rank in another collective is found, too. Where something differs that MPI wants to be
  * the same, the first rank says who does what, and the call is an error on all ranks. Non-blocking collectives must not wait
  * for other ranks: what they are is compared at the next call that may, as one number. Calls that are wrong by themselves are left out:
- * the host MPI reports them at once, on that rank alone.
+ * the host MPI reports them at once, on that rank alone. Of blocks whose sizes are each rank's own (alltoallv, gatherv) no size is
+ * compared, of those that differ (allgatherv, reduce_scatter) all together.
+ *
+ * It is a message of its own, not one that a collective sends anyway: what differs may be which collective that is.
  *
  * Threads: one a communicator (MPI's rule for collectives). Ownership: nothing kept. */
 #ifndef HP_PMPI_WRAPPERS_BACKEND_CALLS_CHECK_H
@@ -20,9 +23,10 @@ typedef enum { HP_CHECK_BLOCKING, HP_CHECK_NONBLOCKING, HP_CHECK_PERSISTENT } hp
 typedef struct {
     hp_collective_t collective;
     hp_check_form_t form;
-    const void *send, *recv; /* of a reduction */
+    const void *send, *recv; /* of a reduction; recv: of a bcast, too */
     int64_t count;
-    MPI_Datatype datatype;
+    MPI_Datatype datatype; /* MPI_DATATYPE_NULL: none that is the same everywhere */
+    uint64_t block_bytes;  /* of collectives of blocks: what all ranks know of the size */
     MPI_Op op;
     int root;
     MPI_Comm comm;

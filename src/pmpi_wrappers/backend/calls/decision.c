@@ -263,10 +263,12 @@ hp_outcome_t hp_decide_bcast(hp_ticket_t *ticket, const void *buffer, int64_t co
     ticket->collective = HP_BCAST;
     if (ticket->again)
         return decide_again(ticket);
-    if (is_checked() &&
-        is_refused(ticket,
-                   (hp_check_t){
-                       .count = count, .datatype = datatype, .op = MPI_OP_NULL, .root = root, .comm = comm}))
+    if (is_checked() && is_refused(ticket, (hp_check_t){.recv = buffer,
+                                                        .count = count,
+                                                        .datatype = datatype,
+                                                        .op = MPI_OP_NULL,
+                                                        .root = root,
+                                                        .comm = comm}))
         return ticket->outcome = HP_OUTCOME_FAILED;
     hp_outcome_t outcome = decide_data(ticket, count, datatype, root, comm);
     if (outcome == HP_OUTCOME_TAKEN)
@@ -356,10 +358,18 @@ hp_outcome_t hp_decide_reduction(hp_ticket_t *ticket, hp_call_t *call, const voi
 
 /* ---- blocks ---- */
 
-/* What the ranks compare of such a call: not its sizes. */
-static hp_check_t check_of(const hp_block_arguments_t *a, MPI_Comm comm)
+/* What the ranks compare of such a call, of blocks of so many bytes. */
+static hp_check_t check_of(const hp_block_call_t *call, uint64_t bytes, MPI_Comm comm)
 {
-    return (hp_check_t){.datatype = MPI_DATATYPE_NULL, .op = a->op, .root = a->root, .comm = comm};
+    const hp_block_side_t *side = hp_block_call_known(call);
+    const bool has_one_type = side && !side->counts;
+
+    return (hp_check_t){.count = has_one_type ? side->count : 0,
+                        .datatype = has_one_type ? side->type : MPI_DATATYPE_NULL,
+                        .block_bytes = bytes,
+                        .op = call->arguments.op,
+                        .root = call->arguments.root,
+                        .comm = comm};
 }
 
 /* HP_OUTCOME_TAKEN, or why the reduction passes. One that does not commute has no schedule where blocks differ. */
@@ -483,10 +493,21 @@ static hp_outcome_t decide_blocks(hp_ticket_t *ticket, hp_block_call_t *call, MP
     return outcome;
 }
 
+/* As far as this rank knows: else the host MPI reports it, here. */
+static bool are_right(hp_ticket_t *ticket, hp_block_call_t *call, uint64_t *bytes, MPI_Comm comm)
+{
+    ticket->state = hp_job.active ? hp_comm_state_find(comm) : NULL;
+    return ticket->state && hp_block_call_bytes(call, ticket->state, bytes) &&
+           hp_block_call_is_committed(call) && check_blocks(ticket, call) != HP_OUTCOME_INVALID;
+}
+
 hp_outcome_t hp_decide_blocks(hp_ticket_t *ticket, hp_block_call_t *call, MPI_Comm comm)
 {
+    uint64_t bytes;
+
     ticket->collective = call->arguments.collective;
-    if (is_checked() && is_refused(ticket, check_of(&call->arguments, comm)))
+    if (is_checked() && are_right(ticket, call, &bytes, comm) &&
+        is_refused(ticket, check_of(call, bytes, comm)))
         return ticket->outcome = HP_OUTCOME_FAILED;
     return ticket->outcome = decide_blocks(ticket, call, comm);
 }

@@ -8,7 +8,7 @@
 
 /* A call until its request is freed. */
 typedef struct {
-    hp_host_request_t request; /* the first member */
+    hp_host_request_t host_request; /* the first member */
     hp_flight_t flight;
     MPI_Request *handle; /* where the program wants it */
     MPI_Datatype
@@ -21,15 +21,15 @@ static icall_t *icall_of(hp_flight_t *flight)
     return (icall_t *)((char *)flight - offsetof(icall_t, flight));
 }
 
-static void on_free(hp_host_request_t *request)
+static void on_free(hp_host_request_t *host_request)
 {
-    free(request);
+    free(host_request);
 }
 
-static void on_error(hp_host_request_t *request)
+static void on_error(hp_host_request_t *host_request)
 {
-    const icall_t *icall = (icall_t *)request;
-    P(Comm_call_errhandler)(icall->flight.comm, request->error);
+    const icall_t *icall = (icall_t *)host_request;
+    P(Comm_call_errhandler)(icall->flight.comm, host_request->error);
 }
 
 static void on_complete(hp_flight_t *flight, int code)
@@ -39,7 +39,7 @@ static void on_complete(hp_flight_t *flight, int code)
     if (icall->datatype != MPI_DATATYPE_NULL)
         P(Type_free)(&icall->datatype);
     hp_block_call_drop(&icall->blocks);
-    hp_host_request_complete(&icall->request, code);
+    hp_host_request_complete(&icall->host_request, code);
 }
 
 /* The packed data's type, as our own. */
@@ -62,25 +62,25 @@ static int open_request(hp_flight_t *flight)
     int code = keep_datatype(icall);
     if (code != MPI_SUCCESS)
         return code;
-    code = hp_host_request_start(&icall->request);
+    code = hp_host_request_start(&icall->host_request);
     if (code == MPI_SUCCESS)
-        *icall->handle = icall->request.handle;
+        *icall->handle = icall->host_request.handle;
     else if (icall->datatype != MPI_DATATYPE_NULL)
         P(Type_free)(&icall->datatype);
     return code;
 }
 
-static icall_t *create(const hp_ticket_t *ticket, MPI_Comm comm, MPI_Request *request)
+static icall_t *create(const hp_ticket_t *ticket, MPI_Comm comm, MPI_Request *host_request)
 {
     icall_t *icall = calloc(1, sizeof *icall);
     if (!icall) {
         hp_flight_miss(ticket->state, comm, MPI_ERR_NO_MEM);
         return NULL;
     }
-    icall->request.on_error = on_error;
-    icall->request.on_free = on_free;
+    icall->host_request.on_error = on_error;
+    icall->host_request.on_free = on_free;
     icall->flight = (hp_flight_t){.state = ticket->state, .comm = comm, .on_complete = on_complete};
-    icall->handle = request;
+    icall->handle = host_request;
     icall->datatype = MPI_DATATYPE_NULL;
     return icall;
 }
@@ -97,16 +97,16 @@ static int start(icall_t *icall, const hp_ticket_t *ticket, const hp_call_t *cal
     return code;
 }
 
-static int run(const hp_ticket_t *ticket, const hp_call_t *call, MPI_Comm comm, MPI_Request *request)
+static int run(const hp_ticket_t *ticket, const hp_call_t *call, MPI_Comm comm, MPI_Request *host_request)
 {
-    icall_t *icall = create(ticket, comm, request);
+    icall_t *icall = create(ticket, comm, host_request);
     return icall ? start(icall, ticket, call) : MPI_ERR_NO_MEM;
 }
 
 static int run_bcast(const hp_ticket_t *ticket, void *buffer, int64_t count, MPI_Datatype datatype, int root,
-                     MPI_Comm comm, MPI_Request *request)
+                     MPI_Comm comm, MPI_Request *host_request)
 {
-    icall_t *icall = create(ticket, comm, request);
+    icall_t *icall = create(ticket, comm, host_request);
     if (!icall)
         return MPI_ERR_NO_MEM;
     hp_packed_t *packed = &icall->flight.packed;
@@ -120,9 +120,9 @@ static int run_bcast(const hp_ticket_t *ticket, void *buffer, int64_t count, MPI
 }
 
 int hp_nonblocking_run(const hp_ticket_t *ticket, const hp_block_call_t *call, MPI_Comm comm,
-                       MPI_Request *request)
+                       MPI_Request *host_request)
 {
-    icall_t *icall = create(ticket, comm, request);
+    icall_t *icall = create(ticket, comm, host_request);
     if (!icall)
         return MPI_ERR_NO_MEM;
     icall->blocks = *call;
@@ -148,38 +148,39 @@ int hp_nonblocking_finish(const hp_ticket_t *ticket, int code)
 /* Each decides, and starts the call. Where it passes, nothing has happened. */
 
 static int accelerate_bcast(hp_ticket_t *ticket, void *buffer, int64_t count, MPI_Datatype datatype, int root,
-                            MPI_Comm comm, MPI_Request *request)
+                            MPI_Comm comm, MPI_Request *host_request)
 {
     if (hp_decide_bcast(ticket, buffer, count, datatype, root, comm) != HP_OUTCOME_TAKEN)
         return ticket->error;
-    return run_bcast(ticket, buffer, count, datatype, root, comm, request);
+    return run_bcast(ticket, buffer, count, datatype, root, comm, host_request);
 }
 
 static int accelerate_reduce(hp_ticket_t *ticket, const void *send, void *recv, int64_t count,
-                             MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Request *request)
+                             MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm,
+                             MPI_Request *host_request)
 {
     hp_call_t call = {.collective = HP_REDUCE};
     if (hp_decide_reduction(ticket, &call, send, recv, count, datatype, op, root, comm) != HP_OUTCOME_TAKEN)
         return ticket->error;
-    return run(ticket, &call, comm, request);
+    return run(ticket, &call, comm, host_request);
 }
 
 static int accelerate_allreduce(hp_ticket_t *ticket, const void *send, void *recv, int64_t count,
-                                MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request)
+                                MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *host_request)
 {
     hp_call_t call = {.collective = HP_ALLREDUCE};
     if (hp_decide_reduction(ticket, &call, send, recv, count, datatype, op, 0, comm) != HP_OUTCOME_TAKEN)
         return ticket->error;
-    return run(ticket, &call, comm, request);
+    return run(ticket, &call, comm, host_request);
 }
 
 #define DEFINE(function, host, accelerate, parameters, arguments)                                            \
-    int function(HP_LIST parameters, MPI_Request *request)                                                   \
+    int function(HP_LIST parameters, MPI_Request *host_request)                                              \
     {                                                                                                        \
         hp_ticket_t ticket = {.nonblocking = true};                                                          \
-        int code = accelerate(&ticket, HP_LIST arguments, request);                                          \
+        int code = accelerate(&ticket, HP_LIST arguments, host_request);                                     \
         if (hp_ticket_passes(&ticket))                                                                       \
-            code = P(host)(HP_LIST arguments, request);                                                      \
+            code = P(host)(HP_LIST arguments, host_request);                                                 \
         return hp_nonblocking_finish(&ticket, code);                                                         \
     }
 
@@ -198,15 +199,15 @@ static int accelerate_allreduce(hp_ticket_t *ticket, const void *send, void *rec
 #undef HP_COUNT
 #endif
 
-int hp_mpi_ibarrier(MPI_Comm comm, MPI_Request *request)
+int hp_mpi_ibarrier(MPI_Comm comm, MPI_Request *host_request)
 {
     hp_ticket_t ticket = {.nonblocking = true};
     const hp_call_t call = hp_call_barrier();
     int code;
 
     if (hp_decide_barrier(&ticket, comm) == HP_OUTCOME_TAKEN)
-        code = run(&ticket, &call, comm, request);
+        code = run(&ticket, &call, comm, host_request);
     else
-        code = hp_ticket_passes(&ticket) ? P(Ibarrier)(comm, request) : ticket.error;
+        code = hp_ticket_passes(&ticket) ? P(Ibarrier)(comm, host_request) : ticket.error;
     return hp_nonblocking_finish(&ticket, code);
 }

@@ -13,26 +13,26 @@
 
 #define HP_COUNT int
 #define HP_COLLECTIVE(name, host, parameters, arguments)                                                     \
-    int hp_mpi_i##name(HP_LIST parameters, MPI_Request *request);
+    int hp_mpi_i##name(HP_LIST parameters, MPI_Request *host_request);
 #include "pmpi_wrappers/backend/calls/collectives.def"
 #undef HP_COLLECTIVE
 #undef HP_COUNT
 #if HP_HAS_LARGE_COUNT
 #define HP_COUNT MPI_Count
 #define HP_COLLECTIVE(name, host, parameters, arguments)                                                     \
-    int hp_mpi_i##name##_c(HP_LIST parameters, MPI_Request *request);
+    int hp_mpi_i##name##_c(HP_LIST parameters, MPI_Request *host_request);
 #include "pmpi_wrappers/backend/calls/collectives.def"
 #undef HP_COLLECTIVE
 #undef HP_COUNT
 #endif
 
-int hp_mpi_ibarrier(MPI_Comm comm, MPI_Request *request);
+int hp_mpi_ibarrier(MPI_Comm comm, MPI_Request *host_request);
 
 /* ---- parts of a wrapped collective, for calls/blocks.c ---- */
 
 /* Starts one that is taken; what it needs of the arguments it keeps. Returns an MPI code; the error handler has run then. */
 int hp_nonblocking_run(const hp_ticket_t *ticket, const hp_block_call_t *call, MPI_Comm comm,
-                       MPI_Request *request);
+                       MPI_Request *host_request);
 /* Behind every call: counts it. Returns code. */
 int hp_nonblocking_finish(const hp_ticket_t *ticket, int code);
 

@@ -21,7 +21,7 @@ typedef struct persistent {
     hp_flight_t flight; /* the first member */
     hp_ticket_t ticket; /* its state: the channel's */
     hp_channel_t *channel;
-    MPI_Request request; /* the program's: receives a message with this tag from the rank itself */
+    MPI_Request host_request; /* the program's: receives a message with this tag from the rank itself */
     int tag;
     int held; /* by the program until it frees the request, and by a flight; under the lock */
     hp_setting_t setting;
@@ -39,17 +39,17 @@ static int first_word; /* of used_tags: those before it have no bit free */
 
 /* ---- requests ---- */
 
-static persistent_t **place_of(MPI_Request request)
+static persistent_t **place_of(MPI_Request host_request)
 {
-    return &buckets[(HP_HANDLE(request) * 0x9e3779b97f4a7c15u) >> 56];
+    return &buckets[(HP_HANDLE(host_request) * 0x9e3779b97f4a7c15u) >> 56];
 }
 
 /* NULL: not one of ours. */
-static persistent_t *find(MPI_Request request)
+static persistent_t *find(MPI_Request host_request)
 {
     pthread_mutex_lock(&lock);
-    persistent_t *found = *place_of(request);
-    while (found && HP_HANDLE(found->request) != HP_HANDLE(request))
+    persistent_t *found = *place_of(host_request);
+    while (found && HP_HANDLE(found->host_request) != HP_HANDLE(host_request))
         found = found->next;
     pthread_mutex_unlock(&lock);
     return found;
@@ -58,7 +58,7 @@ static persistent_t *find(MPI_Request request)
 static void enlist(persistent_t *persistent)
 {
     pthread_mutex_lock(&lock);
-    persistent_t **place = place_of(persistent->request);
+    persistent_t **place = place_of(persistent->host_request);
     persistent->next = *place;
     *place = persistent;
     atomic_fetch_add_explicit(&count_of_all, 1, memory_order_relaxed);
@@ -68,7 +68,7 @@ static void enlist(persistent_t *persistent)
 static void delist(persistent_t *persistent)
 {
     pthread_mutex_lock(&lock);
-    persistent_t **place = place_of(persistent->request);
+    persistent_t **place = place_of(persistent->host_request);
     while (*place != persistent)
         place = &(*place)->next;
     *place = persistent->next;
@@ -156,7 +156,8 @@ static persistent_t *create(MPI_Comm comm)
     persistent->held = 1;
     persistent->tag = take_tag();
     if (persistent->tag >= 0 && hp_self_comm() != MPI_COMM_NULL &&
-        P(Recv_init)(NULL, 0, MPI_BYTE, 0, persistent->tag, hp_self_comm(), &persistent->request) == MPI_SUCCESS)
+        P(Recv_init)(NULL, 0, MPI_BYTE, 0, persistent->tag, hp_self_comm(), &persistent->host_request) ==
+            MPI_SUCCESS)
         return persistent;
     destroy(persistent);
     return NULL;
@@ -166,7 +167,7 @@ static void undo(persistent_t *persistent)
 {
     if (!persistent)
         return;
-    P(Request_free)(&persistent->request);
+    P(Request_free)(&persistent->host_request);
     destroy(persistent);
 }
 
@@ -184,7 +185,7 @@ static int open_request(hp_flight_t *flight)
     pthread_mutex_lock(&lock);
     persistent->held++;
     pthread_mutex_unlock(&lock);
-    const int code = P(Start)(&persistent->request);
+    const int code = P(Start)(&persistent->host_request);
     if (code != MPI_SUCCESS)
         let_go(persistent);
     return code;
@@ -229,33 +230,33 @@ static bool has_any(void)
     return atomic_load_explicit(&count_of_all, memory_order_relaxed) != 0;
 }
 
-int hp_mpi_start(MPI_Request *request)
+int hp_mpi_start(MPI_Request *host_request)
 {
-    persistent_t *persistent = has_any() && request ? find(*request) : NULL;
-    return persistent ? start(persistent) : P(Start)(request);
+    persistent_t *persistent = has_any() && host_request ? find(*host_request) : NULL;
+    return persistent ? start(persistent) : P(Start)(host_request);
 }
 
-int hp_mpi_startall(int count, MPI_Request *requests)
+int hp_mpi_startall(int count, MPI_Request *host_requests)
 {
     bool any = false;
     int code = MPI_SUCCESS;
 
-    for (int i = 0; has_any() && requests && i < count && !any; i++)
-        any = find(requests[i]) != NULL;
+    for (int i = 0; has_any() && host_requests && i < count && !any; i++)
+        any = find(host_requests[i]) != NULL;
     if (!any)
-        return P(Startall)(count, requests);
+        return P(Startall)(count, host_requests);
     for (int i = 0; i < count && code == MPI_SUCCESS; i++)
-        code = hp_mpi_start(&requests[i]);
+        code = hp_mpi_start(&host_requests[i]);
     return code;
 }
 
-int hp_mpi_request_free(MPI_Request *request)
+int hp_mpi_request_free(MPI_Request *host_request)
 {
-    persistent_t *persistent = has_any() && request ? find(*request) : NULL;
+    persistent_t *persistent = has_any() && host_request ? find(*host_request) : NULL;
 
     if (persistent)
         delist(persistent);
-    const int code = P(Request_free)(request);
+    const int code = P(Request_free)(host_request);
     if (persistent)
         let_go(persistent);
     return code;
@@ -275,7 +276,7 @@ static int find_or_report(const hp_ticket_t *ticket, MPI_Comm comm, bool is_read
 }
 
 /* persistent: NULL where something lacks. Where some rank lacks something, ticket->outcome says so. */
-static int make(persistent_t *persistent, hp_ticket_t *ticket, MPI_Comm comm, MPI_Request *request)
+static int make(persistent_t *persistent, hp_ticket_t *ticket, MPI_Comm comm, MPI_Request *host_request)
 {
     hp_channel_t *channel = NULL;
 
@@ -292,23 +293,23 @@ static int make(persistent_t *persistent, hp_ticket_t *ticket, MPI_Comm comm, MP
     persistent->ticket.state = channel->state;
     hp_host_request_drive();
     enlist(persistent);
-    *request = persistent->request;
+    *host_request = persistent->host_request;
     return code;
 }
 
-static int make_plain(hp_ticket_t *ticket, const hp_call_t *call, MPI_Comm comm, MPI_Request *request)
+static int make_plain(hp_ticket_t *ticket, const hp_call_t *call, MPI_Comm comm, MPI_Request *host_request)
 {
     persistent_t *persistent = create(comm);
 
     if (persistent)
         persistent->call = *call;
-    return make(persistent, ticket, comm, request);
+    return make(persistent, ticket, comm, host_request);
 }
 
 /* Each decides, and makes the collective. Where it passes, nothing is left of it. */
 
 static int make_bcast(hp_ticket_t *ticket, void *buffer, int64_t count, MPI_Datatype datatype, int root,
-                      MPI_Comm comm, MPI_Request *request)
+                      MPI_Comm comm, MPI_Request *host_request)
 {
     if (hp_decide_bcast(ticket, buffer, count, datatype, root, comm) != HP_OUTCOME_TAKEN)
         return ticket->error;
@@ -322,28 +323,29 @@ static int make_bcast(hp_ticket_t *ticket, void *buffer, int64_t count, MPI_Data
         persistent->flight.packed = (hp_packed_t){.buffer = buffer, .count = count};
         persistent->call = hp_call_bcast(ticket, buffer, root);
     }
-    return make(persistent, ticket, comm, request);
+    return make(persistent, ticket, comm, host_request);
 }
 
 static int make_reduce(hp_ticket_t *ticket, const void *send, void *recv, int64_t count,
-                       MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Request *request)
+                       MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Request *host_request)
 {
     hp_call_t call = {.collective = HP_REDUCE};
     if (hp_decide_reduction(ticket, &call, send, recv, count, datatype, op, root, comm) != HP_OUTCOME_TAKEN)
         return ticket->error;
-    return make_plain(ticket, &call, comm, request);
+    return make_plain(ticket, &call, comm, host_request);
 }
 
 static int make_allreduce(hp_ticket_t *ticket, const void *send, void *recv, int64_t count,
-                          MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request)
+                          MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *host_request)
 {
     hp_call_t call = {.collective = HP_ALLREDUCE};
     if (hp_decide_reduction(ticket, &call, send, recv, count, datatype, op, 0, comm) != HP_OUTCOME_TAKEN)
         return ticket->error;
-    return make_plain(ticket, &call, comm, request);
+    return make_plain(ticket, &call, comm, host_request);
 }
 
-int hp_persistent_make(hp_ticket_t *ticket, const hp_block_call_t *call, MPI_Comm comm, MPI_Request *request)
+int hp_persistent_make(hp_ticket_t *ticket, const hp_block_call_t *call, MPI_Comm comm,
+                       MPI_Request *host_request)
 {
     persistent_t *persistent = create(comm);
     hp_block_call_t *blocks = persistent ? malloc(sizeof *blocks) : NULL;
@@ -356,7 +358,7 @@ int hp_persistent_make(hp_ticket_t *ticket, const hp_block_call_t *call, MPI_Com
         undo(persistent);
         persistent = NULL;
     }
-    return make(persistent, ticket, comm, request);
+    return make(persistent, ticket, comm, host_request);
 }
 
 bool hp_persistent_passes(const hp_ticket_t *ticket)
@@ -368,14 +370,14 @@ bool hp_persistent_passes(const hp_ticket_t *ticket)
 
 /* The host MPI's mpi.h may be older than its library: the type of its function is written out. */
 #define DEFINE(function, host, make, parameters, arguments)                                                  \
-    int function(HP_LIST parameters, MPI_Info info, MPI_Request *request)                                    \
+    int function(HP_LIST parameters, MPI_Info info, MPI_Request *host_request)                               \
     {                                                                                                        \
         typedef int (*host_fn_t)(HP_LIST parameters, MPI_Info, MPI_Request *);                               \
         hp_ticket_t ticket = {.nonblocking = true, .persistent = true};                                      \
-        const int code = make(&ticket, HP_LIST arguments, request);                                          \
+        const int code = make(&ticket, HP_LIST arguments, host_request);                                     \
         if (!hp_persistent_passes(&ticket))                                                                  \
             return code;                                                                                     \
-        return ((host_fn_t)hp_mpi_calls[HP_MPI_CALL_##host])(HP_LIST arguments, info, request);              \
+        return ((host_fn_t)hp_mpi_calls[HP_MPI_CALL_##host])(HP_LIST arguments, info, host_request);         \
     }
 
 #define HP_COUNT int
@@ -391,12 +393,12 @@ bool hp_persistent_passes(const hp_ticket_t *ticket)
 #undef HP_COLLECTIVE
 #undef HP_COUNT
 
-static int make_barrier(hp_ticket_t *ticket, MPI_Comm comm, MPI_Request *request)
+static int make_barrier(hp_ticket_t *ticket, MPI_Comm comm, MPI_Request *host_request)
 {
     const hp_call_t call = hp_call_barrier();
     if (hp_decide_barrier(ticket, comm) != HP_OUTCOME_TAKEN)
         return ticket->error;
-    return make_plain(ticket, &call, comm, request);
+    return make_plain(ticket, &call, comm, host_request);
 }
 
 DEFINE(hp_mpi_barrier_init, Barrier_init, make_barrier, (MPI_Comm comm), (comm))

@@ -9,7 +9,7 @@
  * on the shared communicator (comms/shared_comm.h), and returns it when it is freed.
  *
  * Request. A generalized request cannot be started again. The program gets a persistent receive of a message from this
- * rank to itself, which the library sends when the collective is done. So it is the MPI's own request, and everything
+ * rank to itself, which the library sends when the collective is done. So it is the host MPI's request, and everything
  * that takes one takes it, but it is started here (MPI_Start, MPI_Startall).
  *
  * Decision. As a non-blocking collective on its communicator would be decided, in MPI_X_init, for good: what happens on
@@ -25,21 +25,21 @@
 
 #define HP_COUNT int
 #define HP_COLLECTIVE(name, host, parameters, arguments)                                                     \
-    int hp_mpi_##name##_init(HP_LIST parameters, MPI_Info info, MPI_Request *request);
+    int hp_mpi_##name##_init(HP_LIST parameters, MPI_Info info, MPI_Request *host_request);
 #include "pmpi_wrappers/backend/calls/collectives.def"
 #undef HP_COLLECTIVE
 #undef HP_COUNT
 #define HP_COUNT MPI_Count
 #define HP_COLLECTIVE(name, host, parameters, arguments)                                                     \
-    int hp_mpi_##name##_init_c(HP_LIST parameters, MPI_Info info, MPI_Request *request);
+    int hp_mpi_##name##_init_c(HP_LIST parameters, MPI_Info info, MPI_Request *host_request);
 #include "pmpi_wrappers/backend/calls/collectives.def"
 #undef HP_COLLECTIVE
 #undef HP_COUNT
 
-int hp_mpi_barrier_init(MPI_Comm comm, MPI_Info info, MPI_Request *request);
-int hp_mpi_start(MPI_Request *request);
-int hp_mpi_startall(int count, MPI_Request *requests);
-int hp_mpi_request_free(MPI_Request *request);
+int hp_mpi_barrier_init(MPI_Comm comm, MPI_Info info, MPI_Request *host_request);
+int hp_mpi_start(MPI_Request *host_request);
+int hp_mpi_startall(int count, MPI_Request *host_requests);
+int hp_mpi_request_free(MPI_Request *host_request);
 
 /* In MPI_Finalize, behind hp_comm_states_fini. */
 void hp_persistent_fini(void);
@@ -48,7 +48,8 @@ void hp_persistent_fini(void);
 
 /* Makes one that is taken; what it needs of the arguments it keeps. Where some rank lacks something, ticket->outcome says so, on all
  * ranks. Returns an MPI code; the error handler has run then. */
-int hp_persistent_make(hp_ticket_t *ticket, const hp_block_call_t *call, MPI_Comm comm, MPI_Request *request);
+int hp_persistent_make(hp_ticket_t *ticket, const hp_block_call_t *call, MPI_Comm comm,
+                       MPI_Request *host_request);
 /* Counts what is not made; what is, is counted at its starts. Is it the host MPI's? */
 bool hp_persistent_passes(const hp_ticket_t *ticket);
 

@@ -2,13 +2,13 @@
 
 /* ---- roots ---- */
 
-static int32_t turned(int32_t position, const hp_problem_t *problem)
+static int32_t rotated(int32_t position, const hp_problem_t *problem)
 {
     return position < 0 ? position : (int32_t)(((uint32_t)position + problem->root) % problem->count);
 }
 
-/* Is the space's block i the part of position i? Then it turns with the positions. */
-static bool turns(const hp_problem_t *problem, hp_space_t space)
+/* Is the space's block i the part of position i? Then it rotates with the positions. */
+static bool rotates(const hp_problem_t *problem, hp_space_t space)
 {
     return (problem->pattern == HP_PATTERN_GATHER && space == HP_SPACE_RECV) ||
            (problem->pattern == HP_PATTERN_SCATTER && space == HP_SPACE_SEND);
@@ -19,7 +19,7 @@ static void copy_list(hp_schedule_t *to, const hp_schedule_t *from, const hp_lis
 {
     for (uint32_t i = 0; i < list->count; i++) {
         const hp_range_t range = from->ranges[list->first + i];
-        if (!turns(problem, range.space)) {
+        if (!rotates(problem, range.space)) {
             receives ? hp_schedule_receives(to, range) : hp_schedule_sends(to, range);
             continue;
         }
@@ -35,14 +35,14 @@ static void copy_list(hp_schedule_t *to, const hp_schedule_t *from, const hp_lis
 }
 
 /* Copies a schedule whose positions were counted from the problem's root; *schedule is empty. */
-static void copy_turned(hp_schedule_t *schedule, const hp_schedule_t *plain, const hp_problem_t *problem)
+static void copy_rotated(hp_schedule_t *schedule, const hp_schedule_t *plain, const hp_problem_t *problem)
 {
     *schedule =
         (hp_schedule_t){.cut = plain->cut, .scratch_blocks = plain->scratch_blocks, .status = plain->status};
     for (uint32_t i = 0; i < plain->step_count; i++) {
         const hp_step_t *step = &plain->steps[i];
         schedule->stream = step->stream;
-        hp_schedule_step(schedule, turned(step->to, problem), turned(step->from, problem), step->action);
+        hp_schedule_step(schedule, rotated(step->to, problem), rotated(step->from, problem), step->action);
         if (schedule->status == HP_OK)
             schedule->steps[schedule->step_count - 1].sync = step->sync;
         copy_list(schedule, plain, &step->send, problem, false);
@@ -50,18 +50,18 @@ static void copy_turned(hp_schedule_t *schedule, const hp_schedule_t *plain, con
     }
 }
 
-static void turn_back(hp_schedule_t *schedule, const hp_problem_t *problem)
+static void rotate_back(hp_schedule_t *schedule, const hp_problem_t *problem)
 {
-    if (turns(problem, HP_SPACE_SEND) || turns(problem, HP_SPACE_RECV)) {
+    if (rotates(problem, HP_SPACE_SEND) || rotates(problem, HP_SPACE_RECV)) {
         hp_schedule_t plain = *schedule;
-        copy_turned(schedule, &plain, problem);
+        copy_rotated(schedule, &plain, problem);
         hp_schedule_fini(&plain);
         return;
     }
     for (uint32_t i = 0; i < schedule->step_count; i++) {
         hp_step_t *step = &schedule->steps[i];
-        step->to = turned(step->to, problem);
-        step->from = turned(step->from, problem);
+        step->to = rotated(step->to, problem);
+        step->from = rotated(step->from, problem);
     }
 }
 
@@ -106,7 +106,7 @@ hp_status_t hp_schedule_make_flat(hp_schedule_t *schedule, const hp_generator_t 
     from_root.rotated = ordered ? 0 : problem->root;
     schedule->cut = hp_pattern_is(problem->pattern, HP_PATTERN_CUT) ? 1 : 0;
     if (generator->schedules)
-        copy_turned(schedule, &generator->schedules[position], &from_root);
+        copy_rotated(schedule, &generator->schedules[position], &from_root);
     else if (problem->count == 1)
         generate_alone(schedule, problem);
     else if (ordered)
@@ -119,6 +119,6 @@ hp_status_t hp_schedule_make_flat(hp_schedule_t *schedule, const hp_generator_t 
     if (ordered)
         forward(schedule, problem, position);
     else
-        turn_back(schedule, problem);
+        rotate_back(schedule, problem);
     return schedule->status;
 }

@@ -1,7 +1,7 @@
 /* algorithm: what a generator is, and the schedules that it makes of positions that are all alike.
  *
  * A generator sees rooted problems with root 0, whoever the root is: hp_schedule_make_flat counts positions from the
- * root, and turns the schedule back. Where the operation does not commute it reduces to position 0 instead, which sends
+ * root, and rotates the schedule back. Where the operation does not commute it reduces to position 0 instead, which sends
  * the result on.
  *
  * Threads: pure. Ownership: plain data; what a generator points to outlives it. */

@@ -114,8 +114,8 @@ static bool combine(run_t *run, uint32_t p, content_t *into, const content_t *th
 
 /* ---- before the first step ---- */
 
-/* What the position brings in block i of a space; EMPTY: nothing. */
-static uint32_t brings(const hp_problem_t *problem, hp_space_t space, uint32_t position, uint32_t i)
+/* The position's contribution in block i of a space; EMPTY: none. */
+static uint32_t contribution_of(const hp_problem_t *problem, hp_space_t space, uint32_t position, uint32_t i)
 {
     if (space == HP_SPACE_RECV)
         return problem->pattern == HP_PATTERN_BCAST && position == problem->root ? i : (uint32_t)EMPTY;
@@ -154,7 +154,7 @@ static size_t count_blocks(run_t *run, uint32_t p)
     return all + position->message_room;
 }
 
-/* Gives the position its part of the contents, from *at on, and what it brings. */
+/* Gives the position its part of the contents, from *at on, and its contributions. */
 static void fill(run_t *run, uint32_t p, char **at)
 {
     position_t *position = &run->positions[p];
@@ -164,7 +164,7 @@ static void fill(run_t *run, uint32_t p, char **at)
         for (uint32_t i = 0; i < position->block_count[space]; i++, *at += run->content_bytes) {
             content_t *content = content_at(run, position->blocks[space], i);
             content->what = EMPTY;
-            const uint32_t what = brings(run->problem, (hp_space_t)space, p, i);
+            const uint32_t what = contribution_of(run->problem, (hp_space_t)space, p, i);
             if (what != EMPTY)
                 set_content(run, content, what, p);
         }
@@ -208,7 +208,7 @@ static const hp_step_t *step_of(const run_t *run, uint32_t p)
     return i < schedule->step_count ? &schedule->steps[i] : NULL;
 }
 
-static void look_at(run_t *run, uint32_t p)
+static void enqueue(run_t *run, uint32_t p)
 {
     const uint32_t count = run->problem->count, end = run->queue_first + run->queue_length;
 
@@ -326,9 +326,9 @@ static bool begin(run_t *run, uint32_t p)
     position->received = step->from < 0;
     if (!check_step(run, p, step) || !pack(run, p, step))
         return false;
-    look_at(run, p);
+    enqueue(run, p);
     if (step->from >= 0)
-        look_at(run, (uint32_t)step->from); /* whose message may be waiting */
+        enqueue(run, (uint32_t)step->from); /* whose message may be waiting */
     return true;
 }
 
@@ -387,7 +387,7 @@ static bool advance(run_t *run, uint32_t p)
             if (!take(run, to, p))
                 return false;
             position->sent = run->positions[to].received = true;
-            look_at(run, to);
+            enqueue(run, to);
         }
     }
     if (!position->sent || !position->received)

@@ -65,7 +65,7 @@ static void at_least(uint64_t *value, uint64_t other)
         *value = other;
 }
 
-/* ---- notes ---- */
+/* ---- records ---- */
 
 static int by_request(const void *a, const void *b)
 {
@@ -80,7 +80,7 @@ static member_t *member_of(const hp_request_t *request)
     return bsearch(&key, graph.members, graph.member_count, sizeof key, by_request);
 }
 
-static void note_lane(const hp_request_t *request, int32_t index, lane_t lane)
+static void record_lane(const hp_request_t *request, int32_t index, lane_t lane)
 {
     member_t *member = member_of(request);
     if (index < 0)
@@ -94,7 +94,7 @@ static void note_lane(const hp_request_t *request, int32_t index, lane_t lane)
     member->lanes[index] = lane;
 }
 
-static hp_task_t *note_task(hp_task_t *task, kind_t kind, int32_t lane, size_t count)
+static hp_task_t *record_task(hp_task_t *task, kind_t kind, int32_t lane, size_t count)
 {
     graph.nodes = grown(graph.nodes, graph.node_count, &graph.node_capacity, sizeof(node_t));
     node_t *node = &graph.nodes[graph.node_count++];
@@ -139,35 +139,35 @@ WRAP(int32_t, hp_request_lane, hp_request_t *request, hp_direction_t direction, 
      uint32_t limit)
 {
     const int32_t index = __real_hp_request_lane(request, direction, peer, tag, limit);
-    note_lane(request, index, (lane_t){direction, peer, tag, NULL});
+    record_lane(request, index, (lane_t){direction, peer, tag, NULL});
     return index;
 }
 
 WRAP(int32_t, hp_request_wait_lane, hp_request_t *request, const hp_counter_t *counter, bool compares)
 {
     const int32_t index = __real_hp_request_wait_lane(request, counter, compares);
-    note_lane(request, index, (lane_t){.counter = counter});
+    record_lane(request, index, (lane_t){.counter = counter});
     return index;
 }
 
 WRAP(int32_t, hp_request_set_lane, hp_request_t *request, hp_counter_t *counter, bool notes)
 {
     const int32_t index = __real_hp_request_set_lane(request, counter, notes);
-    note_lane(request, index, (lane_t){.counter = counter});
+    record_lane(request, index, (lane_t){.counter = counter});
     return index;
 }
 
 WRAP(int32_t, hp_request_native_lane, hp_request_t *request, hp_handle_t comm)
 {
     const int32_t index = __real_hp_request_native_lane(request, comm);
-    note_lane(request, index, (lane_t){.counter = NULL});
+    record_lane(request, index, (lane_t){.counter = NULL});
     return index;
 }
 
 WRAP(int32_t, hp_request_advance_lane, hp_request_t *request, bool is_awaited)
 {
     const int32_t index = __real_hp_request_advance_lane(request, is_awaited);
-    note_lane(request, index, (lane_t){.counter = NULL});
+    record_lane(request, index, (lane_t){.counter = NULL});
     return index;
 }
 
@@ -175,7 +175,7 @@ WRAP(int32_t, hp_request_new_lane, hp_request_t *request, hp_direction_t directi
      uint32_t tag, uint32_t limit)
 {
     const int32_t index = __real_hp_request_new_lane(request, direction, peer, tag, limit);
-    note_lane(request, index, (lane_t){direction, peer, tag, NULL});
+    record_lane(request, index, (lane_t){direction, peer, tag, NULL});
     return index;
 }
 
@@ -201,58 +201,58 @@ WRAP(hp_status_t, hp_request_progress, hp_request_t *request, bool *moved)
 
 WRAP(hp_task_t *, hp_emit_send, hp_segment_t *segment, int32_t lane, hp_operand_t from, size_t count)
 {
-    return note_task(__real_hp_emit_send(segment, lane, from, count), SEND, lane, count);
+    return record_task(__real_hp_emit_send(segment, lane, from, count), SEND, lane, count);
 }
 
 WRAP(hp_task_t *, hp_emit_recv, hp_segment_t *segment, int32_t lane, hp_operand_t to, size_t count)
 {
-    return note_task(__real_hp_emit_recv(segment, lane, to, count), RECV, lane, count);
+    return record_task(__real_hp_emit_recv(segment, lane, to, count), RECV, lane, count);
 }
 
 WRAP(hp_task_t *, hp_emit_recv_scratch, hp_segment_t *segment, int32_t lane, size_t count)
 {
-    return note_task(__real_hp_emit_recv_scratch(segment, lane, count), RECV, lane, count);
+    return record_task(__real_hp_emit_recv_scratch(segment, lane, count), RECV, lane, count);
 }
 
 WRAP(hp_task_t *, hp_emit_reduce, hp_segment_t *segment, hp_operand_t in, hp_operand_t inout, size_t count)
 {
-    return note_task(__real_hp_emit_reduce(segment, in, inout, count), LOCAL, -1, count);
+    return record_task(__real_hp_emit_reduce(segment, in, inout, count), LOCAL, -1, count);
 }
 
 WRAP(hp_task_t *, hp_emit_reduce_to, hp_segment_t *segment, hp_operand_t left, hp_operand_t right,
      hp_operand_t result, size_t count)
 {
-    return note_task(__real_hp_emit_reduce_to(segment, left, right, result, count), LOCAL, -1, count);
+    return record_task(__real_hp_emit_reduce_to(segment, left, right, result, count), LOCAL, -1, count);
 }
 
 WRAP(hp_task_t *, hp_emit_pull, hp_segment_t *segment, uint32_t member, const hp_node_buffer_t *buffer,
      size_t offset, hp_operand_t to, size_t count)
 {
     graph.figures.pulls++;
-    return note_task(__real_hp_emit_pull(segment, member, buffer, offset, to, count), LOCAL, -1, count);
+    return record_task(__real_hp_emit_pull(segment, member, buffer, offset, to, count), LOCAL, -1, count);
 }
 
 WRAP(hp_task_t *, hp_emit_push, hp_segment_t *segment, uint32_t member, const hp_node_buffer_t *buffer,
      size_t offset, hp_operand_t from, size_t count)
 {
     graph.figures.pushes++;
-    return note_task(__real_hp_emit_push(segment, member, buffer, offset, from, count), LOCAL, -1, count);
+    return record_task(__real_hp_emit_push(segment, member, buffer, offset, from, count), LOCAL, -1, count);
 }
 
 WRAP(hp_task_t *, hp_emit_advance, hp_segment_t *segment, int32_t lane, uint64_t bytes, size_t count)
 {
-    return note_task(__real_hp_emit_advance(segment, lane, bytes, count), LOCAL, lane, count);
+    return record_task(__real_hp_emit_advance(segment, lane, bytes, count), LOCAL, lane, count);
 }
 
 WRAP(hp_task_t *, hp_emit_native, hp_segment_t *segment, int32_t lane, hp_native_t what, hp_operand_t from,
      hp_operand_t to, size_t count, uint32_t root)
 {
-    return note_task(__real_hp_emit_native(segment, lane, what, from, to, count, root), LOCAL, lane, count);
+    return record_task(__real_hp_emit_native(segment, lane, what, from, to, count, root), LOCAL, lane, count);
 }
 
-static hp_task_t *note_counter(hp_task_t *task, kind_t kind, int32_t lane, uint64_t value)
+static hp_task_t *record_counter(hp_task_t *task, kind_t kind, int32_t lane, uint64_t value)
 {
-    note_task(task, kind, lane, 0);
+    record_task(task, kind, lane, 0);
     graph.nodes[graph.node_count - 1].counter = graph.current->lanes[lane].counter;
     graph.nodes[graph.node_count - 1].value = value;
     return task;
@@ -260,29 +260,29 @@ static hp_task_t *note_counter(hp_task_t *task, kind_t kind, int32_t lane, uint6
 
 WRAP(hp_task_t *, hp_emit_wait, hp_segment_t *segment, int32_t lane, uint64_t value)
 {
-    return note_counter(__real_hp_emit_wait(segment, lane, value), WAIT, lane, value);
+    return record_counter(__real_hp_emit_wait(segment, lane, value), WAIT, lane, value);
 }
 
 WRAP(hp_task_t *, hp_emit_wait_slot, hp_segment_t *segment, int32_t lane, uint64_t step)
 {
-    return note_counter(__real_hp_emit_wait_slot(segment, lane, step), WAIT, lane, step + 1);
+    return record_counter(__real_hp_emit_wait_slot(segment, lane, step), WAIT, lane, step + 1);
 }
 
 WRAP(hp_task_t *, hp_emit_set, hp_segment_t *segment, int32_t lane, uint64_t value)
 {
-    return note_counter(__real_hp_emit_set(segment, lane, value), SET, lane, value);
+    return record_counter(__real_hp_emit_set(segment, lane, value), SET, lane, value);
 }
 
 WRAP(hp_task_t *, hp_emit_join, hp_segment_t *segment)
 {
-    return note_task(__real_hp_emit_join(segment), LOCAL, -1, 0);
+    return record_task(__real_hp_emit_join(segment), LOCAL, -1, 0);
 }
 
 WRAP(hp_task_t *, hp_emit_copy, hp_segment_t *segment, hp_operand_t to, hp_operand_t from, size_t count)
 {
     graph.figures.copies++;
     graph.figures.copied_bytes += count * graph.current->element_bytes;
-    return note_task(__real_hp_emit_copy(segment, to, from, count), LOCAL, -1, count);
+    return record_task(__real_hp_emit_copy(segment, to, from, count), LOCAL, -1, count);
 }
 
 WRAP(void, hp_emit_after, hp_task_t *task, hp_task_t *before)

@@ -231,13 +231,13 @@ def expect_copies(row, layout, module, extra, exchanges):
     if not module:
         for nothing in ("pulls", "pushes", "sets"):
             yield nothing, 0
-    elif module == "shm":  # a member's value once into its slot; the result into the lead's, and out of it
+    elif module == "shm":  # a member's value once into its slot; the result into the leader's, and out of it
         if not exchanges:
             yield "copies", (up * leaves + down * (joined + ranks - nodes)) * segments
         yield "copied", 0
     elif everybody:
         all_work = collective == "reduce" and not extra
-        handed_over = segments - -(-segments // ranks) if all_work else 0  # segments that others than the lead fold
+        handed_over = segments - -(-segments // ranks) if all_work else 0  # segments that others than the leader reduce
         yield "copies", 0
         yield "copied", (ranks - 1) * segments * (up + down) + handed_over
     else:

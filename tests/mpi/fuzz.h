@@ -1,5 +1,5 @@
 /* fuzz: the differential fuzzer's pieces. Every random collective runs twice, on the same values: on a
- * communicator that the library works on, and on its twin where the host MPI's own collectives run. The
+ * communicator that the library works on, and on its twin where the host MPI's collectives run. The
  * results are compared bit for bit, except for floating-point sums and products, which may be evaluated in
  * another order.
  *
@@ -101,7 +101,7 @@ void hp_pair_free(hp_pair_t *pair);
 void hp_entered_init(void);
 void hp_entered_fini(void);
 /* This rank enters the barrier of that number; numbers grow. */
-void hp_entered_say(uint64_t number);
+void hp_entered_publish(uint64_t number);
 /* A rank of the communicator that has not entered it, -1 when all have. Ranks of other machines are not seen.
  */
 int hp_entered_missing(const hp_pair_t *pair, uint64_t number);

@@ -244,7 +244,7 @@ void hp_entered_fini(void)
     CHECK_MPI(MPI_Win_free(&window));
 }
 
-void hp_entered_say(uint64_t number)
+void hp_entered_publish(uint64_t number)
 {
     atomic_store(entered[hp_comm_rank(MPI_COMM_WORLD)], number);
 }

@@ -234,7 +234,7 @@ void hp_fuzz_run_start(hp_fuzz_run_t *run)
     if (test->collective == HP_FUZZ_BARRIER) { /* one rank comes late, often enough */
         if (test->pair->rank == (int)(test->salt % (2 * (unsigned)test->pair->size)))
             hp_spin_us((double)(test->salt >> 32 & 255));
-        hp_entered_say(test->number);
+        hp_entered_publish(test->number);
     }
     if (!run->started)
         call(run, test->pair->library, run->way, &run->buffer[SEND], &run->buffer[LIBRARY]);

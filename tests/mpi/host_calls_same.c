@@ -1,4 +1,4 @@
-/* host_calls_same: the MPI's own calls give the same results, statuses and errors while a collective is in flight. */
+/* host_calls_same: the host MPI's calls give the same results, statuses and errors while a collective is in flight. */
 #include "host_calls.h"
 
 static int world_errors, talk_errors; /* seen by the handlers of MPI_COMM_WORLD and of hp_talk */
@@ -17,19 +17,19 @@ static void on_talk_error(MPI_Comm *comm, int *code, ...)
     talk_errors++;
 }
 
-static int noted[4096], notes;
+static int recorded[4096], records;
 
-static void note(int value)
+static void record(int value)
 {
-    CHECK(notes < (int)(sizeof noted / sizeof *noted), "more results than room");
-    noted[notes++] = value;
+    CHECK(records < (int)(sizeof recorded / sizeof *recorded), "more results than room");
+    recorded[records++] = value;
 }
 
-static void note_code(int code)
+static void record_code(int code)
 {
-    note(hp_error_class(code));
-    note(world_errors);
-    note(talk_errors);
+    record(hp_error_class(code));
+    record(world_errors);
+    record(talk_errors);
     world_errors = talk_errors = 0;
 }
 
@@ -42,21 +42,21 @@ static MPI_Status fresh(void)
     return status;
 }
 
-static void note_status(MPI_Status *status, bool has_count)
+static void record_status(MPI_Status *status, bool has_count)
 {
     int count = 0, cancelled = 0;
     if (has_count) /* else it is that of an error */
         MPI_Test_cancelled(status, &cancelled);
-    note(cancelled);
+    record(cancelled);
     if (cancelled) /* the rest is undefined */
         return;
-    note(status->MPI_SOURCE);
-    note(status->MPI_TAG);
-    note(status->MPI_ERROR > 0 ? hp_error_class(status->MPI_ERROR) : status->MPI_ERROR);
+    record(status->MPI_SOURCE);
+    record(status->MPI_TAG);
+    record(status->MPI_ERROR > 0 ? hp_error_class(status->MPI_ERROR) : status->MPI_ERROR);
     if (!has_count)
         return;
     MPI_Get_count(status, MPI_INT, &count);
-    note(count);
+    record(count);
 }
 
 static void case_recv(void)
@@ -68,15 +68,15 @@ static void case_recv(void)
         return;
     for (int i = 0; i < 4; i++) { /* any; given; given later first; too long */
         MPI_Status status = fresh();
-        note_code(MPI_Recv(buffer, FEW, MPI_INT, i == 0 ? MPI_ANY_SOURCE : 1,
-                           (const int[]){MPI_ANY_TAG, TAG + 2, TAG + 1, TAG}[i], hp_talk, &status));
-        note_status(&status, i < 3);
+        record_code(MPI_Recv(buffer, FEW, MPI_INT, i == 0 ? MPI_ANY_SOURCE : 1,
+                             (const int[]){MPI_ANY_TAG, TAG + 2, TAG + 1, TAG}[i], hp_talk, &status));
+        record_status(&status, i < 3);
     }
     MPI_Status status = fresh();
-    note_code(MPI_Recv(buffer, FEW, MPI_INT, MPI_PROC_NULL, TAG, hp_talk, &status));
-    note_status(&status, true);
-    note_code(MPI_Recv(buffer, FEW, MPI_INT, hp_comm_size(hp_talk), TAG, hp_talk, MPI_STATUS_IGNORE));
-    note_code(MPI_Recv(buffer, FEW, MPI_INT, 1, -100, hp_talk, MPI_STATUS_IGNORE));
+    record_code(MPI_Recv(buffer, FEW, MPI_INT, MPI_PROC_NULL, TAG, hp_talk, &status));
+    record_status(&status, true);
+    record_code(MPI_Recv(buffer, FEW, MPI_INT, hp_comm_size(hp_talk), TAG, hp_talk, MPI_STATUS_IGNORE));
+    record_code(MPI_Recv(buffer, FEW, MPI_INT, 1, -100, hp_talk, MPI_STATUS_IGNORE));
 }
 
 static void case_send(void)
@@ -90,10 +90,10 @@ static void case_send(void)
             continue;
         }
         buffer[MANY - 1] = 42;
-        note_code(send(buffer, MANY, MPI_INT, 1, TAG, hp_talk));
-        note_code(send(buffer, MANY, MPI_INT, MPI_PROC_NULL, TAG, hp_talk));
-        note_code(send(buffer, MANY, MPI_INT, hp_comm_size(hp_talk), TAG, hp_talk));
-        note_code(send(buffer, MANY, MPI_DATATYPE_NULL, 1, TAG, hp_talk));
+        record_code(send(buffer, MANY, MPI_INT, 1, TAG, hp_talk));
+        record_code(send(buffer, MANY, MPI_INT, MPI_PROC_NULL, TAG, hp_talk));
+        record_code(send(buffer, MANY, MPI_INT, hp_comm_size(hp_talk), TAG, hp_talk));
+        record_code(send(buffer, MANY, MPI_DATATYPE_NULL, 1, TAG, hp_talk));
     }
 }
 
@@ -111,19 +111,19 @@ static void case_sendrecv(void)
     out[FEW - 1] = 42;
     for (int i = 0; i < 2; i++) { /* the second is too long */
         MPI_Status status = fresh();
-        note_code(
+        record_code(
             MPI_Sendrecv(out, FEW, MPI_INT, 1, TAG, in, FEW, MPI_INT, MPI_ANY_SOURCE, TAG, hp_talk, &status));
-        note_status(&status, i == 0);
+        record_status(&status, i == 0);
     }
     MPI_Status status = fresh();
-    note_code(MPI_Sendrecv(out, FEW, MPI_INT, MPI_PROC_NULL, TAG, in, FEW, MPI_INT, MPI_PROC_NULL, TAG,
-                           hp_talk, &status));
-    note_status(&status, true);
+    record_code(MPI_Sendrecv(out, FEW, MPI_INT, MPI_PROC_NULL, TAG, in, FEW, MPI_INT, MPI_PROC_NULL, TAG,
+                             hp_talk, &status));
+    record_status(&status, true);
     status = fresh();
-    note_code(MPI_Sendrecv(out, FEW, MPI_INT, 0, TAG, in, FEW, MPI_INT, 0, TAG, hp_talk, &status));
-    note_status(&status, true);
-    note_code(MPI_Sendrecv(out, FEW, MPI_INT, 1, TAG, in, FEW, MPI_INT, hp_comm_size(hp_talk), TAG, hp_talk,
-                           MPI_STATUS_IGNORE));
+    record_code(MPI_Sendrecv(out, FEW, MPI_INT, 0, TAG, in, FEW, MPI_INT, 0, TAG, hp_talk, &status));
+    record_status(&status, true);
+    record_code(MPI_Sendrecv(out, FEW, MPI_INT, 1, TAG, in, FEW, MPI_INT, hp_comm_size(hp_talk), TAG, hp_talk,
+                             MPI_STATUS_IGNORE));
 }
 
 /* Every other integer. */
@@ -143,14 +143,14 @@ static void case_replace(void)
         for (int i = 0; i < 2 * FEW; i++)
             CHECK_EQUAL(buffer[i], (i % 2 ? 100 * hp_me : 100 * (1 - hp_me)) + i, "an element exchanged");
         CHECK_MPI(MPI_Get_count(&status, vector, &count));
-        note(count);
-        note_code(code);
+        record(count);
+        record_code(code);
         status.MPI_ERROR = 0; /* only arrays of statuses have a meaningful one, and MPICH writes into this */
-        note_status(&status, true);
+        record_status(&status, true);
         status = fresh();
-        note_code(MPI_Sendrecv_replace(buffer, 1, vector, hp_me, TAG, hp_me, TAG, hp_talk, &status));
+        record_code(MPI_Sendrecv_replace(buffer, 1, vector, hp_me, TAG, hp_me, TAG, hp_talk, &status));
         status.MPI_ERROR = 0;
-        note_status(&status, true);
+        record_status(&status, true);
     }
     CHECK_MPI(MPI_Type_free(&vector));
 }
@@ -163,22 +163,22 @@ static void case_probe(void)
     if (hp_me != 0)
         return;
     MPI_Status status = fresh();
-    note_code(MPI_Probe(MPI_ANY_SOURCE, TAG, hp_talk, &status));
-    note_status(&status, true);
+    record_code(MPI_Probe(MPI_ANY_SOURCE, TAG, hp_talk, &status));
+    record_status(&status, true);
     status = fresh();
-    note_code(MPI_Mprobe(1, MPI_ANY_TAG, hp_talk, &message, &status));
-    note_status(&status, true);
+    record_code(MPI_Mprobe(1, MPI_ANY_TAG, hp_talk, &message, &status));
+    record_status(&status, true);
     status = fresh();
-    note_code(MPI_Mrecv(buffer, FEW, MPI_INT, &message, &status));
-    note_status(&status, true);
+    record_code(MPI_Mrecv(buffer, FEW, MPI_INT, &message, &status));
+    record_status(&status, true);
     for (flag = 0; !flag;)
         CHECK_MPI(MPI_Improbe(1, TAG + 1, hp_talk, &flag, &message, MPI_STATUS_IGNORE));
-    note_code(MPI_Mrecv(buffer, FEW, MPI_INT, &message, MPI_STATUS_IGNORE));
+    record_code(MPI_Mrecv(buffer, FEW, MPI_INT, &message, MPI_STATUS_IGNORE));
     status = fresh();
-    note_code(MPI_Mprobe(MPI_PROC_NULL, TAG, hp_talk, &message, &status));
-    note(message == MPI_MESSAGE_NO_PROC);
-    note_status(&status, true);
-    note_code(MPI_Probe(hp_comm_size(hp_talk), TAG, hp_talk, MPI_STATUS_IGNORE));
+    record_code(MPI_Mprobe(MPI_PROC_NULL, TAG, hp_talk, &message, &status));
+    record(message == MPI_MESSAGE_NO_PROC);
+    record_status(&status, true);
+    record_code(MPI_Probe(hp_comm_size(hp_talk), TAG, hp_talk, MPI_STATUS_IGNORE));
 }
 
 static int wait_one(bool tests, MPI_Request *request, MPI_Status *status)
@@ -211,9 +211,9 @@ static void case_wait_with(bool tests)
             CHECK_MPI(MPI_Start(&request));
         if (kind == CANCELLED)
             CHECK_MPI(MPI_Cancel(&request));
-        note_code(wait_one(tests, &request, &status));
-        note_status(&status, kind != LONG);
-        note(request == MPI_REQUEST_NULL);
+        record_code(wait_one(tests, &request, &status));
+        record_status(&status, kind != LONG);
+        record(request == MPI_REQUEST_NULL);
         if (request != MPI_REQUEST_NULL)
             CHECK_MPI(MPI_Request_free(&request));
     }
@@ -259,15 +259,15 @@ static void case_all_with(bool tests)
         else
             code = MPI_Waitall(4, requests, where);
         world_errors = world_errors > 0; /* how often is not said */
-        note_code(code);
+        record_code(code);
         for (int i = 0; i < 4; i++) {
-            note_status(&statuses[i], !ignores && (tests || i != 1));
-            note(requests[i] == MPI_REQUEST_NULL);
+            record_status(&statuses[i], !ignores && (tests || i != 1));
+            record(requests[i] == MPI_REQUEST_NULL);
         }
         statuses[0] = statuses[1] = fresh();
-        note_code(tests ? MPI_Testall(2, none, &flag, where) : MPI_Waitall(2, none, where));
-        note_status(&statuses[1], !ignores);
-        note_code(tests ? MPI_Testall(0, none, &flag, where) : MPI_Waitall(0, none, where));
+        record_code(tests ? MPI_Testall(2, none, &flag, where) : MPI_Waitall(2, none, where));
+        record_status(&statuses[1], !ignores);
+        record_code(tests ? MPI_Testall(0, none, &flag, where) : MPI_Waitall(0, none, where));
     }
 }
 
@@ -281,7 +281,7 @@ static void case_testall(void)
     case_all_with(true);
 }
 
-/* Which request is first is chance, so what is noted is by request. */
+/* Which request is first is chance, so what is recorded is by request. */
 static void case_any_with(bool tests)
 {
     int buffers[4][MANY], seen[4][9] = {{0}}, index = -5, flag = 0;
@@ -300,16 +300,16 @@ static void case_any_with(bool tests)
                 code = MPI_Waitany(4, requests, &index, &status), flag = 1;
             flag |= world_errors + talk_errors; /* MPICH 5 calls an error that a handler has seen a success */
         }
-        const int place = index == MPI_UNDEFINED ? 2 : index, from = notes;
-        note(index);
-        note_code(code);
-        note_status(&status, place != 1);
-        memcpy(seen[place], noted + from, (size_t)(notes - from) * sizeof(int));
-        notes = from;
+        const int place = index == MPI_UNDEFINED ? 2 : index, from = records;
+        record(index);
+        record_code(code);
+        record_status(&status, place != 1);
+        memcpy(seen[place], recorded + from, (size_t)(records - from) * sizeof(int));
+        records = from;
     }
     for (int i = 0; i < 4; i++)
         for (int j = 0; j < 9; j++)
-            note(seen[i][j]);
+            record(seen[i][j]);
 }
 
 static void case_waitany(void)
@@ -336,24 +336,24 @@ static void case_some_with(bool tests)
                                : MPI_Waitsome(4, requests, &count, indices, statuses);
         CHECK(tests || count > 0, "MPI_Waitsome returned with nothing");
         for (int i = 0; i < count; i++, done++) {
-            const int from = notes;
-            note(indices[i]);
+            const int from = records;
+            record(indices[i]);
             if (indices[i] == 1)
-                note_code(code);
+                record_code(code);
             /* MPI_ERROR is set in all of them if one failed: chance for the others */
             if (indices[i] != 1)
                 statuses[i].MPI_ERROR = 0;
-            note_status(&statuses[i], indices[i] != 1);
-            memcpy(seen[indices[i]], noted + from, (size_t)(notes - from) * sizeof(int));
-            notes = from;
+            record_status(&statuses[i], indices[i] != 1);
+            memcpy(seen[indices[i]], recorded + from, (size_t)(records - from) * sizeof(int));
+            records = from;
         }
     }
     for (int i = 0; i < 4; i++)
         for (int j = 0; j < 8; j++)
-            note(seen[i][j]);
-    note_code(tests ? MPI_Testsome(4, requests, &count, indices, hp_ignored)
-                    : MPI_Waitsome(4, requests, &count, indices, hp_ignored));
-    note(count);
+            record(seen[i][j]);
+    record_code(tests ? MPI_Testsome(4, requests, &count, indices, hp_ignored)
+                      : MPI_Waitsome(4, requests, &count, indices, hp_ignored));
+    record(count);
 }
 
 static void case_waitsome(void)
@@ -379,7 +379,7 @@ void hp_group_same(void)
                  {"testsome", case_testsome}};
     enum { CASES = sizeof cases / sizeof *cases };
     const uint64_t before = hp_lib_stats("bcast").taken;
-    static int expected[sizeof noted / sizeof *noted];
+    static int expected[sizeof recorded / sizeof *recorded];
     MPI_Errhandler on_world, on_talk;
 
     CHECK_MPI(MPI_Comm_create_errhandler(on_world_error, &on_world));
@@ -389,13 +389,13 @@ void hp_group_same(void)
     CHECK_MPI(MPI_Comm_set_errhandler(hp_talk, on_talk));
     for (int i = 0; i < CASES; i++) {
         MPI_Request request;
-        notes = 0;
+        records = 0;
         cases[i].run();
         hp_feed_finish();
-        const int count = notes;
-        memcpy(expected, noted, sizeof expected);
+        const int count = records;
+        memcpy(expected, recorded, sizeof expected);
         CHECK_MPI(MPI_Barrier(MPI_COMM_WORLD));
-        notes = 0;
+        records = 0;
         if (hp_me != 1)
             hp_flight_start(&request, 1);
         cases[i].run();
@@ -403,10 +403,10 @@ void hp_group_same(void)
         if (hp_me == 1)
             hp_flight_start(&request, 1);
         hp_flight_finish(&request);
-        CHECK_EQUAL(notes, count, cases[i].name);
+        CHECK_EQUAL(records, count, cases[i].name);
         for (int j = 0; j < count; j++)
-            CHECK(noted[j] == expected[j], "%s: result %d is %d, without a collective in flight %d",
-                  cases[i].name, j, noted[j], expected[j]);
+            CHECK(recorded[j] == expected[j], "%s: result %d is %d, without a collective in flight %d",
+                  cases[i].name, j, recorded[j], expected[j]);
     }
     hp_check_taken(before, CASES);
     CHECK_MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL));

@@ -140,7 +140,7 @@ static void post_receives(const waitall_tree_t *tree, char *scratch, size_t byte
                   (int)near->children[i], TAG, tree->comm, &requests[i]);
 }
 
-/* Segment i:   post the receives of i + 1;  wait for all of i;  fold;  send to the parent;  wait for that. */
+/* Segment i:   post the receives of i + 1;  wait for all of i;  reduce;  send to the parent;  wait for that. */
 void waitall_tree_sum(const waitall_tree_t *tree, const double *own, double *result, size_t count)
 {
     const hp_neighbors_t *near = &tree->neighbors;

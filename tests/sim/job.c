@@ -30,7 +30,7 @@ uint64_t job_sets(void)
     return sets;
 }
 
-void job_tell_node(job_t *job, uint32_t rank, uint64_t sets_before)
+void job_wake_node(job_t *job, uint32_t rank, uint64_t sets_before)
 {
     if (sets != sets_before)
         sim_wake_node(job->sim, rank);
@@ -112,7 +112,7 @@ static hp_status_t start_current(job_t *job, uint32_t rank)
     sim_expect(job->sim, rank, c->algorithm->collective == HP_BARRIER ? SIM_NOTHING : SIM_SOMETHING);
     const hp_status_t status = c->lockstep ? start_lockstep(job, rank, &call, &setting)
                                            : start_plan(job, rank, c->algorithm, &call, &setting);
-    job_tell_node(job, rank, sets_before);
+    job_wake_node(job, rank, sets_before);
     if (status == HP_OK)
         check_left(job, rank);
     return status;
@@ -147,7 +147,7 @@ static hp_status_t engine_progress(void *context, uint32_t rank, bool *moved)
     } else {
         status = hp_request_progress(request, moved);
     }
-    job_tell_node(job, rank, sets_before);
+    job_wake_node(job, rank, sets_before);
     if (status == HP_OK)
         check_left(job, rank);
     *moved = *moved || hp_request_done(request);

@@ -126,7 +126,7 @@ static void call_next(player_t *player)
     hp_setting_t setting = job_setting(job, x->collective);
     const uint64_t sets_before = job_sets();
     hp_execution_submit(comm, execution, x->collective->algorithm, &call, &setting);
-    job_tell_node(job, player->rank, sets_before);
+    job_wake_node(job, player->rank, sets_before);
     memset(&call, 0xa5, sizeof call); /* they were the caller's */
     memset(&setting, 0xa5, sizeof setting);
     job->seen.queued += !own->done && own->execution->phase == HP_PHASE_QUEUED;
@@ -139,11 +139,11 @@ static void call_next(player_t *player)
 
 /* ---- the program of a rank ---- */
 
-static bool look(player_t *player)
+static bool progress(player_t *player)
 {
     const uint64_t sets_before = job_sets();
     const bool moved = hp_executions_progress(player->job->comms[player->rank]);
-    job_tell_node(player->job, player->rank, sets_before);
+    job_wake_node(player->job, player->rank, sets_before);
     return moved;
 }
 
@@ -192,7 +192,7 @@ static hp_status_t inflight_progress(void *context, uint32_t rank, bool *moved)
 
     *moved = true;
     if (is_through(player) || waited || (full && at_the_end)) {
-        *moved = look(player);
+        *moved = progress(player);
         *moved = *moved || (waited && !waits(player));
         return player->failed != HP_OK && player->done == player->called ? player->failed : HP_OK;
     }
@@ -206,7 +206,7 @@ static hp_status_t inflight_progress(void *context, uint32_t rank, bool *moved)
             break;
         } /* fall through */
     case 4:
-        look(player);
+        progress(player);
         break;
     case 5:
         collect(player);
@@ -265,7 +265,7 @@ static void check_done(job_t *job, const player_t *players)
     }
 }
 
-static void say_who_waits(job_t *job, const player_t *player)
+static void report_deadlock(job_t *job, const player_t *player)
 {
     uint32_t oldest = 0;
     while (oldest < player->called && player->calls[oldest].done)
@@ -311,7 +311,7 @@ bool job_run_inflight(job_t *job, const collective_t *collectives, uint32_t coun
     job->seen.sound = !job->problem.text[0] && !sim_problem(job->sim);
     for (uint32_t rank = 0; rank < job->rank_count && !finished && !failed; rank++)
         if (!own[rank].finished)
-            say_who_waits(job, &players[rank]);
+            report_deadlock(job, &players[rank]);
     forget_players(job, players);
     job_collect(job, own);
     if (outcomes)

@@ -41,7 +41,7 @@ bool job_finish(job_t *job);
 /* The rank's setting for a collective. */
 hp_setting_t job_setting(const job_t *job, const collective_t *c);
 /* What the rank has done since job_sets() was so many may be what others of its node wait for. */
-void job_tell_node(job_t *job, uint32_t rank, uint64_t sets_before);
+void job_wake_node(job_t *job, uint32_t rank, uint64_t sets_before);
 /* What the rank has in execution fails; afterwards there is nothing. rubbish: what it reads of others, large enough. */
 void job_abandon_executions(job_t *job, uint32_t rank, void *rubbish);
 /* Whatever the rank waits for in the memory of its node comes; what it then reads there is rubbish. */

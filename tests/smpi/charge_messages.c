@@ -111,7 +111,7 @@ static ptrdiff_t find(const void *request)
     return -1;
 }
 
-static MPI_Request note(MPI_Request request, int count, MPI_Datatype type, int from, MPI_Comm comm)
+static MPI_Request record(MPI_Request request, int count, MPI_Datatype type, int from, MPI_Comm comm)
 {
     if (request == MPI_REQUEST_NULL || bytes_of(count, type) < waiting)
         return request;
@@ -163,17 +163,17 @@ EXPORT MPI_Request _ZN7simgrid4smpi7Request5irecvEPviPNS0_8DatatypeEiiPNS0_4Comm
                                                                                   MPI_Datatype type, int from,
                                                                                   int tag, MPI_Comm comm)
 {
-    return note(REAL(_ZN7simgrid4smpi7Request5irecvEPviPNS0_8DatatypeEiiPNS0_4CommE)(buffer, count, type,
-                                                                                     from, tag, comm),
-                count, type, from, comm);
+    return record(REAL(_ZN7simgrid4smpi7Request5irecvEPviPNS0_8DatatypeEiiPNS0_4CommE)(buffer, count, type,
+                                                                                       from, tag, comm),
+                  count, type, from, comm);
 }
 
 EXPORT MPI_Request _ZN7simgrid4smpi7Request10irecv_initEPviPNS0_8DatatypeEiiPNS0_4CommE(
     void *buffer, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm)
 {
-    return note(REAL(_ZN7simgrid4smpi7Request10irecv_initEPviPNS0_8DatatypeEiiPNS0_4CommE)(
-                    buffer, count, type, from, tag, comm),
-                count, type, from, comm);
+    return record(REAL(_ZN7simgrid4smpi7Request10irecv_initEPviPNS0_8DatatypeEiiPNS0_4CommE)(
+                      buffer, count, type, from, tag, comm),
+                  count, type, from, comm);
 }
 
 /* A receive is over. The message may have been shorter than its buffer, and then its send may not have waited. */

@@ -91,7 +91,7 @@ static void fill(body_t *list, int doubles, int rank, int step)
         list[i] = body_from(rank, step);
 }
 
-static void look_at(const messages_t *came, int step)
+static void check_bodies(const messages_t *came, int step)
 {
     for (int rank = 0; rank < ranks; rank++)
         for (int i = 0; i < came->counts[rank] / DOUBLES; i++) {
@@ -112,7 +112,7 @@ static void gather_tops(int step)
     fill(mine, came.counts[self], self, step);
     MPI_Allgatherv(mine, came.counts[self], MPI_DOUBLE, came.bodies, came.counts, came.offsets, MPI_DOUBLE,
                    MPI_COMM_WORLD);
-    look_at(&came, step);
+    check_bodies(&came, step);
     free(mine);
     free_messages(&came);
 }
@@ -131,7 +131,7 @@ static inline __attribute__((always_inline)) void exchange(share_fn_t share, int
     fill_all(&goes, step);
     MPI_Alltoallv(goes.bodies, goes.counts, goes.offsets, MPI_DOUBLE, came.bodies, came.counts, came.offsets,
                   MPI_DOUBLE, MPI_COMM_WORLD);
-    look_at(&came, step);
+    check_bodies(&came, step);
     free_messages(&goes);
     free_messages(&came);
 }

@@ -147,7 +147,7 @@ class Copy:
         return self.run(os.path.join(self.build, "bin", "hanpmpi_info"), *words, **environment)
 
 
-def look_at_schedules(copy):
+def check_schedules(copy):
     want(copy.info("--schedule", f"bcast {NAME} ranks=7 root=5", "--verify").returncode == 0, "its bcasts are verified")
     ask = ("--schedule", f"allreduce {NAME} ranks=7")
     want(copy.info(*ask, "--verify").returncode == 0, "it is verified")
@@ -161,7 +161,7 @@ def look_at_schedules(copy):
     want(NAME in copy.info("--schedules").stdout, "it is listed as a schedule")
 
 
-def look_at_planning(copy):
+def check_planning(copy):
     words = [row["name"] for row in json.loads(copy.info("--algorithms", "--json").stdout)["between_nodes"]]
     want(NAME in words, "it is listed as a way to join nodes")
     rules = os.path.join(copy.folder, "rules.json")
@@ -189,7 +189,7 @@ def know_machine(copy):
             json.dump({**header, "probes": probes}, file)
 
 
-def look_at_programs(copy, run):
+def check_programs(copy, run):
     library = os.path.join(copy.build, "lib", "libhanpmpi.so")
     job = ("env", "LD_PRELOAD=" + library, "HANPMPI_SETUP_CALLS=1", "HANPMPI_TOPOLOGY=node:4", *run, "-np", "4")
     fuzz = copy.run(*job, os.path.join("tests", "mpi", "openmpi", "fuzz"), "--seed", "1", "--count", "400", "--bcast", "han", "--allreduce", "han",
@@ -207,12 +207,12 @@ def main():
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="hanpmpi-") as folder:
         copy = Copy(arguments.source, arguments.build, folder, bool(arguments.run))
-        look_at_schedules(copy)
-        look_at_planning(copy)
+        check_schedules(copy)
+        check_planning(copy)
         with open(os.path.join(copy.build, "generated", "between_nodes.h"), encoding="ascii") as file:
             want(f"X({NAME}, 2, 0, 2, 0, " in file.read(), "the fuzzer and hanpmpi_tune are compiled with it")
         if arguments.run:
-            look_at_programs(copy, arguments.run.split())
+            check_programs(copy, arguments.run.split())
     return 1 if problems else 0
 
 

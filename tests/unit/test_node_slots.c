@@ -207,7 +207,7 @@ static void fill(pair_t *pair, char value)
 }
 
 /* What the reader finds in the slot of its next step, from end to end; it has not finished the step yet. */
-static char look(hp_node_memory_t *reader)
+static char read_slot(hp_node_memory_t *reader)
 {
     const hp_counter_t *counter = hp_node_counter(reader, 0, 0, HP_FAN_OUT);
 
@@ -226,7 +226,7 @@ static void finish(hp_node_memory_t *reader)
 
 static void read_and_finish(pair_t *pair, char value)
 {
-    assert_int_equal(look(&pair->reader), value);
+    assert_int_equal(read_slot(&pair->reader), value);
     finish(&pair->reader);
 }
 
@@ -355,7 +355,7 @@ static void what_is_left_behind_can_be_read(void **state)
         fill(&pairs[i], (char)(1 + i));
     }
     assert_false(borrows(&pairs[RINGS - 1].owner));
-    assert_int_equal(look(&freed.reader), 9);
+    assert_int_equal(read_slot(&freed.reader), 9);
     finish(&freed.reader);
     hp_node_memory_fini(&freed.reader);
     close(freed.fd);

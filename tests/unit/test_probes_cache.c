@@ -241,7 +241,7 @@ static void whether_it_may_exist(void **state)
     assert_false(hp_cache_may_exist(""));
 }
 
-static void note(void *context, const hp_cache_t *cache, const hp_probes_t *probes)
+static void record(void *context, const hp_cache_t *cache, const hp_probes_t *probes)
 {
     char *names = context;
     assert_true(probes->flag_us > 0);
@@ -255,7 +255,7 @@ static void every_mpi_of_a_machine(void **state)
     hp_cache_t cache = first;
     char names[256] = "";
 
-    assert_int_equal(hp_probes_cache_each(&cache, note, names), -1);
+    assert_int_equal(hp_probes_cache_each(&cache, record, names), -1);
     assert_true(hp_probes_cache_write(&cache, &some));
     hp_cache_init(&cache, first.directory, "x86_64-test-1p-2c", "mpich-4.0.2");
     assert_true(hp_probes_cache_write(&cache, &some));
@@ -263,7 +263,7 @@ static void every_mpi_of_a_machine(void **state)
     assert_true(hp_probes_cache_write(&cache, &some));
     hp_cache_init(&cache, first.directory, "x86_64-test-1p-2c", "broken");
     put(&cache, "{", 1);
-    assert_int_equal(hp_probes_cache_each(&cache, note, names), 2);
+    assert_int_equal(hp_probes_cache_each(&cache, record, names), 2);
     assert_string_equal(names, "mpich-4.0.2 openmpi ");
 }
 

@@ -118,25 +118,25 @@ static void waiting_polls_where_it_cannot(void **state)
 }
 
 /* own (op) child, made in scratch, then sent up; children in any order. */
-static void emit_fold(const void *plan, hp_segment_t *segment, uint64_t i)
+static void emit_reduction(const void *plan, hp_segment_t *segment, uint64_t i)
 {
     fixture_t *f = of_plan(plan);
-    hp_operand_t folded = hp_at(f->buffer + i * SEGMENT_BYTES);
+    hp_operand_t reduced = hp_at(f->buffer + i * SEGMENT_BYTES);
     hp_task_t *before = NULL;
     for (unsigned child = 0; child < 3; child++) {
         hp_task_t *recv = hp_emit_recv_scratch(segment, f->lanes[child], SEGMENT_BYTES);
-        hp_task_t *fold = hp_emit_reduce(segment, folded, hp_of(recv), SEGMENT_BYTES);
-        hp_emit_after(fold, recv);
-        hp_emit_after(fold, before);
-        folded = hp_of(fold);
-        before = fold;
+        hp_task_t *reduction = hp_emit_reduce(segment, reduced, hp_of(recv), SEGMENT_BYTES);
+        hp_emit_after(reduction, recv);
+        hp_emit_after(reduction, before);
+        reduced = hp_of(reduction);
+        before = reduction;
     }
-    hp_emit_after(hp_emit_send(segment, f->lanes[3], folded, SEGMENT_BYTES), before);
+    hp_emit_after(hp_emit_send(segment, f->lanes[3], reduced, SEGMENT_BYTES), before);
 }
 
-static void start_fold(fixture_t *f, uint64_t segments)
+static void start_reduction(fixture_t *f, uint64_t segments)
 {
-    const hp_pipeline_t pipeline = prepare(f, segments, 4, emit_fold);
+    const hp_pipeline_t pipeline = prepare(f, segments, 4, emit_reduction);
     for (uint32_t child = 0; child < 3; child++)
         f->lanes[child] = hp_request_new_lane(f->request, HP_LANE_RECV, CHILD + child, TAG, 2);
     f->lanes[3] = hp_request_new_lane(f->request, HP_LANE_SEND, PARENT, TAG, 2);
@@ -147,7 +147,7 @@ static void reductions_wait_for_their_operands(void **state)
 {
     fixture_t *f = *state;
     memset(f->buffer, 1, sizeof f->buffer);
-    start_fold(f, 1);
+    start_reduction(f, 1);
     assert_int_equal(f->hand.posted, 3);
     assert_int_equal(f->pool.live, 3);
     for (uint32_t child = 0; child < 3; child++)
@@ -175,7 +175,7 @@ static void reductions_wait_for_their_operands(void **state)
 static void scratch_goes_back_segment_by_segment(void **state)
 {
     fixture_t *f = *state;
-    start_fold(f, 300);
+    start_reduction(f, 300);
     for (uint32_t i = 0; i < f->hand.posted; i++) {
         hand_complete(&f->hand, i);
         progress_all(f);
@@ -244,7 +244,7 @@ static void pitfall_27_errors_leave_nothing(void **state)
 
     f->hand.post_status = HP_OK;
     f->hand.posted = 0;
-    start_fold(f, 10);
+    start_reduction(f, 10);
     assert_true(f->pool.live > 0);
     f->hand.local_status = HP_ERR_TRANSPORT;
     for (uint32_t i = 0; i < 3; i++)
@@ -281,7 +281,7 @@ static void what_cannot_be_cancelled_keeps_its_buffer(void **state)
 
     ops.ended = hand_ended;
     f->hand.transport.ops = &ops;
-    start_fold(f, 10);
+    start_reduction(f, 10);
     const uint32_t posted = f->hand.posted;
     assert_true(posted > 0);
     f->hand.poll_status = HP_ERR_TRANSPORT;
@@ -290,7 +290,7 @@ static void what_cannot_be_cancelled_keeps_its_buffer(void **state)
     assert_int_equal(f->pool.live, 0);
 
     f->hand.poll_status = HP_OK;
-    start_fold(f, 10);
+    start_reduction(f, 10);
     for (uint32_t i = posted; i < f->hand.posted; i++)
         for (uint32_t old = 0; old < posted; old++)
             assert_ptr_not_equal(f->hand.operations[i].buffer, f->hand.operations[old].buffer);

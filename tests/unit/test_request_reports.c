@@ -79,7 +79,7 @@ typedef struct {
     uint32_t count;
 } pending_t;
 
-static void note_pending(void *context, const hp_pending_t *pending)
+static void record_pending(void *context, const hp_pending_t *pending)
 {
     pending_t *seen = context;
     seen->all[seen->count++] = *pending;
@@ -89,7 +89,7 @@ static const pending_t *pending_of(const fixture_t *f)
 {
     static pending_t seen;
     seen.count = 0;
-    hp_request_pending(f->request, note_pending, &seen);
+    hp_request_pending(f->request, record_pending, &seen);
     return &seen;
 }
 

@@ -383,8 +383,8 @@ static void emit_three(const void *plan, hp_segment_t *segment, uint64_t i)
 {
     fixture_t *f = of_plan(plan);
     (void)i;
-    hp_task_t *fold = hp_emit_reduce_to(segment, f->left, f->right, f->result, SEGMENT_BYTES);
-    hp_emit_after(hp_emit_copy(segment, hp_at(f->scratch_seen), hp_of(fold), SEGMENT_BYTES), fold);
+    hp_task_t *reduction = hp_emit_reduce_to(segment, f->left, f->right, f->result, SEGMENT_BYTES);
+    hp_emit_after(hp_emit_copy(segment, hp_at(f->scratch_seen), hp_of(reduction), SEGMENT_BYTES), reduction);
 }
 
 /* Not commutative, on bytes. */

@@ -105,7 +105,7 @@ static bool kernel_answers(void)
     return major > 6 || (major == 6 && minor >= 11);
 }
 
-static void look_at_memory(void)
+static void check_memory(void)
 {
     char here[4 * PAGE];
     volatile char *shared = map_pages(MAP_SHARED);
@@ -130,7 +130,7 @@ static void test_memory(void **state)
 {
     (void)state;
     answered = 0;
-    look_at_memory();
+    check_memory();
     if (kernel_answers())
         assert_true(answered >= 7);
 }
@@ -140,7 +140,7 @@ static void test_memory_on_old_kernel(void **state)
     (void)state;
     answered = 0;
     is_old_kernel = true;
-    look_at_memory();
+    check_memory();
     is_old_kernel = false;
     assert_int_equal(answered, 0);
 }

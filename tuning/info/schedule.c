@@ -38,7 +38,7 @@ void info_read_catalog(hp_catalog_t *catalog)
         hp_catalog_read(catalog, knobs.schedules, info_print_problem, NULL);
 }
 
-static void say_nothing(void *context, const char *line)
+static void ignore_problem(void *context, const char *line)
 {
     (void)context;
     (void)line;
@@ -53,7 +53,7 @@ void info_use_schedules(bool says)
     hp_knobs_read(&knobs, NULL, NULL, NULL);
     if (!knobs.schedules[0])
         return;
-    const hp_catalog_problem_fn_t problem = says ? info_print_problem : say_nothing;
+    const hp_catalog_problem_fn_t problem = says ? info_print_problem : ignore_problem;
     hp_catalog_init(&catalog);
     hp_catalog_read(&catalog, knobs.schedules, problem, NULL);
     hp_inter_node_take(&catalog, knobs.schedules, problem, NULL);

@@ -29,7 +29,7 @@ static const char *place_text(const hp_wisdom_place_t *place, char text[PLACE_BY
     return text;
 }
 
-/* What the host MPI's own took; < 0: it was not tried. */
+/* What the host MPI's took; < 0: it was not tried. */
 static double host_us(const hp_finding_t *finding)
 {
     for (unsigned slot = 0; slot < HP_SLOTS; slot++)
@@ -85,7 +85,7 @@ static void print_one_mpi(void *context, const hp_cache_t *cache)
     }
 }
 
-static void say_there_is_none(const hp_cache_t *cache)
+static void print_none(const hp_cache_t *cache)
 {
     if (!cache->directory[0])
         printf("no wisdom is kept: HANPMPI_CACHE is off, or neither XDG_CACHE_HOME nor HOME is set\n");
@@ -100,7 +100,7 @@ int info_print_wisdom(void)
 
     info_find_cache(&cache);
     if (hp_wisdom_each(&cache, print_one_mpi, NULL) <= 0)
-        say_there_is_none(&cache);
+        print_none(&cache);
     return 0;
 }
 
@@ -144,6 +144,6 @@ int info_forget_wisdom(void)
 
     info_find_cache(&cache);
     if (hp_wisdom_each(&cache, forget_one_mpi, &failed) <= 0)
-        say_there_is_none(&cache);
+        print_none(&cache);
     return failed;
 }

@@ -150,7 +150,7 @@ void replay_result_fini(replay_result_t *result)
 /* ---- the text ---- */
 
 /* Each kind of substitute is said once. */
-static bool said_before(const replay_run_t *run, int call, bool type)
+static bool printed_before(const replay_run_t *run, int call, bool type)
 {
     const replay_part_call_t *calls = run->part->calls;
 
@@ -169,10 +169,10 @@ static void print_substitutes(const replay_run_t *run, FILE *file)
     for (int call = 0; call < run->part->call_count; call++) {
         const replay_substitute_t *as = &run->substitutes[call];
         const replay_part_call_t *what = &run->part->calls[call];
-        if (as->is_like_type && !said_before(run, call, true))
+        if (as->is_like_type && !printed_before(run, call, true))
             fprintf(file, "# %s of %zu bytes is replaced by %zu x %s\n",
                     *what->type ? what->type : "a datatype", what->type_bytes, as->factor, as->type->name);
-        if (as->is_like_op && !said_before(run, call, false))
+        if (as->is_like_op && !printed_before(run, call, false))
             fprintf(file, "# %s on %s is replaced by %s\n", *what->op ? what->op : "an operation",
                     *what->type ? what->type : "a datatype", as->op->name);
     }
@@ -282,11 +282,11 @@ static json_t *substitutes_json(const replay_run_t *run)
     for (int call = 0; call < run->part->call_count; call++) {
         const replay_substitute_t *as = &run->substitutes[call];
         const replay_part_call_t *what = &run->part->calls[call];
-        if (as->is_like_type && !said_before(run, call, true))
+        if (as->is_like_type && !printed_before(run, call, true))
             json_array_append_new(list, json_pack("{s:s, s:I, s:s, s:I}", "type", what->type, "type_bytes",
                                                   (json_int_t)what->type_bytes, "by", as->type->name,
                                                   "elements", (json_int_t)as->factor));
-        if (as->is_like_op && !said_before(run, call, false))
+        if (as->is_like_op && !printed_before(run, call, false))
             json_array_append_new(
                 list, json_pack("{s:s, s:s, s:s}", "op", what->op, "type", what->type, "by", as->op->name));
     }

@@ -294,7 +294,7 @@ static bool write_all(const tune_t *tune, const tune_lab_t *lab, const tune_resu
     return written;
 }
 
-static void tell_why_it_ended(const tune_t *tune)
+static void print_end_reason(const tune_t *tune)
 {
     fprintf(stderr,
             "hanpmpi_tune: %s; what was measured is in %s: start again with the same options to go on\n",
@@ -332,7 +332,7 @@ static int tune_and_write(tune_t *tune, tune_runner_t *runner, tune_results_t *r
                    written = write_all(tune, &lab, results, runner->sides[0].comm);
         tune_journal_close(&watcher.journal, written && !ended);
         if (ended)
-            tell_why_it_ended(tune);
+            print_end_reason(tune);
         tune_results_fini(results);
         code = written ? 0 : EXIT_WRONG;
     }

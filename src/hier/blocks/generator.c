@@ -29,11 +29,11 @@ enum {
 
 /* Sets of patterns: those that were asked about, and those of them in whose schedules every position knows all sizes. */
 typedef struct {
-    _Atomic unsigned asked, telling;
+    _Atomic unsigned asked, knowing;
 } sizes_t;
 
-/* With the problem's algorithm inside the nodes: what is so for one radix is so for all. */
-static bool few_nodes_tell(const hp_generator_t *generator, const hp_problem_t *asked)
+/* With the problem's intra-node algorithm: what is so for one radix is so for all. */
+static bool known_for_few_nodes(const hp_generator_t *generator, const hp_problem_t *asked)
 {
     static const uint32_t two[] = {0, 2, 4}, three[] = {0, 1, 4, 6}, four[] = {0, 2, 4, 6, 8};
     const hp_problem_t shapes[] = {{.count = 4, .node_first = two, .node_count = 2},
@@ -41,12 +41,12 @@ static bool few_nodes_tell(const hp_generator_t *generator, const hp_problem_t *
                                    {.count = 8, .node_first = four, .node_count = 4}};
     static const uint32_t leaders[] = {1, HP_LEADERS_ALL}, machines[] = {0, 1, 2, 3, 4, 5, 6, 7};
     hp_network_t network;
-    bool tell = generator->patterns & ~generator->equal & 1u << asked->pattern;
+    bool known = generator->patterns & ~generator->equal & 1u << asked->pattern;
 
     hp_network_init(&network);
     if (generator->placed & 1u << asked->pattern)
-        tell = tell && hp_generator_sample_network(&network, 8);
-    for (unsigned i = 0; i < 6 && tell; i++) {
+        known = known && hp_generator_sample_network(&network, 8);
+    for (unsigned i = 0; i < 6 && known; i++) {
         hp_problem_t problem = shapes[i / 2];
         const hp_placement_t placement = {&network, machines, problem.count};
         problem.placement = &placement;
@@ -54,14 +54,14 @@ static bool few_nodes_tell(const hp_generator_t *generator, const hp_problem_t *
         problem.leaders = leaders[i % 2];
         problem.inside = asked->inside;
         problem.inside_parameter = 2;
-        tell = hp_generator_holds(generator, problem, hp_schedule_tells_sizes);
+        known = hp_generator_holds(generator, problem, hp_schedule_knows_sizes);
     }
     hp_network_fini(&network);
-    return tell;
+    return known;
 }
 
 /* Seen in schedules of few positions. Threads that ask at the same time find the same. */
-static bool tells_sizes(const hp_generator_t *generator, const hp_problem_t *problem)
+static bool knows_sizes(const hp_generator_t *generator, const hp_problem_t *problem)
 {
     static sizes_t flat[GENERATOR_COUNT], of_nodes[GENERATOR_COUNT], with_inside[GENERATOR_COUNT];
     const bool has_nodes = hp_problem_has_nodes(problem);
@@ -74,12 +74,12 @@ static bool tells_sizes(const hp_generator_t *generator, const hp_problem_t *pro
         return !has_nodes && generator->direct & bit;
     sizes_t *sizes = !has_nodes ? &flat[i] : problem->inside ? &with_inside[i] : &of_nodes[i];
     if (!(atomic_load(&sizes->asked) & bit)) {
-        if (has_nodes ? few_nodes_tell(generator, problem)
-                      : hp_generator_holds_for_few(generator, problem->pattern, hp_schedule_tells_sizes))
-            atomic_fetch_or(&sizes->telling, bit);
+        if (has_nodes ? known_for_few_nodes(generator, problem)
+                      : hp_generator_holds_for_few(generator, problem->pattern, hp_schedule_knows_sizes))
+            atomic_fetch_or(&sizes->knowing, bit);
         atomic_fetch_or(&sizes->asked, bit);
     }
-    return atomic_load(&sizes->telling) & bit;
+    return atomic_load(&sizes->knowing) & bit;
 }
 
 bool hp_block_serves(const hp_generator_t *generator, hp_collective_t collective, hp_problem_t *problem)
@@ -87,7 +87,7 @@ bool hp_block_serves(const hp_generator_t *generator, hp_collective_t collective
     if (!generator ||
         (hp_collective_is(collective, HP_OWN_SIZES) && !(generator->direct & 1u << problem->pattern)))
         return false;
-    if (hp_collective_is(collective, HP_BLOCKS_DIFFER) && !tells_sizes(generator, problem))
+    if (hp_collective_is(collective, HP_BLOCKS_DIFFER) && !knows_sizes(generator, problem))
         return false;
     hp_generator_usual(generator, problem);
     return hp_generator_serves(generator, problem, NULL, 0);

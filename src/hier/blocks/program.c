@@ -574,7 +574,7 @@ hp_status_t hp_block_program_make(hp_arena_t *arena, const hp_block_problem_t *p
 
 /* ---- what others ask ---- */
 
-bool hp_schedule_tells_sizes(const hp_schedule_t *schedule, uint32_t position)
+bool hp_schedule_knows_sizes(const hp_schedule_t *schedule, uint32_t position)
 {
     for (uint32_t i = 0; i < schedule->step_count; i++) {
         const hp_step_t *step = &schedule->steps[i];

@@ -38,12 +38,12 @@ typedef struct {
     uint32_t steps_in_flight; /* >= 1 */
 } hp_block_problem_t;
 
-/* HP_OK, HP_ERR_NO_MEM; HP_ERR_ARG: see hp_schedule_tells_sizes. */
+/* HP_OK, HP_ERR_NO_MEM; HP_ERR_ARG: see hp_schedule_knows_sizes. */
 hp_status_t hp_block_program_make(hp_arena_t *arena, const hp_block_problem_t *problem,
                                   hp_block_program_t *program);
 
 /* Does the position know the size of all that it sends and receives, where blocks differ in size? Not if it keeps aside what
  * it has been sent. */
-bool hp_schedule_tells_sizes(const hp_schedule_t *schedule, uint32_t position);
+bool hp_schedule_knows_sizes(const hp_schedule_t *schedule, uint32_t position);
 
 #endif

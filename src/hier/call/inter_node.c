@@ -67,7 +67,7 @@ enum {
 
 static unsigned can_run[HP_INTER_NODE_FILES]; /* sets of patterns */
 
-static void look_at_generators(void)
+static void collect_patterns(void)
 {
     static const hp_pattern_t whole[] = {HP_PATTERN_BCAST, HP_PATTERN_ALLREDUCE};
 
@@ -167,7 +167,7 @@ static unsigned patterns_of(hp_inter_node_t inter_node, const hp_generator_t *ge
 
     if (inter_node == HP_INTER_NODE_double_tree)
         return generator->patterns & trees;
-    pthread_once(&once, look_at_generators);
+    pthread_once(&once, collect_patterns);
     return inter_node < HP_INTER_NODE_FILES ? can_run[inter_node] : generator->patterns;
 }
 

@@ -20,7 +20,7 @@ static hp_function_t function_in(void *where, const char *name)
 
 /* Takes the first loaded libmpi*.so that defines PMPI_Init. Fortran and C++ binding libraries find it through
  * their dependency, so the file is asked for by the function's address. */
-static int look_at_object(struct dl_phdr_info *object, size_t size, void *context)
+static int find_libmpi(struct dl_phdr_info *object, size_t size, void *context)
 {
     hp_host_mpi_t *host = context;
     const char *base = strrchr(object->dlpi_name, '/');
@@ -75,7 +75,7 @@ bool hp_host_mpi_find(hp_host_mpi_t *host)
         host->handle = dlopen(host->path, RTLD_LAZY | RTLD_NOLOAD);
     if (!host->handle) {
         host->local = true;
-        dl_iterate_phdr(look_at_object, host);
+        dl_iterate_phdr(find_libmpi, host);
     }
     if (!host->handle)
         return false;

@@ -44,7 +44,7 @@ const hp_generator_t *hp_catalog_find(const hp_catalog_t *catalog, const char *n
 /* ---- a directory ---- */
 
 /* The name as which others may ask for it: without ".json". */
-static void note_broken(hp_catalog_t *catalog, const char *file)
+static void add_broken(hp_catalog_t *catalog, const char *file)
 {
     const char *name = strrchr(file, '/') + 1;
     const size_t length = strlen(name) - strlen(".json");
@@ -61,7 +61,7 @@ static void add_file(hp_catalog_t *catalog, const char *file, hp_catalog_problem
 
     if (hp_schedule_file_read(file, &generator, why, sizeof why) != HP_OK) {
         problem(context, why);
-        note_broken(catalog, file);
+        add_broken(catalog, file);
         return;
     }
     if (hp_generator_find(generator->name)) {

@@ -56,8 +56,8 @@ static bool is_leaf(const pat_t *pat, uint32_t distance)
     return distance % 2 == 1 || distance + 1 >= pat->count;
 }
 
-/* The own contributions to what is reduced here from now on. */
-static void bring(const pat_t *pat, const edges_t *edges)
+/* This position's contributions to what is reduced here from now on. */
+static void add_contributions(const pat_t *pat, const edges_t *edges)
 {
     hp_schedule_step(pat->schedule, (int32_t)pat->me, (int32_t)pat->me, HP_ACTION_STORE);
     for (uint32_t o = edges->first; o + edges->d < pat->count; o += edges->stride) {
@@ -74,7 +74,7 @@ static void message(const pat_t *pat, const edges_t *edges)
     if (edges->first + d >= pat->count)
         return;
     if (pat->reduces && d == 1) /* the first that comes to these */
-        bring(pat, edges);
+        add_contributions(pat, edges);
     if (pat->reduces)
         hp_schedule_step(schedule, (int32_t)back(pat, d), (int32_t)on, HP_ACTION_REDUCE_RIGHT);
     else

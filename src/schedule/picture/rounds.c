@@ -218,7 +218,7 @@ static void pass(run_t *run, uint32_t from, uint32_t to)
 
 /* ---- steps ---- */
 
-static void look_at(run_t *run, uint32_t p)
+static void enqueue(run_t *run, uint32_t p)
 {
     if (run->positions[p].queued)
         return;
@@ -240,9 +240,9 @@ static void begin(run_t *run, uint32_t p)
         position->begin = position->done;
     position->ready = 0;
     for_each_block(run, p, &step->send, &position->ready, wait_to_send);
-    look_at(run, p);
+    enqueue(run, p);
     if (step->from >= 0)
-        look_at(run, (uint32_t)step->from);
+        enqueue(run, (uint32_t)step->from);
 }
 
 /* As verify.c does it, so that what is right there gets through here. */
@@ -263,7 +263,7 @@ static void advance(run_t *run, uint32_t p)
             !run->positions[to].received) {
             pass(run, p, to);
             position->sent = run->positions[to].received = true;
-            look_at(run, to);
+            enqueue(run, to);
         }
     }
     if (!position->sent || !position->received)

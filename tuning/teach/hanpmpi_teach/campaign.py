@@ -15,9 +15,9 @@ FINAL_ROUNDS, FINAL_PASSES_OF_SEVERAL = 11, 4
 
 
 class Campaign:
-    def __init__(self, launcher, say, only=None):
+    def __init__(self, launcher, print_line, only=None):
         """only: {(collective, bytes): names}: the candidates of each size besides the default; None: all."""
-        self.launcher, self.say, self.only = launcher, say, only
+        self.launcher, self.print_line, self.only = launcher, print_line, only
         self.table = Table()
         self.failures = 0
 
@@ -69,12 +69,12 @@ class Campaign:
                         trying = line
                     else:
                         done.add((line["collective"], line["bytes"]))
-                        self._note(line, f"{prefix}{variant.name}{': ' if variant.name else ''}")
+                        self._record(line, f"{prefix}{variant.name}{': ' if variant.name else ''}")
                 return
             except JobFailed as problem:
                 self._leave_out(trying, problem)
 
-    def _note(self, line, prefix):
+    def _record(self, line, prefix):
         collective, size = line["collective"], line["bytes"]
         self.table.add(collective, size, line["us"])
         for name, why in line["refused"].items():
@@ -84,7 +84,7 @@ class Campaign:
             return
         best = min(cell, key=lambda name: self.table.median(collective, size, name))
         default = f"default {us_text(self.table.median(collective, size, DEFAULT))} us, " if DEFAULT in cell else ""
-        self.say(f"{prefix}{collective} {bytes_text(size)}: {default}best {best} {us_text(self.table.median(collective, size, best))} us")
+        self.print_line(f"{prefix}{collective} {bytes_text(size)}: {default}best {best} {us_text(self.table.median(collective, size, best))} us")
 
     def _leave_out(self, trying, problem):
         self.failures += 1
@@ -92,4 +92,4 @@ class Campaign:
             what = f" during {trying['collective']} of {trying['bytes']} bytes" if trying else ""
             raise Trouble(f"a job of {' '.join(self.launcher.words)} failed{what}: {problem}\n{self.launcher.said}") from None
         self.table.refused[trying["collective"], trying["candidate"]] = (None, f"{problem} at {bytes_text(trying['bytes'])}")
-        self.say(f"{trying['collective']}: {trying['candidate']} is left out: {problem} at {bytes_text(trying['bytes'])}")
+        self.print_line(f"{trying['collective']}: {trying['candidate']} is left out: {problem} at {bytes_text(trying['bytes'])}")

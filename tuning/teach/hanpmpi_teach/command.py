@@ -1,4 +1,4 @@
-"""Finds the best of an MPI's own collective algorithms on this machine and writes the files that have the MPI use them: programs gain
+"""Finds the best of an MPI's collective algorithms on this machine and writes the files that have the MPI use them: programs gain
 without the library.
 
   hanpmpi_tune --teach openmpi -o rules -- mpirun -np 16
@@ -30,7 +30,7 @@ VERIFY_TURNS = 6
 KEPT = 1.05
 
 
-def say(text):
+def print_line(text):
     print(f"hanpmpi_tune: {text}", file=sys.stderr, flush=True)
 
 
@@ -79,7 +79,7 @@ def parse(arguments):
                                      usage="%(prog)s openmpi|mpich|intel [options] -- mpirun [its options]", allow_abbrev=False,
                                      epilog="Exit status: 0; 1: a job failed or a file cannot be written; 2: bad options.")
     parser.add_argument("--teach", required=True, choices=HOSTS, help="the MPI whose launcher stands behind --")
-    parser.add_argument("-o", "--output", metavar="FILE", help="the MPI's own file; others get this name with .env, .json, ... (required, but with --dry-run)")
+    parser.add_argument("-o", "--output", metavar="FILE", help="the host MPI's file; others get this name with .env, .json, ... (required, but with --dry-run)")
     parser.add_argument("-c", "--collectives", type=collectives, default=list(COLLECTIVES), metavar="LIST", help=f"default: {','.join(COLLECTIVES)}")
     parser.add_argument("-b", "--bytes", type=list_of_bytes, default=list_of_bytes("8,64,512,4K,32K,128K,512K,2M"), metavar="LIST",
                         help="sizes of a message, multiples of 8 (default 8,64,512,4K,32K,128K,512K,2M)")
@@ -91,7 +91,7 @@ def parse(arguments):
                         f"(default {100 * MARGIN:g})")
     parser.add_argument("-s", "--seconds", type=positive, default=300.0, help="time to use, about (default 300)")
     parser.add_argument("--patience", type=positive, default=30.0, metavar="SECONDS", help="after so many without a sign of life a job hangs (default 30)")
-    parser.add_argument("--from-wisdom", action="store_true", help="only where the library's earlier runs found the MPI's own slower (hanpmpi_info --wisdom)")
+    parser.add_argument("--from-wisdom", action="store_true", help="only where the library's earlier runs found the host MPI slower (hanpmpi_info --wisdom)")
     parser.add_argument("--no-verify", action="store_true", help="write the files without running with them")
     parser.add_argument("--results", metavar="FILE", help="every figure, as JSON")
     parser.add_argument("--dry-run", action="store_true", help="print what would be tried")
@@ -143,7 +143,7 @@ def find_out(options, launcher, host):
                         f"{', '.join(HOSTS)} with their own launchers")
     if about.ranks < 2:
         raise BadOption(f"{' '.join(options.launcher)} starts one rank: a collective has two at least (does the launcher belong to {host.NAME}?)")
-    say(f"{version}; {about.ranks} ranks on {about.nodes} node{'s' if about.nodes > 1 else ''}")
+    print_line(f"{version}; {about.ranks} ranks on {about.nodes} node{'s' if about.nodes > 1 else ''}")
     return host.prepare(about, options)
 
 
@@ -204,8 +204,8 @@ def decide(options, launcher, host, knowledge, variants, table):
             only.update({(collective, size): names for size, names in found.items()})
     if not only:
         return Table()
-    say(f"in {len(only)} cells something seems faster than the default: once more")
-    return Campaign(launcher, say, only).measure(variants, sizes, DECIDING * options.seconds, final=True)
+    print_line(f"in {len(only)} cells something seems faster than the default: once more")
+    return Campaign(launcher, print_line, only).measure(variants, sizes, DECIDING * options.seconds, final=True)
 
 
 def candidates_of(variants, collective):
@@ -262,14 +262,14 @@ def save_results(path, options, knowledge, table, choices, rows):
     write(path, json.dumps(document, indent=1) + "\n")
 
 
-def tell_refused(table):
+def print_refused(table):
     for (collective, name), (size, why) in sorted(table.refused.items()):
-        say(f"{collective}: {name} is left out{'' if size is None else f' at {bytes_text(size)}'}: {why}")
+        print_line(f"{collective}: {name} is left out{'' if size is None else f' at {bytes_text(size)}'}: {why}")
 
 
 def verify_once(options, launcher, settings, choices):
     own = [choice for of in taught(choices).values() for choice in of]
-    say(f"{len(own)} cells with the files and without")
+    print_line(f"{len(own)} cells with the files and without")
     return verify.measure(launcher, {"default": {}, "taught": settings}, own, VERIFY_TURNS, VERIFYING * options.seconds / (2 * VERIFY_TURNS * len(own)))
 
 
@@ -284,13 +284,13 @@ def verified(options, launcher, host, knowledge, choices):
         try:
             rows = verify_once(options, launcher, settings, choices)
         except verify.TaughtFailed as problem:
-            say(f"a job with the files failed: {problem}")
-            say(f"given back to the default: {host.withdraw(knowledge, choices)}")
+            print_line(f"a job with the files failed: {problem}")
+            print_line(f"given back to the default: {host.withdraw(knowledge, choices)}")
             continue
         returned = 0 if final else give_back(choices, rows, host.uniform(knowledge))
         if not returned:
             return rows, paths
-        say(f"{returned} cells are not faster with the files and keep the default")
+        print_line(f"{returned} cells are not faster with the files and keep the default")
         final = True
 
 
@@ -303,19 +303,19 @@ def teach(options):
     sizes = sizes_of(options, knowledge.about)
     for collective, why in host.left_out(knowledge).items():
         if sizes.pop(collective, None):
-            say(f"{collective} is left out: {why}")
+            print_line(f"{collective} is left out: {why}")
     if options.from_wisdom:
         sizes = wisdom.slower_cells(wisdom.read(wisdom.beside(launcher.program)), host, knowledge.about, sizes)
-        say(f"wisdom: the MPI's own is slower in {sum(map(len, sizes.values()))} of the cells asked for; only these are measured")
+        print_line(f"wisdom: the host MPI is slower in {sum(map(len, sizes.values()))} of the cells asked for; only these are measured")
     variants = host.variants(knowledge, list(sizes), options.segments)
     if options.dry_run:
         list_candidates(variants, sizes)
         return 0
     for variant in variants:
         variant.environment.update(host.job_environment())
-    campaign = Campaign(launcher, say)
+    campaign = Campaign(launcher, print_line)
     campaign.measure(variants, sizes, MEASURING * options.seconds)
-    tell_refused(campaign.table)
+    print_refused(campaign.table)
     decided = decide(options, launcher, host, knowledge, variants, campaign.table)
     choices = make_choices(host, knowledge, campaign.table, decided, variants, options.margin / 100)
     rows, paths = verified(options, launcher, host, knowledge, choices)
@@ -335,7 +335,7 @@ def report(options, host, knowledge, table, choices, rows, paths):
     elif not taught(choices):
         print(f"nothing to improve: {host.NAME}'s default is the best of its own here, within {options.margin:g}%; the files change nothing")
     if missing and not options.from_wisdom:
-        say(f"{missing} cells were not measured (left out, or the time was up: --seconds) and are the default's")
+        print_line(f"{missing} cells were not measured (left out, or the time was up: --seconds) and are the default's")
     print(f"written: {', '.join(paths)}")
     print(f"use: . {paths[-1]}; {host.NAME}'s launcher hands these settings on")
 
@@ -345,11 +345,11 @@ def main(arguments=None):
     try:
         return teach(parse(sys.argv[1:] if arguments is None else arguments))
     except BadOption as problem:
-        say(problem)
+        print_line(problem)
         return BAD_OPTION
     except Trouble as problem:
-        say(problem)
+        print_line(problem)
         return FAILED
     except KeyboardInterrupt:
-        say("ended by a signal")
+        print_line("ended by a signal")
         return FAILED

@@ -147,10 +147,10 @@ static int allreduce(hp_comm_state_t *state, double *values, size_t count, MPI_O
 /* The guard has fallen back from what is made for a network that is not as its file says. Rank 0 of the job says so, once. */
 static void doubt_network(const hp_comm_state_t *state, hp_collective_t collective, const hp_bin_t *bin)
 {
-    static atomic_flag was_said = ATOMIC_FLAG_INIT;
+    static atomic_flag was_reported = ATOMIC_FLAG_INIT;
     const unsigned slot = hp_select_denies_network(state->comm, collective, bin);
 
-    if (slot == HP_SLOTS || hp_job.rank != 0 || atomic_flag_test_and_set(&was_said))
+    if (slot == HP_SLOTS || hp_job.rank != 0 || atomic_flag_test_and_set(&was_reported))
         return;
     hp_warn("HANPMPI_NETWORK: %s: %s of %llu bytes took %.0f us in the way that is made for this network, "
             "where %.0f us "
@@ -192,7 +192,7 @@ static int agree_on_times(hp_comm_state_t *state, hp_collective_t collective, hp
 }
 
 /* Who comes late? Behind every long call. */
-static int look_for_late_ranks(const hp_ticket_t *ticket, int code, MPI_Comm comm)
+static int check_late_ranks(const hp_ticket_t *ticket, int code, MPI_Comm comm)
 {
     hp_comm_state_t *state = ticket->state;
     const bool is_looking = hp_arrival_is_looking(state->comm);
@@ -215,7 +215,7 @@ int hp_collective_finish(hp_ticket_t *ticket, int code, MPI_Comm comm)
     hp_ticket_count(ticket, ns);
     if (bin && hp_arrival_counts(ticket->state->comm, ticket->collective, ticket->bytes) &&
         ticket->outcome != HP_OUTCOME_FAILED)
-        code = look_for_late_ranks(ticket, code, comm);
+        code = check_late_ranks(ticket, code, comm);
     if (!ticket->start_ns || !bin ||
         ticket->outcome == HP_OUTCOME_FAILED) /* most calls: nobody asks how long */
         return code;

@@ -72,7 +72,7 @@ static int is_driver(struct dl_phdr_info *info, size_t bytes, void *context)
 }
 
 /* The lock is held. dlopen would look for a library that is not loaded in all directories, some hundred system calls. */
-static void look_for_driver(void)
+static void find_driver(void)
 {
     if (!dl_iterate_phdr(is_driver, NULL) ||
         !(driver.library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD)))
@@ -136,7 +136,7 @@ bool hp_device_find_driver(void)
     }
     pthread_mutex_lock(&lock);
     if (!driver.library)
-        look_for_driver();
+        find_driver();
     const bool is_found = driver.library != NULL;
     atomic_store_explicit(&seen, loaded,
                           memory_order_release); /* what was loaded since is looked at next time */

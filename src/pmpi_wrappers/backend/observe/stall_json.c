@@ -85,7 +85,7 @@ static json_t *report_json(const hp_stall_report_t *report)
 
 void hp_stall_report_write(const hp_stall_report_t *report)
 {
-    static bool is_told;
+    static bool is_reported;
     char name[HP_KNOB_TEXT_BYTES + 32];
 
     if (!hp_job.knobs.stall_json[0])
@@ -94,9 +94,9 @@ void hp_stall_report_write(const hp_stall_report_t *report)
     json_t *root = report_json(report);
     FILE *out = fopen(name, "ae");
     const bool written = out && json_dumpf(root, out, JSON_COMPACT) == 0 && fputc('\n', out) != EOF;
-    if ((!out || fclose(out) != 0 || !written) && !is_told) {
+    if ((!out || fclose(out) != 0 || !written) && !is_reported) {
         hp_warn("HANPMPI_STALL_JSON: %s cannot be written: %s", name, strerror(errno));
-        is_told = true;
+        is_reported = true;
     }
     json_decref(root);
 }

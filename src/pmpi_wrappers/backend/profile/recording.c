@@ -113,7 +113,7 @@ static void begin_locked(hp_recording_t *recording, const hp_call_shape_t *shape
     const uint32_t under_way = hp_requests_active + hp_recorder.in_calls++;
 
     if (__builtin_expect(hp_unexpected_is_open, 0) && shape->kind == HP_KIND_RECEIVE && shape->comm >= 0)
-        hp_unexpected_look(&hp_recorder.book.unexpected, hp_comm_handle(x[shape->comm]));
+        hp_unexpected_sample(&hp_recorder.book.unexpected, hp_comm_handle(x[shape->comm]));
     hp_book_count_simultaneous(&hp_recorder.book, under_way, 1);
     if (shape->kind == HP_KIND_COLLECTIVE && shape->action == HP_DO_CALL && shape->waiting <= HP_ROOT_TAKES) {
         hp_seen_comm_t *comm = hp_handles_comm(hp_comm_handle(x[shape->comm]));
@@ -556,7 +556,7 @@ void hp_recording_end(hp_recording_t *recording, const uintptr_t *x, int code)
     hp_python_place_t *place = NULL;
 
     if (__builtin_expect(hp_python_is_there, 0) && recording->is_only_thread)
-        place = hp_python_look();
+        place = hp_python_locate();
     hp_recording_lock();
     if (hp_recorder.exists && !place)
         hp_sites_expect(recording->return_address, recording->frame);

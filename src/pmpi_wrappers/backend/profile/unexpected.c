@@ -17,7 +17,7 @@ void hp_unexpected_fini(void)
 {
 }
 
-void hp_unexpected_look(hp_book_unexpected_t *found, hp_handle_t comm)
+void hp_unexpected_sample(hp_book_unexpected_t *found, hp_handle_t comm)
 {
     (void)found;
     (void)comm;
@@ -25,7 +25,7 @@ void hp_unexpected_look(hp_book_unexpected_t *found, hp_handle_t comm)
 
 #else
 
-/* A look every millisecond, or as many as take 1/SHARE_OF_RUN of the run. */
+/* A sample every millisecond, or as many as take 1/SHARE_OF_RUN of the run. */
 enum { INTERVAL_NS = 1000000, SHARE_OF_RUN = 256 };
 
 /* What MPIs call it: of all peers of a communicator; of the process. */
@@ -120,7 +120,7 @@ static bool read_variable(MPI_T_pvar_handle handle, int count, uint64_t *message
     return is_read;
 }
 
-static void look(hp_book_unexpected_t *found, MPI_Comm comm)
+static void sample(hp_book_unexpected_t *found, MPI_Comm comm)
 {
     MPI_T_pvar_handle handle;
     uint64_t messages = 0;
@@ -137,13 +137,13 @@ static void look(hp_book_unexpected_t *found, MPI_Comm comm)
     P(T_pvar_handle_free)(session, &handle); /* the program may free the communicator */
 }
 
-void hp_unexpected_look(hp_book_unexpected_t *found, hp_handle_t comm)
+void hp_unexpected_sample(hp_book_unexpected_t *found, hp_handle_t comm)
 {
     const uint64_t begin = hp_machine_clock_ns();
 
     if (begin < next_ns)
         return;
-    look(found, HP_UNHANDLE(MPI_Comm, comm));
+    sample(found, HP_UNHANDLE(MPI_Comm, comm));
     const uint64_t end = hp_machine_clock_ns(), pause = (end - begin) * SHARE_OF_RUN;
     next_ns = end + (pause > INTERVAL_NS ? pause : INTERVAL_NS);
 }

@@ -1,7 +1,7 @@
 /* unexpected: how many messages lie with the MPI that came before their receive was posted: a variable of its tool
  * interface (MPI_T), where it has one (HANPMPI_PROFILE_UNEXPECTED).
  *
- * It is read before a receive, of the receive's communicator, now and then: a look takes some microseconds, and the more
+ * It is read before a receive, of the receive's communicator, now and then: a sample takes some microseconds, and the more
  * the more ranks there are.
  *
  * Threads: one at a time. Ownership: the MPI's handles are given back at once, its session by fini. */
@@ -19,6 +19,6 @@ bool hp_unexpected_open(void);
 void hp_unexpected_fini(void);
 
 /* Before a receive. */
-void hp_unexpected_look(hp_book_unexpected_t *found, hp_handle_t comm);
+void hp_unexpected_sample(hp_book_unexpected_t *found, hp_handle_t comm);
 
 #endif

@@ -81,7 +81,7 @@ static uint32_t take_lanes(const pairwise_t *w, const message_t *message)
     return kept;
 }
 
-static void tell(const pairwise_t *w, const message_t *message)
+static void save_known(const pairwise_t *w, const message_t *message)
 {
     memcpy(w->told + (size_t)message->from * lanes_of(w), known_of(w, message->from),
            lanes_of(w) * sizeof *w->told);
@@ -161,7 +161,7 @@ static bool go_through(const pairwise_t *w, const message_t *messages, uint32_t 
                 return false;
         begin_phase(w);
         for (uint32_t i = from; i < end; i++)
-            tell(w, &messages[i]);
+            save_known(w, &messages[i]);
         for (uint32_t i = from; i < end; i++)
             pass(w, &messages[i]);
     }

@@ -22,7 +22,7 @@ static bool kernel_trusts_counter(void)
 }
 
 /* The same moment on both clocks, within the shortest of some tries. */
-static void look(uint64_t *ns, uint64_t *ticks)
+static void read_both_clocks(uint64_t *ns, uint64_t *ticks)
 {
     uint64_t best = UINT64_MAX;
 
@@ -43,10 +43,10 @@ static void open_counter(void)
 
     if (!kernel_trusts_counter())
         return;
-    look(&ns[0], &ticks[0]);
+    read_both_clocks(&ns[0], &ticks[0]);
     while (hp_machine_clock_ns() - ns[0] < CALIBRATION_NS)
         ;
-    look(&ns[1], &ticks[1]);
+    read_both_clocks(&ns[1], &ticks[1]);
     hp_ticks_scale.is_counter = true;
     hp_ticks_scale.ns_per_tick =
         (uint64_t)(((unsigned __int128)(ns[1] - ns[0]) << 32) / (ticks[1] - ticks[0]));
@@ -60,8 +60,8 @@ static void open_counter(void)
 
 #endif
 
-/* The least of some: anything may come between two looks. */
-static uint64_t time_look(void)
+/* The least of some: anything may come between two readings. */
+static uint64_t time_reading(void)
 {
     uint64_t least = UINT64_MAX;
 
@@ -78,5 +78,5 @@ void hp_ticks_open(void)
     if (hp_ranks_take_turns)
         return;
     open_counter();
-    hp_ticks_scale.look = time_look();
+    hp_ticks_scale.per_reading = time_reading();
 }

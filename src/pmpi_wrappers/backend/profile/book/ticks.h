@@ -1,5 +1,5 @@
 /* ticks: the clock of a recording: the processor's time stamp counter where the kernel trusts it as its own clock
- * (12 ns a look, where clock_gettime takes 32: measured on a virtual machine), else the machine's clock.
+ * (12 ns a reading, where clock_gettime takes 32: measured on a virtual machine), else the machine's clock.
  *
  * Threads: any, after open inside MPI_Init. Ownership: nothing. */
 #ifndef HP_PMPI_WRAPPERS_BACKEND_PROFILE_BOOK_TICKS_H
@@ -12,7 +12,7 @@
 typedef struct {
     bool is_counter;
     uint64_t ns_per_tick; /* in 2^-32 */
-    uint64_t look;        /* ticks that a look takes */
+    uint64_t per_reading; /* ticks that a reading takes */
 } hp_ticks_t;
 
 extern hp_ticks_t hp_ticks_scale;
@@ -33,7 +33,7 @@ static inline uint64_t hp_ticks_between(uint64_t before, uint64_t after)
 {
     const uint64_t ticks = after - before;
 
-    return ticks > hp_ticks_scale.look ? ticks - hp_ticks_scale.look : 0;
+    return ticks > hp_ticks_scale.per_reading ? ticks - hp_ticks_scale.per_reading : 0;
 }
 
 static inline uint64_t hp_ticks_ns(uint64_t ticks)

@@ -128,7 +128,7 @@ static void read_names(void *frame, hp_python_place_t *place)
         python.give_back(frame);
 }
 
-static hp_python_place_t *look_locked(void)
+static hp_python_place_t *locate_locked(void)
 {
     static hp_python_place_t place;
     void *frame = python.frame();
@@ -146,12 +146,12 @@ static hp_python_place_t *look_locked(void)
     return &place;
 }
 
-hp_python_place_t *hp_python_look(void)
+hp_python_place_t *hp_python_locate(void)
 {
     if (!python.thread_state()) /* a thread that Python does not know, before or behind the interpreter */
         return NULL;
     const int before = python.lock();
-    hp_python_place_t *place = look_locked();
+    hp_python_place_t *place = locate_locked();
     python.unlock(before);
     return place;
 }

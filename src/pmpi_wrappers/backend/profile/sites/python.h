@@ -20,8 +20,8 @@ extern bool hp_python_is_there;
 void hp_python_open(hp_book_t *book, unsigned frames);
 void hp_python_fini(void);
 
-/* Where this thread is in Python; valid until the next look. NULL: not in Python. */
-hp_python_place_t *hp_python_look(void);
+/* Where this thread is in Python; valid until the next call. NULL: not in Python. */
+hp_python_place_t *hp_python_locate(void);
 
 /* The row of a place in the book, under the recorder's lock. 0: no room. */
 uint32_t hp_python_site(hp_python_place_t *place);

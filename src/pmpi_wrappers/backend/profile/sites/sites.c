@@ -107,7 +107,7 @@ static void read_build_id(const struct dl_phdr_info *object, const ElfW(Phdr) * 
     }
 }
 
-static int look_at_object(struct dl_phdr_info *object, size_t size, void *context)
+static int find_module(struct dl_phdr_info *object, size_t size, void *context)
 {
     module_t *module = context;
     bool holds = false;
@@ -180,7 +180,7 @@ static segment_t describe_segment(uintptr_t at)
     char path[256] = "";
     Dl_info info;
 
-    if (!dl_iterate_phdr(look_at_object, &module) || !dladdr((void *)at, &info)) {
+    if (!dl_iterate_phdr(find_module, &module) || !dladdr((void *)at, &info)) {
         segment.frame = (uint64_t)hp_book_module(book, "", "", "") << 48; /* made while the program runs */
         segment.is_nowhere = true;
         return segment;

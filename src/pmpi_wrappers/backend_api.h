@@ -31,7 +31,7 @@ typedef struct {
     const char *version;                     /* of the library; both sides must agree */
     const char *abi;                         /* "openmpi", "mpich", "mpiabi" */
     hp_function_t wrapped[HP_WRAPPED_COUNT]; /* replacements; NULL: straight to the host MPI */
-    /* After the MPI's own MPI_Init succeeded, before it returns to the program. Returns 1 when the library is
+    /* After the host MPI's MPI_Init succeeded, before it returns to the program. Returns 1 when the library is
      * active. */
     int (*after_init)(void);
     /* After that: what is to be called instead of target, the function that is called otherwise, so that the call is

@@ -188,7 +188,7 @@ static void alltoall_pass(const hp_member_t *m, uint32_t node, uint32_t from, ui
 
 /* ---- alltoall: where all lead ----
  * Its scratch: for each other node, what the other members have for the position there that has its place; behind an
- * algorithm inside the node what it has itself, too. */
+ * intra-node algorithm what it has itself, too. */
 
 static uint32_t alltoall_row(const hp_member_t *m)
 {

@@ -1,4 +1,4 @@
-/* composition: what a collective does inside the nodes, before and behind what its algorithm does among them: a row for
+/* composition: what a collective does within the nodes, before and behind what its algorithm does among them: a row for
  * each pattern. For two_level.c.
  *
  * Threads: pure. Ownership: plain data. */

@@ -44,7 +44,7 @@ static const char *count_refusal(const hp_generator_t *generator, const hp_probl
     return NULL;
 }
 
-/* Can the algorithm that is asked for inside the nodes do its part? */
+/* Can the intra-node algorithm that is asked for do its part? */
 static bool serves_inside(const hp_problem_t *problem)
 {
     bool serves = true;
@@ -77,7 +77,7 @@ static const char *refusal(const hp_generator_t *generator, const hp_problem_t *
     if (has_nodes && hp_two_level_refusal(problem))
         return hp_two_level_refusal(problem);
     if (has_nodes && !serves_inside(problem))
-        return "what is to be inside the nodes cannot do its part";
+        return "the intra-node algorithm cannot do its part";
     if (has_nodes && (generator->equal & asked) && !hp_problem_nodes_are_equal(problem))
         return "it needs blocks of one size, so all nodes have to have as many positions";
     return count_refusal(generator, &solved, has_nodes);

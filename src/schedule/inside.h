@@ -1,4 +1,4 @@
-/* inside: an algorithm inside the nodes, in place of direct messages, where messages are so short that their number counts.
+/* inside: an intra-node algorithm, in place of direct messages, where messages are so short that their number counts.
  *
  * problem->inside does the same collective among the positions of a node: gather and scatter with one leader, allgather,
  * alltoall and reduce_scatter where all lead. The blocks of a member are then those of all nodes that have its place.
@@ -21,7 +21,7 @@ typedef struct {
     void (*place)(const hp_member_t *member, hp_space_t space, uint32_t block, bool receives);
 } hp_inside_t;
 
-/* NULL: messages inside nodes are direct, or have to be. */
+/* NULL: intra-node messages are direct, or have to be. */
 const hp_inside_t *hp_inside_of(const hp_problem_t *problem);
 /* What it solves in that node. */
 hp_problem_t hp_inside_problem(const hp_problem_t *problem, uint32_t node);

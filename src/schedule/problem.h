@@ -96,7 +96,7 @@ typedef struct {
         per_node; /* nodes are not told apart, but so many positions that follow each other are on each; 0: not known */
     uint32_t
         leaders; /* per node: 1, or HP_LEADERS_ALL: each position for its own blocks, in nodes of one size */
-    /* The algorithm inside the nodes (inside.h), borrowed, and its first parameter. NULL: direct messages. */
+    /* The intra-node algorithm (inside.h), borrowed, and its first parameter. NULL: direct messages. */
     const struct hp_generator *inside;
     uint32_t inside_parameter;
     /* The network and the machines of the positions, borrowed; NULL: no network is known. Position i is rank

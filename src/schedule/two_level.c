@@ -10,7 +10,7 @@ enum { NEVER = UINT32_MAX };
 typedef struct {
     hp_member_t member;
     const hp_composition_t *composition;
-    const hp_inside_t *inside; /* NULL: messages inside the node are direct */
+    const hp_inside_t *inside; /* NULL: intra-node messages are direct */
     uint32_t inside_scratch;   /* first block of its own */
     hp_problem_t nodes;        /* what the algorithm among the nodes solves */
     hp_schedule_t inner;       /* the algorithm's for this node */
@@ -33,7 +33,7 @@ const char *hp_two_level_refusal(const hp_problem_t *problem)
     if (problem->leaders == HP_LEADERS_ALL && !hp_problem_nodes_are_equal(problem))
         return "where all lead, all nodes have to have as many positions";
     if (problem->inside && !hp_inside_of(problem))
-        return "inside nodes its messages are direct";
+        return "its intra-node messages are direct";
     return NULL;
 }
 
@@ -312,7 +312,7 @@ static void write_between(level_t *level)
     }
 }
 
-/* ---- an algorithm inside the node ---- */
+/* ---- an intra-node algorithm ---- */
 
 static void copy_inside(const level_t *level, const hp_schedule_t *steps, const hp_list_t *list,
                         bool receives)

@@ -20,10 +20,10 @@
  *      scan, exscan     a chain                           exscan             what comes before the node, in front
  *      barrier          a message                         barrier            a message
  *
- * With problem->inside there is a second algorithm, inside the nodes (inside.h), in place of those messages.
+ * With problem->inside there is a second, intra-node algorithm (inside.h) in place of those messages.
  *
  * Messages of the algorithm: as it sends among so many positions as there are nodes, its block a node's blocks (of an
- * alltoall a node's blocks for a node). Inside a node: at most one from and one to each member for each step of the
+ * alltoall a node's blocks for a node). Within a node: at most one from and one to each member for each step of the
  * algorithm; where all lead, one between any two members.
  * Constraints: those of the algorithm, among nodes; one that does alltoalls copies its own block straight to its place. Blocks of one size: nodes of one size, as where all lead.
  *

@@ -15,7 +15,7 @@
 #include "topo_tree/shape.h"
 
 /* One shape per level: shape[l] joins the groups of level l inside one group of the level above
- * (shape[HP_LEVEL_NODE]: between nodes; shape[HP_LEVEL_CORE]: between the ranks of an innermost group). */
+ * (shape[HP_LEVEL_NODE]: inter-node; shape[HP_LEVEL_CORE]: between the ranks of an innermost group). */
 typedef struct {
     hp_shape_t shape[HP_LEVEL_COUNT];
 } hp_shapes_t;

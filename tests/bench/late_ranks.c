@@ -4,7 +4,7 @@
  *
  * The rank comes FACTOR x the time of the host MPI's collective after the others, whom a barrier of the host MPI lets go
  * together. Measured in turns, on duplicates of MPI_COMM_WORLD: the library with the hint
- * hanpmpi_arrival=1 and 0, and the host MPI's own (hanpmpi=off); each after some calls of the same kind, in which the library
+ * hanpmpi_arrival=1 and 0, and the host MPI's (hanpmpi=off); each after some calls of the same kind, in which the library
  * settles. Lost is how much longer the others are in the call, on average over them, than when all come together: the
  * median of the repetitions. Prints one line of JSON, microseconds. The root is rank 0. Every result is checked. */
 #include <mpi.h>

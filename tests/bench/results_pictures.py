@@ -60,7 +60,7 @@ def against_size(document, directory, name, title, caption):
     for column, (collective, rows) in enumerate(groups):
         sizes = [row["bytes"] for row in rows]
         time, share = axes[0][column], axes[1][column]
-        for side, color, label, marker in (("host", HOST, "MPI's own", "s"), ("library", OURS, "hanpmpi", "o")):
+        for side, color, label, marker in (("host", HOST, "host MPI", "s"), ("library", OURS, "hanpmpi", "o")):
             if side not in rows[0]:
                 continue
             medians = [row[side]["t_max_us"]["median"] for row in rows]
@@ -110,7 +110,7 @@ def overlap(documents, directory, name, title, caption):
     for plot, (where, document) in zip(panels, documents.items()):
         cases = [(row, number) for _, rows in columns(document["rows"]) for row in rows for number in range(len(row["overlap"]["host"]["with_tests"]))]
         names = [f"I{row['collective']}\n{bytes_text(row['bytes'])}\n{row['overlap']['host']['with_tests'][number]['tests']} tests" for row, number in cases]
-        for shift, side, color, label in ((-0.2, "library", OURS, "hanpmpi"), (0.2, "host", HOST, "MPI's own")):
+        for shift, side, color, label in ((-0.2, "library", OURS, "hanpmpi"), (0.2, "host", HOST, "host MPI")):
             if side not in cases[0][0]["overlap"]:
                 continue
             found = [row["overlap"][side]["with_tests"][number] for row, number in cases]

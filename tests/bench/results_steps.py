@@ -104,7 +104,7 @@ def node(run):
 
 @step
 def cluster(run):
-    """16 ranks on 4 virtual hosts: the library against the MPI's own, and their lower bound."""
+    """16 ranks on 4 virtual hosts: the library against the host MPI, and their lower bound."""
     sizes = ["--bytes", "8:16M" if run.full else "16:4M", "--factor", "2" if run.full else "4", "--seconds", "2" if run.full else "0.7"]
     run.on_cluster("openmpi", [run.bench("openmpi"), *sizes, "--json", run.json("cluster_openmpi")])
     large = ["--bytes", "64K:4M", "--factor", "4", "--seconds", "1"]
@@ -158,7 +158,7 @@ def overlap(run):
         program = [*pinned(hosts), run.bench("openmpi"), *options]
         for progress, environment in OVERLAP_PROGRESS.items():
             run.on_cluster("openmpi", [*program, "--json", run.json(f"nonblocking_{hosts}_hosts_{progress}")], hosts, "1", environment=environment)
-        if run.full: # nothing of the library in the process, which might help the MPI's own calls
+        if run.full: # nothing of the library in the process, which might help the host MPI's calls
             run.on_cluster("openmpi", [*program, "--json", run.json(f"nonblocking_{hosts}_hosts_alone")], hosts, "1", library=False)
 
 
@@ -320,7 +320,7 @@ def never_slower_on(run, layout, mpi, kind, options):
 
 @step
 def never_slower(run):
-    """Nothing set, after the guard has settled: every collective and size against the MPI's own (--full: more machines)."""
+    """Nothing set, after the guard has settled: every collective and size against the host MPI (--full: more machines)."""
     layouts = list(GUARD_LAYOUTS) if run.full else ["one node x 2"]
     for layout in layouts:
         if os.cpu_count() < GUARD_CORES.get(layout, 1):
@@ -335,7 +335,7 @@ def never_slower(run):
 
 @step
 def examples(run):
-    """The programs of examples/: blocking and non-blocking, the library and the MPI's own, in turns."""
+    """The programs of examples/: blocking and non-blocking, the library and the host MPI, in turns."""
     folder = os.path.abspath(os.path.join(run.build, "examples", "openmpi"))
     if not os.path.exists(os.path.join(folder, "kmeans")):
         raise Skipped(f"{folder} has no programs: needs mpicc.openmpi")

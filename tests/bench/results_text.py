@@ -18,7 +18,7 @@ HEAD = """# Results
 Written by `tests/bench/reproduce` from the figures in `docs/results/`; do not edit. The tables are there, too.
 
 - **time**: of the slowest rank, median over the repetitions, in microseconds, unless a table says otherwise.
-- **ratio**: the MPI's own by the library, both measured inside one run, in turns; above 1 the library is faster. Behind it the quartiles
+- **ratio**: the host MPI's time by the library's, both measured inside one run, in turns; above 1 the library is faster. Behind it the quartiles
   over the repetitions.
 - **bound**: what no algorithm can beat, from bandwidths and latencies measured in the same run; **share**: bound by time.
 - **taken**: whether the library ran the call. What it passes through is run by the MPI itself: such a ratio is 1 but for chance.
@@ -53,7 +53,7 @@ def command_of(document):
 
 def bench_table(document):
     """The rows of hanpmpi_bench."""
-    lines = ["| collective | size | library | MPI's own | ratio | quartiles | bound | share: library | MPI's own | taken |",
+    lines = ["| collective | size | library | host MPI | ratio | quartiles | bound | share: library | host MPI | taken |",
              "|---|---|---|---|---|---|---|---|---|---|"]
     for collective, rows in columns(document["rows"]):
         for row in rows:
@@ -109,8 +109,8 @@ def section_arrival(directory):
     if not document:
         return []
     lines = ["### When ranks arrive at different times", "",
-             "Time from the last rank's arrival to the last rank's end; skew: from the first arrival to the last, in multiples of the MPI's own time.",
-             "", command_of(document), "", "| collective | size | arrival | skew | library | MPI's own | ratio |", "|---|---|---|---|---|---|---|"]
+             "Time from the last rank's arrival to the last rank's end; skew: from the first arrival to the last, in multiples of the host MPI's time.",
+             "", command_of(document), "", "| collective | size | arrival | skew | library | host MPI | ratio |", "|---|---|---|---|---|---|---|"]
     for collective, rows in columns(document["rows"]):
         for row in rows:
             lines.append(f"| {TITLES[collective]} | {bytes_text(row['bytes'])} | {row['arrival']} | {row.get('skew', 0):g} "
@@ -135,7 +135,7 @@ def section_forced(directory):
                         f"{len(times)}) | {times[best] / mine:.2f} |")
     if not rows:
         return []
-    return ["### The MPI's own at its best", "",
+    return ["### The host MPI at its best", "",
             "Every algorithm of Open MPI 4.1's coll/tuned forced in turn, in a run of its own each; ratio: the best of them by the library.", "",
             "| collective | size | library | own choice | best forced | ratio |", "|---|---|---|---|---|---|", *rows, ""]
 
@@ -143,7 +143,7 @@ def section_forced(directory):
 def overlap_lines(document):
     """The head of the table, and a line for each collective, size and number of tests."""
     yield ("| collective | size | tests | library: blocking | pure (by blocking) | computation | both | overlap: IMB (quartiles), OSU "
-           "| MPI's own: blocking | pure (by blocking) | computation | both | overlap | ratio of both | taken |")
+           "| host MPI: blocking | pure (by blocking) | computation | both | overlap | ratio of both | taken |")
     yield "|---|---|---|" + "---|" * 12
     for collective, rows in columns(document["rows"]):
         for row in rows:
@@ -191,7 +191,7 @@ def section_overlap(directory):
                "Bars: of the medians; lines: quartiles. Step overlap of tests/bench/reproduce.")
     path = pictures.overlap(shown, directory, "nonblocking_overlap", "Overlap of non-blocking collectives with a computation of their own length", caption)
     return ["## Overlap with computation", "", "blocking: MPI_Bcast; pure: MPI_Ibcast, MPI_Wait; both: MPI_Ibcast, a computation as long as pure with so many calls of "
-            "MPI_Test, MPI_Wait. Overlap in percent, by IMB-NBC and by the OSU benchmarks (`man hanpmpi_bench`). The MPI's own calls are in the same "
+            "MPI_Test, MPI_Wait. Overlap in percent, by IMB-NBC and by the OSU benchmarks (`man hanpmpi_bench`). The host MPI's calls are in the same "
             "process: what makes the MPI go on for the library does so for them, while it has something to do.", "",
             "On 2 hosts each rank has a core of its own, and TCP's work is done on that core too. Nothing hides it: with progress in MPI calls it is what "
             "**both** has above **computation**, and the less time a collective takes, the larger a share of it that is.", "",
@@ -235,7 +235,7 @@ def section_noise(directory):
             path = os.path.join(folder, name + ".svg")
             if os.path.exists(path):
                 lines += picture(path, name.replace("_", " "))
-    return ["## Noise", "", "The library, the MPI's own, and a control that runs the library's tree with MPI_Waitall for each segment. "
+    return ["## Noise", "", "The library, the host MPI, and a control that runs the library's tree with MPI_Waitall for each segment. "
             "tests/noise/README.md tells the method.", "", *lines] if lines else []
 
 

@@ -1,6 +1,6 @@
 /* tax: what a call that passes through costs more than the bare call of the host MPI.
  *
- * Calls MPI_X (the library's, when it is loaded) and the MPI's own PMPI_X (looked up in its library) in turns, in batches,
+ * Calls MPI_X (the library's, when it is loaded) and the host MPI's PMPI_X (looked up in its library) in turns, in batches,
  * and prints the least time per call of each and the difference, in nanoseconds. That the calls passed, and why, is checked
  * by the library's statistics. Run it on two ranks, which the library must take for two nodes:
  *
@@ -184,7 +184,7 @@ static void call_waitall(function_t waitall, MPI_Comm comm)
 /* outcome NULL: no collective, the library counts nothing. */
 typedef struct {
     const char *outcome, *collective;
-    const char *name; /* of the MPI's own; "+": of the first of two */
+    const char *name; /* of the host MPI's; "+": of the first of two */
     function_t ours;
     void (*call)(function_t function, MPI_Comm comm);
     MPI_Comm comm;

@@ -21,7 +21,7 @@ TWELVE = "links 100mbit\nhosts vc[0-5] on s0; hosts vc[6-11] on s1\ns0 - s1\n"
 CROSSED = "links 100mbit\nhosts vc0 vc6 vc1 vc7 vc2 vc8 on s0; hosts vc3 vc9 vc4 vc10 vc5 vc11 on s1\ns0 - s1\n"
 MISSING = "links 100mbit\nhosts vc[0-5] on s0; hosts vc[6-10] on s1\ns0 - s1\n"
 EIGHT = "links 100mbit\nhosts vc[0-3] on s0; hosts vc[4-7] on s1\ns0 - s1\n"
-# What vc3 sends is slow: it is a leaf of the MPI's own tree, but stands in the middle of a chain.
+# What vc3 sends is slow: it is a leaf of the host MPI's tree, but stands in the middle of a chain.
 SLOW = "links 100mbit\nhosts vc[0-2] on s0; hosts vc3 on s0 10mbit/100mbit; hosts vc[4-7] on s1\ns0 - s1\n"
 
 # Holds all that one host can be sent at once: what is dropped comes a fifth of a second later, and a network that is true would look untrue.

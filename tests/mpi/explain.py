@@ -65,7 +65,7 @@ def settles(options, folder):
             continue
         if not row["reopened"]:  # else what was chosen first is among the others
             assert calls_of(row) - chosen(row)["calls"] < TRIED_MOST, row
-        # The others were out after two rounds; a mock-up has to be clearly better. What was left for the host MPI's own collectives may
+        # The others were out after two rounds; a mock-up has to be clearly better. What was left for the host MPI's collectives may
         # have been the best but that its slowest rank took longer.
         assert row["by"] == "guard" and "guard_us" in chosen(row), row
         if chosen(row)["algorithm"] not in ("native", "mockup"):

@@ -6,7 +6,7 @@
  * that of the fragments are tried. Rank 0 calls nothing but reductions until the large message waits for it; the
  * others tell how far they are in memory that all share.
  *
- * Without the library, Open MPI's own MPI_Reduce hangs here. */
+ * Without the library, Open MPI's MPI_Reduce hangs here. */
 #include "mpi_check.h"
 
 #include <sched.h>

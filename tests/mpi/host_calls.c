@@ -1,4 +1,4 @@
-/* host_calls: the MPI's own calls while a non-blocking collective of the library is in flight: they give what
+/* host_calls: the host MPI's calls while a non-blocking collective of the library is in flight: they give what
  * they give otherwise, and the collective moves on in those that wait.
  *
  * usage: host_calls [--thread-multiple] GROUP... ; the groups are in the table below. Needs two ranks or more. In the environment:

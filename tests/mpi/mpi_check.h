@@ -80,7 +80,7 @@ hanpmpi_resources_t hp_lib_resources(void);
 MPI_Info hp_info_create(const char *const *keys_and_values);
 /* A duplicate of comm with these hints. Collective. */
 MPI_Comm hp_comm_dup_hinted(MPI_Comm comm, const char *const *keys_and_values);
-/* A duplicate on which the library stands aside: the host MPI's own collectives. Collective. */
+/* A duplicate on which the library stands aside: the host MPI's collectives. Collective. */
 MPI_Comm hp_comm_dup_native(MPI_Comm comm);
 
 /* Spins for that long: tests create skew without sleeping. */

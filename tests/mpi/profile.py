@@ -150,7 +150,7 @@ ON_ONE = "test ${OMPI_COMM_WORLD_RANK:-$PMI_RANK} = 1 && export HANPMPI_ENABLE=0
 
 
 def check_host_alone(options, folder):
-    """HANPMPI_ENABLE=0: the host MPI's own run is recorded; on one rank: nothing is accelerated on any."""
+    """HANPMPI_ENABLE=0: the host MPI's run is recorded; on one rank: nothing is accelerated on any."""
     host = {"HANPMPI_PROFILE": "host.json"}
     assert not run(options, folder, "known", HANPMPI_ENABLE="0", **host)
     check_not_accelerated(folder, "host.json")

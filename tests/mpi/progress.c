@@ -16,7 +16,7 @@ static const char *where = "nothing";
 /* What a scenario has: the broadcast of this round in flight on comm, and room for a message. */
 typedef struct {
     MPI_Comm comm;  /* of the Ibcast */
-    MPI_Comm other; /* where the host's own collectives run */
+    MPI_Comm other; /* where the host MPI's collectives run */
     int rank, size, bytes, round;
     unsigned char *data, *message;
     MPI_Request request;
@@ -226,7 +226,7 @@ static void other_collective(scene_t *scene)
     free(in);
 }
 
-/* A request of the MPI's own collective, which others help along only while they are in a call of the
+/* A request of the host MPI's collective, which others help along only while they are in a call of the
  * library's: the last rank waits for it before it comes to the blocking collective. */
 static void host_request(scene_t *scene)
 {
@@ -314,11 +314,11 @@ static void play(void (*scenario)(scene_t *), const char *name, bool with_hint)
     X(host_request)                                                                                          \
     X(crossed)
 
-/* The other communicator is the host's own, then one that the library works on, too. */
+/* The other communicator is the host MPI's, then one that the library works on, too. */
 #define X(name)                                                                                              \
     static void group_##name(void)                                                                           \
     {                                                                                                        \
-        play(name, #name ", the MPI's own beside it", true);                                                 \
+        play(name, #name ", the host MPI's beside it", true);                                                \
         play(name, #name ", two of the library's", false);                                                   \
     }
 SCENARIOS(X)

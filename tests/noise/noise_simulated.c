@@ -3,7 +3,7 @@
  * The same functions, variables, distributions and streams; preloaded into smpirun. In a simulation there is
  * no core to take away, and computing takes no time: a rank only ever acts when a wait returns. So a rank's
  * interruptions are intervals of simulated time, and a wait that ends inside one of them returns at its end.
- * That holds for the host's own algorithms as well, since they wait with the same four functions of SMPI's
+ * That holds for the host MPI's algorithms as well, since they wait with the same four functions of SMPI's
  * class Request, which this file stands in front of. Messages that are under way go on, as with a network
  * card that works by itself: a posted receive is filled while its rank is interrupted, and nothing new is
  * posted.

@@ -1,4 +1,4 @@
-/* slowdown: what noise does to a broadcast and to a reduce: the library's, the MPI's own, and that of a
+/* slowdown: what noise does to a broadcast and to a reduce: the library's, the host MPI's, and that of a
  * control.
  *
  * Three sides inside one run, interleaved: a duplicate of MPI_COMM_WORLD that the library works on, one with

@@ -5,7 +5,7 @@
     study.py --simulated         1,024 simulated ranks (needs SimGrid), hours on two cores
     study.py --draw FILE.json    tables and pictures of figures taken before
 
-Three sides, interleaved inside one run: the library, the MPI's own, and a control that runs the library's tree with
+Three sides, interleaved inside one run: the library, the host MPI, and a control that runs the library's tree with
 MPI_Waitall. README.md beside this file tells the method. Written to --output: noise_<kind>.json (all raw figures), .md (tables),
 and pictures as .svg and .png.
 """

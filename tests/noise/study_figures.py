@@ -10,7 +10,7 @@ A study is a dictionary (it is written as JSON):
 import random
 import statistics
 
-SIDE_TITLES = {"ours": "hanpmpi", "host": "MPI's own", "control": "Waitall control"}
+SIDE_TITLES = {"ours": "hanpmpi", "host": "host MPI", "control": "Waitall control"}
 
 
 def side_title(side):

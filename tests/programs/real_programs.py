@@ -48,7 +48,7 @@ FORCED = {
         "REDUCE_SCATTER_BLOCK", "GATHER", "GATHERV", "SCATTER", "SCATTERV", "SCAN", "EXSCAN")},
 }
 
-# The host MPI's own run, recorded; and with the slack of its calls measured.
+# The host MPI's run, recorded; and with the slack of its calls measured.
 RECORDED = {"HANPMPI_ENABLE": "0", "HANPMPI_PROFILE": "recording.json"}
 SETTINGS = {"forced": FORCED, "recorded": RECORDED, "watched": {**RECORDED, "HANPMPI_PROFILE_WATCH": "all"}}
 

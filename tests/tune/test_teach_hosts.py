@@ -1,4 +1,4 @@
-"""The files of --teach, from made-up MPIs: read back by the rules of the MPI's own reader.   ctest -R tune.teach.unit"""
+"""The files of --teach, from made-up MPIs: read back by the rules of the host MPI's reader.   ctest -R tune.teach.unit"""
 import json
 import types
 import unittest

@@ -278,7 +278,7 @@ def pattern(tune):
 
 
 def programs(tune):
-    """Recordings of the integer sort, of the sparse exchange and of an n-body program: what they exchange is tuned, no slower than the MPI's own
+    """Recordings of the integer sort, of the sparse exchange and of an n-body program: what they exchange is tuned, no slower than the host MPI's
     where it was measured, and each call site has its best."""
     mpi = tune.args.program.rsplit(".", 1)[1]
     folder = os.path.join(tune.args.build, "examples", mpi)

@@ -168,7 +168,7 @@ static void test_shared_rule(void **state)
     choose(1, 1, 1000000, &decided, host_us, &fixture);
     assert_string_equal(id_of(&fixture, &decided, TUNE_ALLTOALLV, 0), "flat-pairwise_xor");
     fixture_fini(&fixture);
-    /* Near to the MPI's own 100 us, which in turns are 70: (10 x 90 + 3.5 x 60) / 13.5 = 82. */
+    /* Near to the host MPI's 100 us, which in turns are 70: (10 x 90 + 3.5 x 60) / 13.5 = 82. */
     native_in_turns_us = 70;
     choose(10, 3.5, 1000000, &decided, host_us, &fixture);
     assert_string_equal(id_of(&fixture, &decided, TUNE_ALLTOALLV, 0), "native");

@@ -33,7 +33,7 @@ static void test_crossing(void **state)
     assert_in_range(tune_crossing(32768, 65536, 4, 20, upper_from_50000, &many), 50000, 50003);
 }
 
-/* Chains overtake the MPI's own at 3000 bytes. */
+/* Chains overtake the host MPI's at 3000 bytes. */
 static double crossing_clock(const tune_key_t *key, const tune_config_t *config)
 {
     return config->algorithm == TUNE_NATIVE ? (double)key->bytes : 1500 + (double)key->bytes / 2;
@@ -227,7 +227,7 @@ static void test_file_of_blocks(void **state)
     fixture_fini(&fixture);
 }
 
-/* The MPI's own up to 3000 bytes, pairwise from there on. */
+/* The host MPI's up to 3000 bytes, pairwise from there on. */
 static double routine_clock(const tune_key_t *key, const tune_config_t *config)
 {
     if (config->algorithm == TUNE_NATIVE)

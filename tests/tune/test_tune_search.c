@@ -2,7 +2,7 @@
 #include "fixture.h"
 #include "tune/work.h"
 
-/* A pipeline: a latency, a hop more for chains, and a steady time a segment. The MPI's own is fast for short
+/* A pipeline: a latency, a hop more for chains, and a steady time a segment. The host MPI's is fast for short
  * messages. What is odd on purpose: single_copy is slow, so shm is always the choice. */
 static double pipeline_clock(const tune_key_t *key, const tune_config_t *config)
 {
@@ -198,7 +198,7 @@ static void test_blocks(void **state)
     assert_true(few.cost.measurements < 0.7 * all.cost.measurements);
     for (int size = 0; size < fixture.options.blocks.count; size++)
         assert_true(few.choices[TUNE_ALLGATHER][size].us == all.choices[TUNE_ALLGATHER][size].us);
-    /* Behind at 4 and 64 bytes, it is not measured between them; who is not there is, as is the MPI's own. */
+    /* Behind at 4 and 64 bytes, it is not measured between them; who is not there is, as is the host MPI's. */
     assert_true(is_measured(&fixture, "flat-bruck", 4));
     assert_false(is_measured(&fixture, "flat-bruck", 32));
     assert_true(is_measured(&fixture, "native", 32));
@@ -282,7 +282,7 @@ static void test_sparse_sizes(void **state)
     fixture_fini(&fixture);
 }
 
-/* All take as long as the MPI's own, but in a measurement by itself one of them seems faster. */
+/* All take as long as the host MPI's, but in a measurement by itself one of them seems faster. */
 static double lucky_clock(const tune_key_t *key, const tune_config_t *config)
 {
     return key->kind != TUNE_KIND_PAIR && strcmp(config->id, "flat-ring") == 0 ? 90 : 100;
@@ -306,13 +306,13 @@ static void test_luck_is_no_choice(void **state)
 
 static int with_limit;
 
-/* The first measurement of a size, the MPI's own, has none. */
+/* The first measurement of a size, the host MPI's, has none. */
 static void measure_limited(void *context, tune_record_t *record)
 {
     fixture_measure(context, record);
     assert_true(record->key.config > 0 || record->enough_us == 0);
     assert_true(record->enough_us <=
-                1.5 * (500 + (double)record->key.bytes)); /* no worse than the MPI's own */
+                1.5 * (500 + (double)record->key.bytes)); /* no worse than the host MPI's */
     with_limit += record->enough_us > 0;
 }
 

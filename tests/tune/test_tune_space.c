@@ -47,7 +47,7 @@ static void test_ids_are_unique_and_found(void **state)
 
 /* chain, linear, binary, binomial, double_tree: 5 ways, 2 insides, 5 segments; chains and binary trees
  * twice in an allreduce, and what differs on 4 nodes and is no tree; what does not cut an allreduce also among the ranks;
- * and the MPI's own. */
+ * and the host MPI's. */
 static void test_counts(void **state)
 {
 #define BCASTS(name, bcast, reduce, allreduce, tree, nodes, network)                                         \

@@ -190,9 +190,8 @@ static void what_was_asked_for_is_said(void **state)
     strcpy(catalog.broken[catalog.broken_count++], "broken_too");
     hp_inter_node_take(&catalog, "my", keep_line, NULL);
     assert_int_equal(line_count, 2); /* the catalog has said what is wrong with the broken one */
-    assert_string_equal(
-        lines[0],
-        "my/missing.json: there is no such file; what asks for missing between nodes takes the tree");
+    assert_string_equal(lines[0], "my/missing.json: there is no such file; what asks for the inter-node "
+                                  "algorithm missing takes the tree");
     assert_true(strstr(lines[1], "my/gathers.json: nodes are joined by a bcast, an allreduce or"));
 
     assert_int_equal(found("fine"), HP_INTER_NODE_FILES + 3);

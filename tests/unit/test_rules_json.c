@@ -379,7 +379,7 @@ static const struct {
      "for no end"},
     {"blocking_zero", "blocking: from 0: there is at least 1"},
     {"module_of_nodes",
-     "modules: \"node:shm\" is not accepted (shm joins ranks inside a node: node accepts p2p, native)"},
+     "modules: \"node:shm\" is not accepted (shm joins ranks within a node: node accepts p2p, native)"},
     {"module_unknown", "modules: \"core:xpmem\" is not accepted ('xpmem' cannot be the value of level "
                        "'core': accepted is p2p, shm, single_copy, native)"},
     {"native_segment", "segment_bytes: native is the host MPI, which has no such setting"},
@@ -439,7 +439,7 @@ static void a_broken_rule_goes_alone(void **state)
     }
 }
 
-/* The algorithms between nodes are whatever generators there are. */
+/* The inter-node algorithms are whatever generators there are. */
 static void a_word_between_nodes(void **state)
 {
     char range[HP_KNOB_RANGE_BYTES], line[LINE_BYTES];

@@ -200,7 +200,7 @@ static void calls_that_no_rule_covers(void **state)
     assert_int_equal(hp_candidates_possible(&knobs, HP_GATHERV, 8, 4), HP_OUTCOME_RULE);
 }
 
-/* Over the MPI's own messages nothing is to be gained inside a node: unless an algorithm is asked for. */
+/* Over the host MPI's messages nothing is to be gained on one node: unless an algorithm is asked for. */
 static void one_node_whose_ranks_share_nothing(void **state)
 {
     (void)state;

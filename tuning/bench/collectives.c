@@ -17,7 +17,7 @@ size_t bench_count_max(void)
 #endif
 }
 
-/* The MPI's function of that name, or the host MPI's own, behind whatever is preloaded. */
+/* The MPI's function of that name, or the host MPI's, behind whatever is preloaded. */
 #define CALL(name) (c->is_direct ? PMPI_##name : MPI_##name)
 
 /* ---- bcast ---- */

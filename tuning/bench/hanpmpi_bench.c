@@ -1,4 +1,4 @@
-/* hanpmpi_bench: measures the library against the host MPI's own collectives, inside one run. --help tells
+/* hanpmpi_bench: measures the library against the host MPI's collectives, inside one run. --help tells
  * how to use it and what its columns mean, docs/hanpmpi_bench.1 too.
  *
  * The parts: options (what is asked for) · job (ranks, nodes, the communicators of both sides) · values (data

@@ -1,4 +1,4 @@
-/* hanpmpi_overlap: how much of the time inside nodes hides behind the time between them, for each pair of
+/* hanpmpi_overlap: how much of the intra-node time hides behind the time between them, for each pair of
  * modules.
  *
  * The overlap rate of HAN (X. Luo 2020, equation 5.3):

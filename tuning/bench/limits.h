@@ -1,11 +1,11 @@
 /* limits: what the machine can do at most, measured in the same run, and the time that no algorithm can beat.
  *
- * Measured with plain messages and copies: half a round trip of 8 bytes inside a node and between two; the
+ * Measured with plain messages and copies: half a round trip of 8 bytes, intra-node and inter-node; the
  * bandwidth of a stream between two nodes; the bytes that all ranks of a node read and write in a second when
  * all copy at the same time, for each message size (what fits a cache is copied faster).
  *
  * The bound of a call is the largest of three times (p ranks, c on the fullest of N nodes):
- *   latency  ceil(log2 p) messages inside a node; ceil(log2 N) between nodes, where a node sends one at a
+ *   latency  ceil(log2 p) intra-node messages; ceil(log2 N) inter-node, where a node sends one at a
  * time; one message if blocks are empty
  *   link     the bytes that have to pass a node's link, at the measured bandwidth
  *   memory   the bytes that have to be read and written on the fullest node, at the measured copy bandwidth

@@ -89,7 +89,7 @@ const struct argp_option bench_option_descriptions[] = {
 };
 
 const char bench_options_doc[] =
-    "Measures MPI collectives: the library against the host MPI's own, interleaved inside one run. Without "
+    "Measures MPI collectives: the library against the host MPI, interleaved inside one run. Without "
     "the library "
     "it measures the host MPI alone.\n\n"
     "  LD_PRELOAD=libhanpmpi.so mpirun -np 16 hanpmpi_bench --collective bcast"
@@ -135,7 +135,7 @@ const char bench_options_doc[] =
     "  ratio         of the host's time by the library's: blocking, pure, both\n"
     "  taken         share of the library side's non-blocking calls that it ran\n\n"
     "Columns with --guidelines. Medians of the slowest rank's times, microseconds.\n"
-    "  collective    MPI's own\n"
+    "  collective    of the host MPI\n"
     "  mock-up       what it can be made of, and the time of that\n"
     "  ratio         of the collective's time by the mock-up's: above 1 the mock-up is\n"
     "                faster; q1, q3: quartiles over the repetitions\n"

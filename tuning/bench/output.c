@@ -55,9 +55,9 @@ static void print_head(const bench_output_t *output)
             *output->machine->processor ? output->machine->processor : "unknown processor",
             output->machine->cores, output->machine->cache_bytes >> 10, output->machine->kernel);
     if (limits->node_latency_us > 0)
-        fprintf(table, "# latency inside a node: %.2f us\n", limits->node_latency_us);
+        fprintf(table, "# intra-node latency: %.2f us\n", limits->node_latency_us);
     if (limits->link_latency_us > 0)
-        fprintf(table, "# between nodes: %.2f us, %.1f MB/s\n", limits->link_latency_us,
+        fprintf(table, "# inter-node: %.2f us, %.1f MB/s\n", limits->link_latency_us,
                 limits->link_bytes_per_second / 1e6);
     fflush(table);
 }

@@ -126,7 +126,7 @@ static bench_call_t make_call(trial_t *trial, int index)
                           .ranks = trial->job->size};
 }
 
-/* Dissemination, of messages of this program: the MPI's own barrier may be what is taught. */
+/* Dissemination, of messages of this program: the host MPI's barrier may be what is taught. */
 static void wait_for_all(const bench_job_t *job)
 {
     enum { TAG = 1 };

@@ -159,7 +159,7 @@ static const struct {
     {"blocks, flags: what a rank writes up to 16 KiB", flags_are_short, false},
     {"blocks, single_copy: from 2 KiB on", copies_are_long, false},
     {"blocks of an alltoall that other ranks carry: up to 32 KiB", carried_blocks_are_short, false},
-    {"blocks, another algorithm inside the nodes: up to 8 KiB", few_rounds_are_short, false},
+    {"blocks, another intra-node algorithm: up to 8 KiB", few_rounds_are_short, false},
     {"blocks: no chains", blocks_are_no_chain, false},
 };
 

@@ -1,7 +1,7 @@
 /* heuristics: which configurations are worth a measurement, by what is known of algorithms (HAN, III.C).
  *
  * Each rule is a row of a table; a configuration is kept for a size when every row keeps it. The rows look at
- * sizes, segments and nodes, at what a message between nodes costs, and at nothing that was measured of the
+ * sizes, segments and nodes, at what an inter-node message costs, and at nothing that was measured of the
  * configuration. Threads: pure. Ownership: plain data. */
 #ifndef HP_TUNE_HEURISTICS_H
 #define HP_TUNE_HEURISTICS_H

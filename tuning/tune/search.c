@@ -167,7 +167,7 @@ static bool has_lost(const tune_lab_t *lab, tune_search_id_t id, const tune_sear
     return !record->count || record->us[0] > LOST * search->choices[collective][size].us;
 }
 
-/* Behind at the sizes on both sides: it is not measured between them. The MPI's own always is. */
+/* Behind at the sizes on both sides: it is not measured between them. The host MPI's always is. */
 static bool is_hopeless(const tune_lab_t *lab, tune_search_id_t id, const tune_search_t *search,
                         tune_collective_t collective, int config, int size)
 {
@@ -179,7 +179,7 @@ static bool is_hopeless(const tune_lab_t *lab, tune_search_id_t id, const tune_s
            has_lost(lab, id, search, collective, config, right);
 }
 
-/* The best of many noisy figures is too good: where the MPI's own comes near, both are measured in turns, and the MPI's own stays
+/* The best of many noisy figures is too good: where the host MPI's comes near, both are measured in turns, and the host MPI's stays
  * unless the other one is faster then, too. false: no time is left. */
 static bool confirm(tune_lab_t *lab, tune_search_t *search, tune_collective_t collective, size_t bytes,
                     tune_choice_t *best)

@@ -3,7 +3,7 @@
  *   exhaustive      every configuration at every size
  *   heuristic       the same without what heuristics.h leaves out
  *   task            vectors: curves of every configuration from short messages (model.h), used for all sizes; the few
- *                   that come out best are measured, the MPI's own until it has lost for good. Blocks: every
+ *                   that come out best are measured, the host MPI's until it has lost for good. Blocks: every
  *                   configuration at some sizes; between two sizes at which it is far behind it is not measured, and what
  *                   is far behind after a few calls is not called more often
  *   task+heuristic  the same, for what the heuristics keep

@@ -98,8 +98,8 @@ static bool mean_us(group_t *group, int config, int other, double us[2])
     return calls > 0;
 }
 
-/* The best of many noisy figures is too good: where the MPI's own comes near, both are measured in turns, and the
- * MPI's own stays unless the other one is faster then, too. */
+/* The best of many noisy figures is too good: where the host MPI's comes near, both are measured in turns, and the
+ * host MPI's stays unless the other one is faster then, too. */
 static void confirm(group_t *group, tune_choice_t *best, double *native_us)
 {
     const double near = 1.25, faster = 1.02;

@@ -10,7 +10,7 @@
 /* The size, of the collective's, whose rule a pattern shares. */
 int tune_pattern_size(const tune_options_t *options, const tune_pattern_t *pattern);
 
-/* Fills the choices of the collectives that are measured on patterns, and what the MPI's own takes: the means of the
+/* Fills the choices of the collectives that are measured on patterns, and what the host MPI's takes: the means of the
  * calls. Without time for all patterns of a size nothing is chosen for it. cost pays. */
 void tune_search_patterns(tune_lab_t *lab, bool heuristic, tune_search_t *decided,
                           double host_us[TUNE_COLLECTIVES][TUNE_SIZES_MAX]);

@@ -319,7 +319,7 @@ static void add_han(tune_list_t *list, tune_collective_t collective, const tune_
 
 /* ---- barrier ---- */
 
-/* Flags inside, a dissemination between the nodes, of one leader each or of all ranks: two nodes take one round
+/* Intra-node flags, an inter-node dissemination, of one leader each or of all ranks: two nodes take one round
  * anyway. */
 static void add_barriers(tune_list_t *list, const tune_choices_t *choices, const tune_layout_t *layout)
 {
@@ -343,7 +343,7 @@ static void add_barriers(tune_list_t *list, const tune_choices_t *choices, const
 
 /* ---- blocks ---- */
 
-/* The few rounds that an algorithm inside the nodes takes in place of direct messages: all ranks but one have to
+/* The few rounds that an intra-node algorithm takes in place of direct messages: all ranks but one have to
  * be there, and two are one message anyway. Scans have none. */
 static const char *few_rounds(tune_collective_t collective, bool all_lead)
 {

@@ -1,11 +1,11 @@
 /* space: every configuration that may be the best for a collective on a layout.
  *
  * A configuration is an algorithm with its settings, as hints on a communicator. Those that are the same
- * for a size have one representative: a message of one segment knows neither the segment's size nor turns.
+ * for a size have one representative: a message of one segment knows neither the segment's size nor rotations.
  *
  * What there is:
  *
- *   vectors    native, flags (one node), han: a way between the nodes, a module inside, turns, a segment's size; of an
+ *   vectors    native, flags (one node), han: an inter-node way, an intra-node module, rotations, a segment's size; of an
  *              allreduce on several nodes flat: a way among the ranks that does not cut the vector
  *   barrier    native, flags (one node), han: one leader or all
  *   blocks     native, flags and single_copy (one node), flat: a way among the ranks, han: a way among the nodes, one
@@ -96,7 +96,7 @@ bool tune_way_is_direct(tune_way_t way, tune_collective_t collective);
 /* Can it be a part of an allreduce of two algorithms? */
 bool tune_way_is_part(tune_way_t way, tune_collective_t collective);
 
-/* What moves data inside a node: the words of hanpmpi_modules. */
+/* What moves data within a node: the words of hanpmpi_modules. */
 #define TUNE_INSIDE_TABLE(X)                                                                                 \
     X(SHM, shm)                                                                                              \
     X(SINGLE_COPY, single_copy)                                                                              \
@@ -122,7 +122,7 @@ typedef struct {
     /* FLAT, HAN: */
     tune_way_t way; /* TUNE_WAYS: there is no choice */
     tune_inside_t inside;
-    const char *core_shape; /* inside a node; of blocks, "linear": direct messages. Static text */
+    const char *core_shape; /* intra-node; of blocks, "linear": direct messages. Static text */
     int trees, leaders;     /* leaders of a barrier and of blocks: more than one is all ranks of a node */
     size_t segment_bytes;   /* 0: it has no segments */
     /* An algorithm that is made while the tuner runs, of these words (tasks/routine.h), and its name from then on;
@@ -154,7 +154,7 @@ typedef struct {
     int count;
 } tune_list_t;
 
-/* The lists of all collectives; configuration 0 of each is the MPI's own. */
+/* The lists of all collectives; configuration 0 of each is the host MPI's. */
 void tune_space_init(tune_list_t lists[TUNE_COLLECTIVES], const tune_choices_t *choices,
                      const tune_layout_t *layout);
 void tune_space_fini(tune_list_t lists[TUNE_COLLECTIVES]);

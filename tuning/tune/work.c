@@ -37,7 +37,7 @@ static double measure_native(tune_lab_t *lab, int collective, int size)
     return record && record->count ? record->us[0] : 0;
 }
 
-/* The MPI's own time at every size that was decided; where it was chosen the search knows it. */
+/* The host MPI's time at every size that was decided; where it was chosen the search knows it. */
 static void measure_host(tune_lab_t *lab, tune_results_t *results)
 {
     for (int collective = 0; collective < TUNE_COLLECTIVES; collective++)

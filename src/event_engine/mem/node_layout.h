@@ -36,7 +36,7 @@ typedef enum { HP_FAN_IN, HP_FAN_OUT, HP_FAN_COUNT } hp_fan_t;
 /* Shape of the memory: the same on all members. */
 typedef struct {
     uint32_t members;
-    uint32_t levels; /* of the hierarchy inside the node, >= 1 */
+    uint32_t levels; /* of the hierarchy within the node, >= 1 */
     uint32_t slots;
     size_t slot_bytes; /* a multiple of 64 */
     uint32_t pool_rings; /* in each process's pool, at most HP_POOL_RINGS_MAX; 0: there is none */
@@ -171,7 +171,7 @@ static inline char *hp_node_part(const hp_node_memory_t *memory, uint32_t member
     return memory->base + memory->head_bytes + member * memory->member_bytes;
 }
 
-/* level: 0 is the outermost inside the node. */
+/* level: 0 is the outermost within the node. */
 hp_counter_t *hp_node_counter(const hp_node_memory_t *memory, uint32_t member, uint32_t level, hp_fan_t fan);
 hp_counter_t *hp_node_done(const hp_node_memory_t *memory, uint32_t member);
 /* The member whose counter or flag it is, and which of its owner's rings stands behind a counter FAN_IN or FAN_OUT:

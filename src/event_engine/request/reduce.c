@@ -18,7 +18,7 @@ hp_status_t hp_local_copy(hp_request_t *request, char *to, const char *from, siz
     return request->transport->ops->copy(request->transport, to, from, count, &request->pipeline.type);
 }
 
-/* The MPI's own reduction has two buffers. The order of operands is kept: what is in the way of the result
+/* The host MPI's reduction has two buffers. The order of operands is kept: what is in the way of the result
  * moves. */
 hp_status_t hp_local_reduce_to(hp_request_t *request, const char *left, char *right, char *result,
                                size_t count)

@@ -16,7 +16,7 @@ void hp_block_use_nodes(const hp_setting_t *setting, hp_problem_t *problem);
  * cannot. The same on all ranks. */
 bool hp_block_serves(const hp_generator_t *generator, hp_collective_t collective, hp_problem_t *problem);
 
-/* What makes the schedules of the problem; its parameters are set. An algorithm inside nodes, and several leaders
+/* What makes the schedules of the problem; its parameters are set. An intra-node algorithm, and several leaders
  * (nodes may differ in size), are done without where nothing serves with them: the problem is changed. NULL: nothing
  * does. The same on all ranks. */
 const hp_generator_t *hp_block_generator(hp_collective_t collective, const hp_setting_t *setting,

@@ -41,8 +41,9 @@ static void fill_known(const taking_t *t, hp_inter_node_t slot)
         hp_inter_node_fill(slot, generator);
     if (!why || is_broken(t->catalog, name)) /* that was said */
         return;
-    snprintf(line, sizeof line, "%.300s/%s.json: %s; what asks for %s between nodes takes the tree",
-             t->directory, name, why, name);
+    snprintf(line, sizeof line,
+             "%.300s/%s.json: %s; what asks for the inter-node algorithm %s takes the tree", t->directory,
+             name, why, name);
     t->problem(t->context, line);
 }
 

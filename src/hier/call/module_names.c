@@ -54,7 +54,7 @@ hp_status_t hp_modules_parse(const char *text, hp_modules_t *inout, char *error,
         if (id == HP_MODULE_COUNT)
             return hp_items_refuse_value(&items, &item);
         if (item.level == HP_LEVEL_NODE && (id == HP_MODULE_SHM || id == HP_MODULE_SINGLE_COPY)) {
-            snprintf(error, error_bytes, "%s joins ranks inside a node: node accepts p2p, native", names[id]);
+            snprintf(error, error_bytes, "%s joins ranks within a node: node accepts p2p, native", names[id]);
             return HP_ERR_ARG;
         }
         parsed.module[item.level] = (uint8_t)id;

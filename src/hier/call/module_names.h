@@ -15,7 +15,7 @@ typedef enum {
     HP_MODULE_COUNT
 } hp_module_id_t;
 
-/* module[HP_LEVEL_NODE] joins the nodes; those of the other levels join ranks inside a node. */
+/* module[HP_LEVEL_NODE] joins the nodes; those of the other levels join ranks within a node. */
 typedef struct {
     uint8_t module[HP_LEVEL_COUNT]; /* hp_module_id_t */
 } hp_modules_t;

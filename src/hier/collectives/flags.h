@@ -6,10 +6,10 @@
  *      allreduce  few ranks: everybody writes, everybody reduces all in the same order; else reduce, bcast
  *      barrier    likewise, without payload
  *
- * The tree is that of the levels inside the node: on each, the leaders of the level below talk to the leader of
+ * The tree is that of the levels within the node: on each, the leaders of the level below talk to the leader of
  * the group (XHC's hierarchy: G. Katevenis, M. Ploumidis, M. Marazakis, 2022). One step of the node's memory;
  * a cell is used again HP_CELLS steps later, when everybody has finished that step (DONE). Rounds: levels
- * inside the node, times 2 for allreduce and barrier of many ranks. Bytes: the message once a rank and
+ * within the node, times 2 for allreduce and barrier of many ranks. Bytes: the message once a rank and
  * direction. Constraints: one node, shared memory, a dense type, at most a cell's payload; operands in rank
  * order only where the hierarchy keeps it. Other calls are run by the pipeline.
  *

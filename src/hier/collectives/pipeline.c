@@ -50,7 +50,7 @@ static void record_modules(const plan_t *p)
     hp_modules_format(&p->modules, levels, call->modules, sizeof call->modules);
 }
 
-/* On one of the levels that there are, inside the nodes or between them. */
+/* On one of the levels that there are, intra-node or inter-node. */
 static bool uses(const plan_t *p, hp_module_id_t id)
 {
     const hp_hierarchy_t *h = hierarchy_of(p);
@@ -169,7 +169,7 @@ static bool is_whole(const plan_t *p, uint32_t depth)
     return members == of_node;
 }
 
-/* The stages of this rank in one rotation, innermost first. Leaders' rounds take the place of the one between nodes. */
+/* The stages of this rank in one rotation, innermost first. Leaders' rounds take the place of the inter-node one. */
 static hp_status_t prepare_rotation(plan_t *p, rotation_t *rotation)
 {
     hp_comm_t *comm = p->comm;

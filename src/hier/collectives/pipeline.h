@@ -7,7 +7,7 @@
  *      allreduce   leader  sr -> ir -> ib -> sb     others  sr -> sb
  *      barrier     as allreduce, without data; or, where all ranks lead, sr -> sb -> ir, and so on (leader_rounds.h)
  *
- * s: inside the node, i: between nodes; b: broadcast, r: reduction. An allreduce of 6 segments on a leader,
+ * s: intra-node, i: inter-node; b: broadcast, r: reduction. An allreduce of 6 segments on a leader,
  * time to the right, where every task takes as long:
  *
  *      sr   0 1 2 3 4 5
@@ -19,7 +19,7 @@
  * events: task t of segment i starts as soon as task t - 1 of segment i is done and its lanes have room.
  * Columns do not exist; a level that is faster runs ahead by as much as the window allows. ir and ib use the
  * same tree and root, so that they load opposite directions of the links. There may be any number of levels
- * inside the node (package, NUMA, L3, core): s is then a chain of stages itself.
+ * within the node (package, NUMA, L3, core): s is then a chain of stages itself.
  *
  * Rotations: segment i is led by rotation i mod T. In an allreduce the rotations have different roots (trees:
  * nodes; leaders: ranks of each node), in the other collectives other leaders of the nodes that do not hold the

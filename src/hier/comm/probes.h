@@ -11,15 +11,15 @@
  * MB/s. */
 #define HP_PROBE_TABLE(X)                                                                                    \
     X(flag_us, "us", 1e5, "one rank of a node sees what another has stored in shared memory")                \
-    X(inside_us, "us", 1e6, "message between ranks of a node: half a round trip of 8 bytes")                 \
+    X(inside_us, "us", 1e6, "intra-node message: half a round trip of 8 bytes")                              \
     X(inside_rate, "MB/s", 1e7, "stream of messages between two ranks of a node")                            \
-    X(between_us, "us", 1e6, "message between nodes: half a round trip of 8 bytes")                          \
+    X(between_us, "us", 1e6, "inter-node message: half a round trip of 8 bytes")                             \
     X(between_rate, "MB/s", 1e7, "stream of messages between two nodes")                                     \
-    X(between_cpu_us, "us", 1e5, "processor time that a message between nodes takes at each end")            \
+    X(between_cpu_us, "us", 1e5, "processor time that an inter-node message takes at each end")              \
     X(copy_rate, "MB/s", 1e7, "one rank's memcpy")                                                           \
     X(node_copy_rate, "MB/s", 1e9, "memcpy of all ranks of a node at a time, together")                      \
     X(reduce_rate, "MB/s", 1e7, "one rank's sum of doubles, bytes of one operand")                           \
-    X(overlap, "of 1", 1, "share of a copy's time that hides behind a stream between nodes")                 \
+    X(overlap, "of 1", 1, "share of a copy's time that hides behind an inter-node stream")                   \
     X(cores, "", 1 << 20, "cores of a node: more ranks than these take turns")
 
 typedef struct {

@@ -74,7 +74,7 @@ hp_leader_lanes_t *hp_leader_rounds_prepare(const hp_leader_rounds_t *rounds, co
         const hp_team_t team = team_of(h, rank, place);
         const uint32_t to = hp_team_rank(&team, (team.position + distance) % nodes),
                        from = hp_team_rank(&team, (team.position + nodes - distance) % nodes);
-        /* Inside a node there are other peers, and in other rounds. */
+        /* Within a node there are other peers, and in other rounds. */
         lanes[round].send = hp_request_new_lane(start->request, HP_LANE_SEND, to, 0,
                                                 hp_setting_lane_limit(setting, HP_LANE_SEND));
         lanes[round].recv = hp_request_new_lane(start->request, HP_LANE_RECV, from, 0,

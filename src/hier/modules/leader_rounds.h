@@ -1,4 +1,4 @@
-/* leader_rounds: a barrier of nodes that all their ranks lead: rounds of messages between the nodes, each behind a barrier
+/* leader_rounds: a barrier of nodes that all their ranks lead: rounds of inter-node messages, each behind a barrier
  * inside every node (n-way dissemination: T. Hoefler et al., Fast Barrier Synchronization for InfiniBand, 2006; the ranks
  * of a node share its messages, as in A. Bienz et al., Node-Aware Improvements to Allreduce, 2019).
  *
@@ -7,7 +7,7 @@
  *
  * With L leaders per node, in round k leader j of node n tells leader j of node n + (j + 1) (L + 1)^k around the circle, and
  * hears from leader j of node n - (j + 1) (L + 1)^k: behind its next barrier a node has heard of the (L + 1)^(k + 1) - 1 nodes
- * before it. One leader per node would take ceil(log2 N) rounds, without a barrier inside the node between them.
+ * before it. One leader per node would take ceil(log2 N) rounds, without an intra-node barrier between them.
  * Rounds: ceil(log_(L+1) N).  Bytes: none; at most one message a leader and round.
  * Constraints: at least 2 ranks on every node; nodes are joined by messages, not by the host MPI's collectives.
  *

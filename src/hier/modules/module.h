@@ -48,7 +48,7 @@ typedef struct {
      * rotation's leader may be another rank. */
     uint32_t rotation_count;
     bool result_at_root; /* the outermost team's leader gets the result of a reduce: it has a buffer for it */
-    hp_node_use_t *node; /* inside a node whose ranks share memory, else NULL */
+    hp_node_use_t *node; /* within a node whose ranks share memory, else NULL */
     uint32_t node_level; /* of the team in that memory; 0 is the outermost */
     void *own;           /* the module's */
     /* What the module's functions emit for one segment at most, beside what finish emits for the last one.

@@ -1,14 +1,14 @@
 /* p2p: the event-driven module (ADAPT; X. Luo 2020, chapter 3): messages among the team, by a schedule (schedule_steps.h).
  *
  *      reduce     up the tree
- *      bcast      down the tree, or as what is set between nodes says
- *      allreduce  up and down; both at once, where what is set between nodes is an exchange
+ *      bcast      down the tree, or as the inter-node algorithm that is set says
+ *      allreduce  up and down; both at once, where the inter-node algorithm is an exchange
  *      barrier    on the outermost level a dissemination
  *
  * The tree has the shape of the level; positions are numbered in preorder, so rank order is kept where the team's
- * positions are in rank order. Between nodes other algorithms may be set (call/inter_node.h): two trees that take turns,
- * and whatever the generators of schedules have for broadcasts and allreduces. Between nodes a tree may move a segment in
- * pieces (HAN's ibs and irs): each goes on as soon as it is there, so that segments may be as large as the memory inside a
+ * positions are in rank order. Other inter-node algorithms may be set (call/inter_node.h): two trees that take turns,
+ * and whatever the generators of schedules have for broadcasts and allreduces. An inter-node tree may move a segment in
+ * pieces (HAN's ibs and irs): each goes on as soon as it is there, so that segments may be as large as the memory within a
  * node likes them.
  * Constraints: none. */
 #include "hier/modules/module.h"

@@ -227,7 +227,7 @@ static hp_candidate_t by_rule(const hp_rule_t *rule)
                             .expected_us = -1};
 }
 
-/* Over the MPI's own messages nothing is to be gained on one node. */
+/* On one node nothing is to be gained over the host MPI's messages. */
 static bool has_nothing_to_gain(const hp_layout_t *layout)
 {
     return layout->nodes == 1 && !layout->shares_memory;

@@ -1,7 +1,7 @@
 /* wisdom: what guards have found, for other communicators of the same kind and for later runs.
  *
  * A finding is the end of a guard's trial: which candidates there were, what they took, which was chosen. It holds for a
- * collective, a bin of sizes and a place: a layout of nodes and ranks, their cores, and the network between the nodes as
+ * collective, a bin of sizes and a place: a layout of nodes and ranks, their cores, and the inter-node network as
  * the probes found it, so that two networks do not share. Each process has a store of findings. Ranks may have found
  * different things, on different communicators: those of a new communicator first come to one list (comm_setup.c), which is
  * then all that it asks. A file keeps rank 0's store for the next run (wisdom_file.h). The word is FFTW's (M. Frigo,

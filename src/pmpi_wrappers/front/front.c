@@ -37,7 +37,7 @@ static hp_function_t pmpi_targets[HP_WRAPPED_COUNT] = {
 };
 
 static hp_host_mpi_t host;
-static hp_function_t host_functions[HP_WRAPPED_COUNT]; /* the MPI's own */
+static hp_function_t host_functions[HP_WRAPPED_COUNT]; /* the host MPI's */
 
 static const char *const wrapped_names[HP_WRAPPED_COUNT] = {
 #define HP_WRAPPED(name, arguments) [HP_WRAPPED_##name] = "PMPI_" #name,

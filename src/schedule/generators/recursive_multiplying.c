@@ -35,7 +35,7 @@ static bool factorize(product_t *product, uint32_t number, uint32_t radix)
     return add_factors(product, number, radix);
 }
 
-/* Of those that take part: all, with rounds inside the nodes and rounds among them where that is possible; or the largest
+/* Of those that take part: all, with intra-node rounds and inter-node rounds where that is possible; or the largest
  * number with the fewest rounds that leaves a partner to each of the others. */
 static product_t choose(const hp_problem_t *problem)
 {

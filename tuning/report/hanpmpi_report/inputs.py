@@ -250,7 +250,7 @@ class Rules:
 
 
 def mpi_text(document):
-    """Open MPI's own text goes on with how it was packaged."""
+    """Open MPI's text goes on with how it was packaged."""
     return str(document.get("mpi", "MPI unknown")).split(", package")[0].split("\n")[0]
 
 

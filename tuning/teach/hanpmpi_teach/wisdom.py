@@ -1,5 +1,5 @@
-"""Where the library's earlier runs have found the host MPI's own slower than something else: there it is worth teaching. Wisdom knows
-nothing of the host's own algorithms, so it says what to measure, and no more."""
+"""Where the library's earlier runs have found the host MPI slower than something else: there it is worth teaching. Wisdom knows
+nothing of the host MPI's algorithms, so it says what to measure, and no more."""
 import json
 import os
 import re
@@ -33,7 +33,7 @@ def _letters(text):
 
 
 def slower_cells(document, host, about, sizes):
-    """Of the sizes ({collective: [bytes]}) those in whose bin (a power of two) the host's own was slower, on such a layout."""
+    """Of the sizes ({collective: [bytes]}) those in whose bin (a power of two) the host MPI's was slower, on such a layout."""
     found = set()
     for mpi in document["mpis"]:
         if not _letters(mpi["mpi"]).startswith(_letters(host.NAME)):

@@ -57,7 +57,7 @@ hp_status_t hp_lockstep_prepare(hp_lockstep_t *lockstep, const hp_start_t *start
                                 const hp_setting_t *setting, uint64_t iterations_max);
 /* Starts the next iteration, when the one before is done and lockstep->next < iterations. */
 hp_status_t hp_lockstep_start(hp_lockstep_t *lockstep);
-/* Is it a task inside the node? */
+/* Is it an intra-node task? */
 bool hp_lockstep_is_intra_node(hp_label_t task);
 
 #endif

@@ -36,7 +36,7 @@ hp_outcome_t hp_nonblocking_want(void)
     return hp_job.knobs.nonblocking == OFF ? HP_OUTCOME_HINT : HP_OUTCOME_NOT_AGREED;
 }
 
-/* Nothing is in flight yet on any rank, so the MPI's own collective will do. */
+/* Nothing is in flight yet on any rank, so the host MPI's collective will do. */
 static int agree(hp_comm_state_t *state, MPI_Comm comm)
 {
     int mine = atomic_load_explicit(&wanted, memory_order_relaxed), any = 0;

@@ -28,7 +28,7 @@ int hp_mpi_barrier(MPI_Comm comm);
 int hp_collective_run(hp_ticket_t *ticket, const hp_call_t *call, MPI_Comm comm);
 /* end: what failed behind the run alone, which has not been reported yet. Returns the code of both. */
 int hp_collective_report_end(MPI_Comm comm, int code, int end);
-/* Before the host MPI's own, which is called only if this is a success. Returns as run. */
+/* Before the host MPI's collective, which is called only if this is a success. Returns as run. */
 int hp_collective_begin_passed(const hp_ticket_t *ticket, MPI_Comm comm);
 /* Behind every call: counts it, and hands its time to whom it is for. Returns code, or what went wrong here. */
 int hp_collective_finish(hp_ticket_t *ticket, int code, MPI_Comm comm);

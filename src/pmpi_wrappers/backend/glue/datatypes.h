@@ -44,7 +44,7 @@ void hp_reductions_init(const hp_kernel_set_t *kernels);
 bool hp_reduction_describe(MPI_Op op, MPI_Datatype datatype, const hp_type_t *type, bool *commutative,
                            hp_kernel_fn_t *kernel);
 
-/* Is the operation one of the MPI's own, which nobody can free? */
+/* Is the operation one of the host MPI's, which nobody can free? */
 bool hp_op_is_predefined(MPI_Op op);
 
 #endif

@@ -230,7 +230,7 @@ static void loop_close(void)
     ev_loop_destroy(loop);
 }
 
-/* The process exits without MPI_Finalize: the MPI's own end must not meet a thread inside it. One that is in it for long
+/* The process exits without MPI_Finalize: the end of the host MPI must not meet a thread inside it. One that is in it for long
  * is left there, so is the loop. */
 static void at_exit(void)
 {

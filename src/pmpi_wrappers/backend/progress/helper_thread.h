@@ -11,8 +11,8 @@
  * Each rank moves its collectives on, or not, by its own environment: it is of no consequence to other ranks but that they wait
  * less.
  *
- * Locks: the thread takes those of progress.h and comm_state.h only as anybody may who finds them free, and calls the MPI
- * below while it holds them. Where the MPI calls us, perhaps with a lock of its own, these are only tried; so
+ * Locks: the thread takes those of progress.h and comm_state.h only as anybody may who finds them free, and calls the host
+ * MPI while it holds them. Where the MPI calls us, perhaps with a lock of its own, these are only tried; so
  * neither waits for the other.
  *
  * Threads: start and stop inside MPI_Init and MPI_Finalize. The thread blocks all signals, and it stops before the

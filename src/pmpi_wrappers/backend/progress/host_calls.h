@@ -3,7 +3,7 @@
  * Where the MPI does not call us in its own progress (host_request.h), a rank that waits in MPI_Recv would
  * leave ours lying, and the ranks that wait for those. So calls that wait are intercepted there. With nothing
  * in flight they go straight on: a load and a branch. Else they look for what they wait for, move ours on, look
- * again, and end with the MPI's own call, which then finds it; so results, statuses and errors are those of the
+ * again, and end with the host MPI's call, which then finds it; so results, statuses and errors are those of the
  * MPI:
  *
  *      MPI_Send, Ssend, Rsend             MPI_Isend ..., then as MPI_Wait
@@ -15,7 +15,7 @@
  *      MPI_Test ..., Iprobe, Improbe, Request_get_status   ours are moved on once
  *      blocking collectives               host_collectives.h
  *
- * So nobody is in the MPI's own wait while a request of ours is incomplete. It may not even hear of one that another thread
+ * So nobody is in the host MPI's wait while a request of ours is incomplete. It may not even hear of one that another thread
  * completes: MPICH 4.0.2 stays in MPI_Wait for a persistent receive (persistent.h) whose message another thread
  * sends meanwhile, and in MPI_Waitall likewise; MPI_Test does see it.
  *

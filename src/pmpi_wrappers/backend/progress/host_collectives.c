@@ -6,7 +6,7 @@
 
 bool hp_host_collectives_enter;
 
-/* *with: all ranks do the same. NULL states and errors are left to the MPI's own call. */
+/* *with: all ranks do the same. NULL states and errors are left to the host MPI's call. */
 static int is_with_others(MPI_Comm comm, bool *with)
 {
     hp_comm_state_t *state = hp_comm_state_find(comm);

@@ -131,7 +131,7 @@ static void share(const header_t *header, char *texts)
     if (!hp_job_all(taken)) {
         take_names(header);
         if (hp_job.rank == 0)
-            hp_warn("HANPMPI_SCHEDULES=%s is not used between nodes: a rank has no memory for it",
+            hp_warn("HANPMPI_SCHEDULES=%s is not used for inter-node algorithms: a rank has no memory for it",
                     hp_job.knobs.schedules);
     }
     if (hp_job.rank != 0)

@@ -9,7 +9,7 @@
 #include "pmpi_wrappers/backend/glue/machine.h"
 #include "pmpi_wrappers/backend/start/probe_link.h"
 
-/* 1 MiB over 1 Gbit/s takes 9 ms; inside a node it takes 0.1 ms. */
+/* 1 MiB over 1 Gbit/s takes 9 ms; within a node it takes 0.1 ms. */
 static const double between_limit_us = 10000, inside_limit_us = 500, memory_us = 300;
 
 /* So far apart a link's rate, or its latency, is another link's, or was measured under load. */
@@ -200,10 +200,9 @@ static int check_between(const hp_probe_site_t *site, int remote, hp_probes_t *p
         return code;
     if (is_far(us, probes->between_us, other_latency) ||
         is_far(stream.rate, probes->between_rate, other_rate)) {
-        hp_info(
-            "between nodes a message takes %.3g us and a stream has %.4g MB/s, not %.3g and %.4g as in an "
-            "earlier run: measured anew",
-            us, stream.rate, probes->between_us, probes->between_rate);
+        hp_info("an inter-node message takes %.3g us and a stream has %.4g MB/s, not %.3g and %.4g as in an "
+                "earlier run: measured anew",
+                us, stream.rate, probes->between_us, probes->between_rate);
         probes->between_us = probes->between_rate = 0;
     }
     return code;

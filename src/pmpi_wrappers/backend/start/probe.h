@@ -7,7 +7,7 @@
  *      one node     round trip, stream, flag, memcpy alone and of all ranks, reduction  about 5 ms
  *      two nodes    round trip, burst of short messages, stream, stream with copies  about 20 ms at 1 Gbit/s
  *
- * What an earlier run has left of the way between nodes may be of another network, or have been measured under load: the
+ * What an earlier run has left of the inter-node way may be of another network, or have been measured under load: the
  * first communicator of several nodes compares it with a round trip and a stream, and measures anew what is far off.
  *
  * Everything is bounded by time: on a slow machine there are fewer repetitions. Threads: one a
@@ -19,12 +19,12 @@
 #include "pmpi_wrappers/backend/glue/route.h"
 
 /* Collective over the program's communicator, whose ranks are comm's. route: of the messages. Measures what the layout needs and *inout of the
- * rank that leads lacks, or, where `checks`, what is not so any more of the way between nodes; *inout comes out the same on
+ * rank that leads lacks, or, where `checks`, what is not so any more of the inter-node way; *inout comes out the same on
  * all ranks. It may still not cover the layout: without memory for buffers on some rank, where ranks take turns (SMPI).
  * Returns an MPI error code. */
 int hp_probe(MPI_Comm users, const hp_route_t *route, hp_comm_t *comm, bool checks, hp_probes_t *inout);
 
-/* What this process knows, for the table that ranks exchange. *is_fresh: the way between nodes was measured, or compared,
+/* What this process knows, for the table that ranks exchange. *is_fresh: the inter-node way was measured, or compared,
  * in this run. */
 void hp_probe_known(hp_probes_t *out, bool *is_fresh);
 /* It knows that too now. kept: it is in the cache already. */

@@ -15,4 +15,4 @@ def make(its):
     rows = [{"samples": samples, "with_any": found["with_any"] / samples, "mean": found["messages"] / samples, "most": found["most"]}]
     return View({"unexpected": Table([Column("samples", "looked at before a receive", count_text), Column("with_any", "some were there", percent_text),
                                       Column("mean", "messages, mean", count_text), Column("most", "most", count_text)], rows,
-                                     "of the receive's communicator; the MPI's own messages inside collectives are not among them")})
+                                     "of the receive's communicator; the host MPI's messages inside collectives are not among them")})

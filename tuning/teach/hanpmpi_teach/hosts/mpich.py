@@ -6,7 +6,7 @@ what they may be is in their description. Its tables of decisions are JSON (src/
   the file           MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE: the algorithms
   the file .posix    MPIR_CVAR_CH4_POSIX_COLL_SELECTION_TUNING_JSON_FILE: where the POSIX module's are used
 
-A file stands for the whole table, so the MPI's own, which is in its library, is read from there and put around what is taught. A
+A file stands for the whole table, so the host MPI's, which is in its library, is read from there and put around what is taught. A
 forced algorithm that cannot serve a call gives way; one that a table names is called whatever comes. So the table asks first."""
 import dataclasses
 import json
@@ -52,7 +52,7 @@ CALLS_ITSELF = re.compile(r"^smp")
 class Knowledge:
     about: object
     accepted: set  # algorithms by their names in the tables
-    generic: dict  # the MPI's own table
+    generic: dict  # the host MPI's table
     posix: dict
 
 

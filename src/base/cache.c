@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "base/log.h"
 
 static void copy_name(char *out, size_t out_bytes, const char *name)
 {
@@ -141,6 +142,18 @@ bool hp_cache_replace(const char *path, const char *text)
     unlink(draft);
     errno = kept;
     return false;
+}
+
+void hp_cache_report(const hp_cache_t *cache, const char *kept)
+{
+    const char *why = strerror(errno);
+
+    if (cache->is_named)
+        hp_warn("HANPMPI_CACHE=%s is not accepted (%s; accepted: the name of a directory that rank 0 can "
+                "write, or off); %s not kept",
+                cache->directory, why, kept);
+    else
+        hp_info("%s: %s; %s not kept (HANPMPI_CACHE names another directory)", cache->directory, why, kept);
 }
 
 /* ---- all of a machine ---- */

@@ -39,6 +39,10 @@ bool hp_cache_make_directory(const hp_cache_t *cache);
 /* Puts the text in the place of the file at once, readable by everybody. false: why not is in errno. */
 bool hp_cache_replace(const char *path, const char *text);
 
+/* Reports that a file could not be written, for the reason in errno: a warning if the user named the directory. kept: what is
+ * lost, and "is" or "are". */
+void hp_cache_report(const hp_cache_t *cache, const char *kept);
+
 /* Calls `each` for every MPI of the cache's machine that has a file of this kind in the directory, in the order of their
  * names: *of_mpi is the cache with this MPI. Returns how many; -1: the directory cannot be read. */
 typedef void (*hp_cache_fn_t)(void *context, const hp_cache_t *of_mpi);

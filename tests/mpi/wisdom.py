@@ -110,13 +110,22 @@ def broken_files(case):
         assert case.findings(), text
 
 
+def directory_that_cannot_be_written(case):
+    """It was named, so there is a warning: one, whether the probes are lost as well or not."""
+    directory = "/proc/no/such/directory"
+    for settings, lost in (({}, "what was found is not kept"), ({"HANPMPI_MODEL": "1", "HANPMPI_PROBE_AFTER_US": "0"}, "the probes are not kept")):
+        case.run("once", ranks=2, HANPMPI_CACHE=directory, **settings)
+        warnings = [line for line in case.said.splitlines() if "warning" in line]
+        assert len(warnings) == 1 and f"HANPMPI_CACHE={directory} is not accepted" in warnings[0] and lost in warnings[0], case.said
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     for name in ("--run", "--library", "--program", "--info"):
         parser.add_argument(name, required=True)
     parser.add_argument("--helper", default="")
     options = parser.parse_args()
-    for case in (another_communicator, ranks_that_know_less, the_next_run, broken_files):
+    for case in (another_communicator, ranks_that_know_less, the_next_run, broken_files, directory_that_cannot_be_written):
         with tempfile.TemporaryDirectory() as folder:
             case(Case(options, folder))
         print(f"{case.__name__}: ok", flush=True)

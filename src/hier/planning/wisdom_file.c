@@ -284,8 +284,7 @@ bool hp_wisdom_write(const hp_cache_t *cache)
         errno = kept;
     }
     if (!written)
-        hp_info("%s: %s; what was found is not kept (HANPMPI_CACHE names another directory)",
-                cache->directory, strerror(errno));
+        hp_cache_report(cache, "what was found is");
     return written;
 }
 

@@ -107,14 +107,8 @@ bool hp_probes_cache_write(const hp_cache_t *cache, const hp_probes_t *probes)
     char *text = text_of(cache, probes);
     errno = ENOMEM;
     const bool written = text && hp_cache_make_directory(cache) && hp_cache_replace(path, text);
-    if (!written && cache->is_named)
-        hp_warn("HANPMPI_CACHE=%s is not accepted (%s; accepted: the name of a directory that rank 0 can "
-                "write, or off); "
-                "the probes are not kept",
-                cache->directory, strerror(errno));
-    else if (!written)
-        hp_info("%s: %s; the probes are not kept (HANPMPI_CACHE names another directory)", path,
-                strerror(errno));
+    if (!written)
+        hp_cache_report(cache, "the probes are");
     free(text);
     return written;
 }

@@ -153,7 +153,8 @@ void hp_job_rules_finish(void)
         hp_probes_t known;
         bool is_fresh;
         hp_probe_known(&known, &is_fresh);
-        hp_probes_cache_write(&cache, &known);
+        if (!hp_probes_cache_write(&cache, &known))
+            cache.is_named = false; /* the user is warned once */
     }
     if (hp_job.rank == 0 && has_news)
         hp_wisdom_write(&cache);

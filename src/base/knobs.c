@@ -87,6 +87,7 @@ bool hp_knob_parse(hp_knobs_t *knobs, hp_knob_id_t id, const char *value, char *
     const hp_knob_info_t *info = &infos[id];
     char range[HP_KNOB_RANGE_BYTES];
     int64_t number;
+    unsigned index;
     bool truth;
 
     switch (info->kind) {
@@ -103,11 +104,10 @@ bool hp_knob_parse(hp_knobs_t *knobs, hp_knob_id_t id, const char *value, char *
         }
         break;
     case HP_KNOB_KIND_CHOICE:
-        for (unsigned i = 0; info->word(i); i++)
-            if (strcmp(value, info->word(i)) == 0) {
-                *value_at(knobs, id) = i;
-                return true;
-            }
+        if (hp_word_find(value, info->word, &index)) {
+            *value_at(knobs, id) = index;
+            return true;
+        }
         break;
     case HP_KNOB_KIND_TEXT:
         if (strlen(value) >= HP_KNOB_TEXT_BYTES) {

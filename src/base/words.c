@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 /* What follows the digits: nothing, "B", "K", "KiB", ..., behind a space or not. Returns its factor, 0: it is none. */
 static int64_t unit_of(const char *text)
@@ -39,11 +40,31 @@ bool hp_word_boolean(const char *text, bool *out)
 {
     static const char *const words[] = {"0", "1", "no", "yes", "off", "on", "false", "true"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strcmp(text, words[i]) == 0) {
+        if (strcasecmp(text, words[i]) == 0) {
             *out = i % 2;
             return true;
         }
     return false;
+}
+
+static bool find_equal(const char *text, hp_word_fn_t word, int (*compare)(const char *, const char *),
+                       unsigned *out)
+{
+    for (unsigned i = 0; word(i); i++)
+        if (compare(text, word(i)) == 0) {
+            *out = i;
+            return true;
+        }
+    return false;
+}
+
+bool hp_word_find(const char *text, hp_word_fn_t word, unsigned *out)
+{
+    bool truth;
+
+    /* As it is written first: a file of HANPMPI_SCHEDULES may have another word's name in capitals. */
+    return find_equal(text, word, strcmp, out) || find_equal(text, word, strcasecmp, out) ||
+           (hp_word_boolean(text, &truth) && find_equal(truth ? "on" : "off", word, strcmp, out));
 }
 
 static unsigned edit_distance(const char *a, const char *b)

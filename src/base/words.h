@@ -15,9 +15,13 @@ typedef const char *(*hp_word_fn_t)(unsigned i);
  * false: it is none, or too large. */
 bool hp_word_integer(const char *text, int64_t *out);
 
-/* 0, no, off, false; 1, yes, on, true. false: it is none of them. */
+/* 0, no, off, false; 1, yes, on, true; also in capitals. false: it is none of them. */
 bool hp_word_boolean(const char *text, bool *out);
 #define HP_WORD_BOOLEANS "0 or 1 (no or yes, off or on, false or true)"
+
+/* The index of the word of the list that text is, also in capitals; where "on" or "off" is in the list, another word for it
+ * that hp_word_boolean takes does, too. false: it is none of them. */
+bool hp_word_find(const char *text, hp_word_fn_t word, unsigned *out);
 
 /* The number of a signal that a library may use by its name, such as "USR2". "on" and "1" are USR2. 0 for "off", "0" and "";
  * -1: it is none of them. */

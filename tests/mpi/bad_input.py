@@ -176,7 +176,7 @@ BAD_VALUES = (  # variable, value, what the accepted range must contain
     ("HANPMPI_STATS", "2", "0 or 1"),
     ("HANPMPI_ENABLE", "maybe", "0 or 1"),
     ("HANPMPI_BCAST", "fastest", "native"),
-    ("HANPMPI_ALLREDUCE", "HAN", "han"),
+    ("HANPMPI_ALLREDUCE", "HAHN", "han"),
     ("HANPMPI_TOPOLOGY", "node:2 package:x", "node"),
     ("HANPMPI_TOPOLOGY", "galaxy:2", "node"),
     ("HANPMPI_LEVELS", "node,galaxy", "package"),
@@ -372,12 +372,12 @@ def misspelt_noise(host):
 
 @case
 def words_as_they_are_printed(host):
-    """Sizes with units and booleans in words are accepted as they are written."""
+    """Sizes with units, booleans in words, and words in capitals are accepted as they are written."""
     result = host.run({**FORCED, "HANPMPI_SEGMENT_BYTES": "32KiB", "HANPMPI_SLOT_BYTES": "128 KiB", "HANPMPI_GUARD": "off",
-                       "HANPMPI_MODEL": "false", "HANPMPI_ENABLE": "yes"})
+                       "HANPMPI_MODEL": "false", "HANPMPI_ENABLE": "Yes", "HANPMPI_BARRIER": "HAN", "HANPMPI_NONBLOCKING": "1"})
     result.check_ran(2)
     result.check_said(0)
-    for word in ("no", "off", "false"):
+    for word in ("no", "OFF", "False"):
         result = host.run({**FORCED, "HANPMPI_ENABLE": word})
         result.check(result.ranks and all(rank["bcast"] == "0/0" for rank in result.ranks), f"{word} does not switch the library off")
 

@@ -242,8 +242,9 @@ static void sizes_are_read_as_they_are_written(void **state)
 static void booleans_have_four_names(void **state)
 {
     (void)state;
-    static const char *const words[] = {"0", "1", "no", "yes", "off", "on", "false", "true"};
-    static const char *const wrong[] = {"", "2", "-1", "On", "TRUE", "maybe", "1 ", "00"};
+    static const char *const words[] = {"0",    "1",  "no",  "yes", "off", "on",    "false",
+                                        "true", "No", "YES", "OFF", "On",  "FALSE", "True"};
+    static const char *const wrong[] = {"", "2", "-1", "maybe", "1 ", "00"};
     for (size_t i = 0; i < ARRAY_LENGTH(words); i++) {
         int64_t value;
         assert_true(accepts(HP_KNOB_ID_stats, words[i], &value));
@@ -251,6 +252,48 @@ static void booleans_have_four_names(void **state)
     }
     for (size_t i = 0; i < ARRAY_LENGTH(wrong); i++)
         assert_false(accepts(HP_KNOB_ID_stats, wrong[i], NULL));
+}
+
+static void words_in_capitals_and_other_words_for_on_and_off(void **state)
+{
+    (void)state;
+    static const struct {
+        hp_knob_id_t id;
+        const char *text, *word;
+    } good[] = {
+        {HP_KNOB_ID_nonblocking, "yes", "on"},    {HP_KNOB_ID_nonblocking, "0", "off"},
+        {HP_KNOB_ID_nonblocking, "Auto", "auto"}, {HP_KNOB_ID_wisdom, "TRUE", "on"},
+        {HP_KNOB_ID_wisdom, "READ", "read"},      {HP_KNOB_ID_wisdom, "False", "off"},
+        {HP_KNOB_ID_mockups, "1", "on"},          {HP_KNOB_ID_mockups, "No", "off"},
+        {HP_KNOB_ID_profile_watch, "no", "off"},  {HP_KNOB_ID_bcast, "HAN", "han"},
+    };
+    for (size_t i = 0; i < ARRAY_LENGTH(good); i++) {
+        int64_t value;
+        assert_true(accepts(good[i].id, good[i].text, &value));
+        assert_string_equal(hp_knob_info(good[i].id)->word((unsigned)value), good[i].word);
+    }
+    assert_false(accepts(HP_KNOB_ID_profile_watch, "yes", NULL)); /* has no "on" */
+    assert_false(accepts(HP_KNOB_ID_bcast, "0", NULL));
+    assert_false(accepts(HP_KNOB_ID_wisdom, "2", NULL));
+}
+
+static const char *words_of_one_spelling(unsigned i)
+{
+    static const char *const words[] = {"ring", "Ring", "off"};
+    return i < ARRAY_LENGTH(words) ? words[i] : NULL;
+}
+
+static void a_word_as_it_is_written_goes_first(void **state)
+{
+    (void)state;
+    unsigned index;
+    assert_true(hp_word_find("Ring", words_of_one_spelling, &index));
+    assert_int_equal(index, 1);
+    assert_true(hp_word_find("RING", words_of_one_spelling, &index));
+    assert_int_equal(index, 0);
+    assert_true(hp_word_find("false", words_of_one_spelling, &index));
+    assert_int_equal(index, 2);
+    assert_false(hp_word_find("true", words_of_one_spelling, &index));
 }
 
 /* libhanpmpi-noise.so checks the values of its own variables; a misspelt name is a mistake everywhere. */
@@ -366,6 +409,8 @@ int main(void)
         cmocka_unit_test(variables_of_the_noise),
         cmocka_unit_test(sizes_are_read_as_they_are_written),
         cmocka_unit_test(booleans_have_four_names),
+        cmocka_unit_test(words_in_capitals_and_other_words_for_on_and_off),
+        cmocka_unit_test(a_word_as_it_is_written_goes_first),
         cmocka_unit_test(format_and_parse_round_trip),
         cmocka_unit_test(adopt_takes_what_the_job_shares),
         cmocka_unit_test(signals_by_name),

@@ -80,7 +80,9 @@ void info_print_knobs_markdown(void)
     hp_knobs_defaults(&defaults);
     printf("# Environment variables\n\nMade from src/base/knobs.def by `hanpmpi_info --knobs-markdown`. "
            "\"Job\": one value for all "
-           "ranks, rank 0's;\n\"rank\": each rank its own.\n\n| variable | default | accepted | scope | "
+           "ranks, rank 0's;\n\"rank\": each rank its own. Words may be in capitals; yes, true and 1 mean "
+           "on, and "
+           "no, false and 0 off.\n\n| variable | default | accepted | scope | "
            "meaning |\n|---|---|---|---|---|\n");
     for (unsigned id = 0; id < HP_KNOB_COUNT; id++) {
         const hp_knob_info_t *info = hp_knob_info((hp_knob_id_t)id);

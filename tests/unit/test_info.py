@@ -34,7 +34,7 @@ def help_and_version():
         assert "--json" in said and "--version" in said and "  -h " in said, said
     for option in ("-V", "--version"):
         assert run(option).strip() == f"hanpmpi {OPTIONS.version}"
-    assert "accepted" in run("--json", "--explain", "bcast", code=64)
+    assert "accepted" in run("--json", "--forget", code=64)
 
 
 def algorithms_name_their_variable():
@@ -83,6 +83,15 @@ def topology():
     assert [its["level"] for its in found["levels"]] == ["node", "package", "core"]
 
 
+def segments_where_there_are_any():
+    """An algorithm that cuts nothing into segments has none, as text and as JSON."""
+    one_node = ("--topology", "--machine", "core:4", "--bytes", "8")
+    for way, named, segment in (({"HANPMPI_BCAST": "han"}, "han, segments of 32 KiB", 32768), ({"HANPMPI_BCAST": "flags"}, "flags", None)):
+        assert f": {named}\n\n" in run(*one_node, **way), way
+        assert objects(*one_node, **way)["segment_bytes"] == segment, way
+    assert ": han\n\n" in run(*one_node, "--collective", "barrier", HANPMPI_BARRIER="han")
+
+
 def memory_of_a_node():
     """What a rank reserves, by the layout and the knobs, as JSON and as text."""
     layout = ("--topology", "--machine", "node:2 package:2 core:2")
@@ -110,6 +119,30 @@ def runs(explained):
     """The algorithm that --explain says runs."""
     words = re.search(r"^  runs +(.*)$", explained, re.MULTILINE)[1]
     return "native" if words.startswith("the host MPI") else words.split(",")[0].split(" ")[0]
+
+
+def explained_as_json():
+    """The same answer as the text's, for each MPI whose probes are there."""
+    call = "allreduce nodes=4 ppn=3-4 bytes=1M"
+    answers = objects("--explain", call)["answers"]
+    assert len(answers) == 1 and answers[0]["mpi"] is None, answers
+    answer, said = answers[0], run("--explain", call)
+    assert (answer["collective"], answer["bytes"]) == ("allreduce", 1 << 20), answer
+    assert answer["layout"] == {"nodes": 4, "ranks_per_node": [3, 4], "shares_memory": True}, answer
+    assert [its["runs"] for its in answer["candidates"]] == [True] + [False] * (len(answer["candidates"]) - 1), answer
+    assert runs(said) == answer["candidates"][0]["algorithm"]
+    for its in answer["candidates"]:
+        assert f" {its['what']} " in said and "expected_us" not in its, (its, said)
+    with tempfile.TemporaryDirectory() as folder:
+        name = objects("--machine-name")["machine"]
+        for mpi in ("mpich", "open-mpi"):
+            write(folder, f"{name}-{mpi}.json", json.dumps({"format": 1, "library": OPTIONS.version, "machine": name, "mpi": mpi,
+                                                            "probes": {"flag_us": 0.5, "copy_rate": 5000, "reduce_rate": 5000, "cores": 4}}))
+        call = "bcast ppn=4 bytes=8"
+        answers = objects("--explain", call, HANPMPI_CACHE=folder)["answers"]
+        assert [its["mpi"] for its in answers] == ["mpich", "open-mpi"], answers
+        assert all("bound_us" in its and "expected_us" in its["candidates"][0] for its in answers), answers
+    assert "not understood" in run("--json", "--explain", "bcats", code=1)
 
 
 def answers_agree():
@@ -292,7 +325,7 @@ def write(folder, name, text):
 
 
 def main():
-    for case in (help_and_version, algorithms_name_their_variable, settings, machine, topology, memory_of_a_node, answers_agree, schedules_are_listed,
+    for case in (help_and_version, algorithms_name_their_variable, settings, machine, topology, segments_where_there_are_any, memory_of_a_node, explained_as_json, answers_agree, schedules_are_listed,
                  schedule_as_text, schedule_as_file_and_picture, schedule_costs, network):
         case()
         print(f"{case.__name__}: ok", flush=True)

@@ -6,6 +6,7 @@
 #include "base/words.h"
 #include "hier/planning/explain.h"
 #include "hier/planning/model/probes_cache.h"
+#include "json.h"
 #include "rules.h"
 #include "tables.h"
 #include "topo_tree/fingerprint.h"
@@ -19,6 +20,7 @@ typedef struct {
 typedef struct {
     const question_t *question;
     const hp_knobs_t *knobs;
+    json_t *answers; /* NULL: the answers are printed as text */
 } asked_t;
 
 static int refuse(const char *word)
@@ -78,22 +80,32 @@ static bool word_of(char *word, question_t *question)
            collective_of(word, &question->collective);
 }
 
-static void answer(const asked_t *asked, const hp_probes_t *probes)
+/* mpi: whose probes these are; NULL: there are none. */
+static void answer(const asked_t *asked, const char *mpi, const hp_probes_t *probes)
 {
     const hp_situation_t situation = {.knobs = asked->knobs,
                                       .job_knobs = asked->knobs,
                                       .layout = asked->question->layout,
                                       .probes = probes};
-    hp_explain_ahead(stdout, &situation, asked->question->collective, asked->question->bytes);
+    const hp_collective_t collective = asked->question->collective;
+
+    if (asked->answers) {
+        json_t *object = hp_explain_ahead_json(&situation, collective, asked->question->bytes);
+        json_object_set_new(object, "mpi", mpi ? json_string(mpi) : json_null());
+        json_array_append_new(asked->answers, object);
+        return;
+    }
+    if (mpi)
+        printf("%s, by its probes:\n", mpi);
+    hp_explain_ahead(stdout, &situation, collective, asked->question->bytes);
 }
 
 static void answer_for_mpi(void *context, const hp_cache_t *cache, const hp_probes_t *probes)
 {
-    printf("%s, by its probes:\n", cache->mpi);
-    answer(context, probes);
+    answer(context, cache->mpi, probes);
 }
 
-int info_explain(const char *text)
+int info_explain(const char *text, bool json)
 {
     question_t question = {.collective = HP_COLLECTIVE_COUNT, .layout = {.nodes = 1}, .bytes = 8};
     char *copy = strdup(text), *rest = NULL, machine[HP_FINGERPRINT_BYTES];
@@ -119,11 +131,11 @@ int info_explain(const char *text)
     question.layout.reads_peers = knobs.shared_memory && knobs.read_peers;
     question.layout.slot_bytes = (size_t)knobs.slot_bytes;
     info_use_rules(&knobs);
-    const asked_t asked = {&question, &knobs};
+    const asked_t asked = {&question, &knobs, json ? json_array() : NULL};
     hp_cache_init(&cache, knobs.cache, hp_machine_fingerprint(machine, sizeof machine), "");
     if (!knobs.model || !cache.directory[0] ||
         hp_probes_cache_each(&cache, answer_for_mpi, (void *)&asked) <= 0)
-        answer(&asked, NULL);
+        answer(&asked, NULL, NULL);
     hp_candidates_set_rules(NULL, 0);
-    return 0;
+    return json ? info_print_json(json_pack("{s:o}", "answers", asked.answers)) : 0;
 }

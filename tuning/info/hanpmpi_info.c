@@ -104,7 +104,8 @@ static const struct argp_option argp_options[] = {
     {"network", OPTION_NETWORK, "FILE", 0,
      "the network that the file describes, and what a collective puts on its links; with --json: as a file",
      1},
-    {"ranks", OPTION_RANKS, "N", 0, "with --topology: number of ranks (default: cores of the machine)", 2},
+    {"ranks", OPTION_RANKS, "N", 0, "with --topology: number of ranks (default: cores of the machine)",
+     2},
     {"root", OPTION_ROOT, "RANK", 0, "with --topology: root of the tree (default 0)", 2},
     {"machine", OPTION_MACHINE, "TEXT", 0,
      "with --topology: a synthetic machine such as \"node:2 package:2 core:4\" (default: HANPMPI_TOPOLOGY, "
@@ -129,8 +130,8 @@ static const struct argp_option argp_options[] = {
     {"verify", OPTION_VERIFY, NULL, 0,
      "with --schedule: prove that it is right; exit status 1 when it is not", 2},
     {"json", OPTION_JSON, "FILE", OPTION_ARG_OPTIONAL,
-     "print it as JSON: knobs, algorithms, backends, machine name, probes, wisdom, topology, schedules, "
-     "network; with "
+     "print it as JSON: knobs, algorithms, explain, backends, machine name, probes, wisdom, topology, "
+     "schedules, network; with "
      "--schedule: "
      "write it as a file for HANPMPI_SCHEDULES (standard output if no file is named)",
      3},
@@ -180,12 +181,10 @@ static void check_options(struct argp_state *state)
 {
     const bool schedule = options.asks == ASKS_SCHEDULE;
 
-    if (options.json &&
-        (options.asks == ASKS_EXPLAIN || options.asks == ASKS_CHECK || options.asks == ASKS_FORGET))
-        argp_error(
-            state,
-            "--json: accepted with --knobs, --algorithms, --backends, --machine-name, --probes, --wisdom, "
-            "--topology, --schedule, --schedules, --network and --rules-json");
+    if (options.json && (options.asks == ASKS_CHECK || options.asks == ASKS_FORGET))
+        argp_error(state, "--json: accepted with --knobs, --algorithms, --explain, --backends, "
+                          "--machine-name, --probes, --wisdom, --topology, --schedule, --schedules, "
+                          "--network and --rules-json");
     if (options.json_file && !schedule)
         argp_error(state, "--json %s: a file is accepted with --schedule", options.json_file);
     if ((options.schedule.verify || options.schedule.cost) && !schedule)
@@ -314,7 +313,7 @@ static int answer(void)
     case ASKS_ALGORITHMS:
         return options.json ? info_json_algorithms() : (info_print_algorithms(), 0);
     case ASKS_EXPLAIN:
-        return info_explain(options.explain);
+        return info_explain(options.explain, options.json);
     case ASKS_RULES:
         return info_write_rules();
     case ASKS_CHECK:

@@ -68,7 +68,7 @@ typedef struct {
     uint64_t bytes; /* 0 for a barrier */
     hp_comm_t *comm;
     hp_outcome_t outcome;
-    const char *algorithm;
+    const hp_algorithm_t *algorithm; /* NULL: the host MPI */
     hp_setting_t setting;
 } found_t;
 
@@ -81,7 +81,7 @@ static void find(found_t *found)
     comm->reads_peers = comm->shares_memory && comm->knobs.read_peers;
     found->outcome = hp_select(comm, found->asked->collective, found->bytes, &choice);
     if (found->outcome == HP_OUTCOME_TAKEN) {
-        found->algorithm = choice.algorithm->name;
+        found->algorithm = choice.algorithm;
         found->setting = *choice.setting;
     } else {
         hp_setting_default(&found->setting);
@@ -125,6 +125,12 @@ static json_t *node_memory_json(const hp_comm_t *comm)
                      (json_int_t)hp_node_pool_bytes(&shape));
 }
 
+static bool has_segments(const found_t *found)
+{
+    return found->algorithm && found->algorithm->traits & HP_TRAIT_PIPELINED &&
+           found->asked->collective != HP_BARRIER;
+}
+
 static int print_text(const found_t *found)
 {
     const hp_hierarchy_t *hierarchy = found->comm->hierarchy;
@@ -132,9 +138,11 @@ static int print_text(const found_t *found)
 
     printf("%s of %s on %u ranks: ", hp_collective_name(found->asked->collective),
            hp_word_size(found->bytes, size, sizeof size), found->comm->size);
-    if (found->algorithm)
-        printf("%s, segments of %s\n\n", found->algorithm,
+    if (has_segments(found))
+        printf("%s, segments of %s\n\n", found->algorithm->name,
                hp_word_size(found->setting.segment_bytes, size, sizeof size));
+    else if (found->algorithm)
+        printf("%s\n\n", found->algorithm->name);
     else
         printf("passed through (%s); the tree that would be used:\n\n", hp_outcome_text(found->outcome));
     hp_draw_levels(stdout, hierarchy, &found->setting.shapes);
@@ -181,13 +189,14 @@ static json_t *tree_json(const found_t *found)
 static int print_json(const found_t *found)
 {
     return info_print_json(json_pack(
-        "{s:s, s:I, s:I, s:I, s:I, s:s, s:s, s:I, s:o, s:o, s:o}", "collective",
+        "{s:s, s:I, s:I, s:I, s:I, s:s, s:s, s:o, s:o, s:o, s:o}", "collective",
         hp_collective_name(found->asked->collective), "bytes", (json_int_t)found->bytes, "ranks",
         (json_int_t)found->comm->size, "nodes", (json_int_t)hp_hierarchy_node_count(found->comm->hierarchy),
-        "root", (json_int_t)found->asked->root, "algorithm", found->algorithm ? found->algorithm : "native",
-        "outcome", hp_outcome_text(found->outcome), "segment_bytes", (json_int_t)found->setting.segment_bytes,
-        "levels", levels_json(found), "node_memory", node_memory_json(found->comm), "tree",
-        tree_json(found)));
+        "root", (json_int_t)found->asked->root, "algorithm",
+        found->algorithm ? found->algorithm->name : "native", "outcome", hp_outcome_text(found->outcome),
+        "segment_bytes",
+        has_segments(found) ? json_integer((json_int_t)found->setting.segment_bytes) : json_null(), "levels",
+        levels_json(found), "node_memory", node_memory_json(found->comm), "tree", tree_json(found)));
 }
 
 static int print(found_t *found)

@@ -240,9 +240,9 @@ static void put_us(json_t *object, const char *key, double us)
         json_object_set_new(object, key, json_real(us));
 }
 
-static json_t *candidate_json(const hp_kept_t *row, unsigned slot)
+static json_t *candidate_json(const hp_candidate_t *candidate, hp_collective_t collective,
+                              const hp_layout_t *layout)
 {
-    const hp_candidate_t *candidate = &row->bin.candidates.slot[slot];
     char what[TEXT_BYTES];
     json_t *object = json_object();
 
@@ -250,37 +250,47 @@ static json_t *candidate_json(const hp_kept_t *row, unsigned slot)
                         json_string(candidate->algorithm ? candidate->algorithm->name
                                     : candidate->mockup  ? "mockup"
                                                          : "native"));
-    json_object_set_new(
-        object, "what",
-        json_string(hp_explain_candidate(candidate, row->collective, &row->layout, what, sizeof what)));
+    json_object_set_new(object, "what",
+                        json_string(hp_explain_candidate(candidate, collective, layout, what, sizeof what)));
     json_object_set_new(object, "from", json_string(hp_decider_word(candidate->by)));
     if (candidate->line)
         json_object_set_new(object, "line", json_integer(candidate->line));
     if (candidate->algorithm)
         json_object_set_new(object, "segment_bytes",
                             json_integer((json_int_t)candidate->setting.segment_bytes));
-    json_object_set_new(object, "calls", json_integer((json_int_t)row->bin.calls[slot]));
     put_us(object, "expected_us", candidate->expected_us);
+    return object;
+}
+
+static json_t *slot_json(const hp_kept_t *row, unsigned slot)
+{
+    json_t *object = candidate_json(&row->bin.candidates.slot[slot], row->collective, &row->layout);
+
+    json_object_set_new(object, "calls", json_integer((json_int_t)row->bin.calls[slot]));
     put_us(object, "guard_us", hp_kept_was_tried(&row->bin) ? row->bin.guard.took[slot].median : -1);
     put_us(object, "mean_us", hp_kept_mean_us(&row->bin, slot));
     json_object_set_new(object, "chosen", json_boolean(slot == hp_kept_chosen(&row->bin)));
     return object;
 }
 
+static json_t *layout_json(const hp_layout_t *layout)
+{
+    return json_pack("{s:i,s:[i,i],s:b}", "nodes", (int)layout->nodes, "ranks_per_node",
+                     (int)layout->least_ranks, (int)layout->most_ranks, "shares_memory",
+                     (int)layout->shares_memory);
+}
+
 static json_t *row_json(const hp_kept_t *row)
 {
-    const hp_layout_t *layout = &row->layout;
     json_t *candidates = json_array();
 
     for (unsigned slot = 0; slot < HP_SLOTS; slot++)
         if (row->bin.candidates.offered & (1u << slot))
-            json_array_append_new(candidates, candidate_json(row, slot));
+            json_array_append_new(candidates, slot_json(row, slot));
     json_t *object =
-        json_pack("{s:{s:i,s:[i,i],s:b},s:i,s:s,s:[I,I],s:s,s:b,s:i,s:o}", "layout", "nodes",
-                  (int)layout->nodes, "ranks_per_node", (int)layout->least_ranks, (int)layout->most_ranks,
-                  "shares_memory", (int)layout->shares_memory, "communicators", (int)row->communicators,
-                  "collective", hp_collective_name(row->collective), "bytes",
-                  (json_int_t)(row->number ? 1ull << (row->number - 1) : 0),
+        json_pack("{s:o,s:i,s:s,s:[I,I],s:s,s:b,s:i,s:o}", "layout", layout_json(&row->layout),
+                  "communicators", (int)row->communicators, "collective", hp_collective_name(row->collective),
+                  "bytes", (json_int_t)(row->number ? 1ull << (row->number - 1) : 0),
                   (json_int_t)(row->number ? (1ull << (row->number - 1)) * 2 - 1 : 0), "by",
                   hp_decider_word(hp_kept_decider(&row->bin)), "settled", (int)!row->bin.guard.open,
                   "reopened", (int)row->bin.guard.reopened, "candidates", candidates);
@@ -323,6 +333,15 @@ bool hp_explain_write(FILE *out, unsigned rank, const hp_savings_t *savings)
 
 /* ---- before a run ---- */
 
+/* ---- before a run ---- */
+
+/* 0: not known. */
+static double bound_us(const hp_situation_t *situation, hp_collective_t collective, uint64_t bytes)
+{
+    return situation->probes ? hp_model_bound_us(situation->probes, &situation->layout, collective, bytes)
+                             : 0;
+}
+
 void hp_explain_ahead(FILE *out, const hp_situation_t *situation, hp_collective_t collective, uint64_t bytes)
 {
     static const char *const roles[HP_SLOTS] = {[HP_SLOT_RULE] = "runs",
@@ -350,11 +369,32 @@ void hp_explain_ahead(FILE *out, const hp_situation_t *situation, hp_collective_
             fprintf(out, "; expected: %s us", us_text(candidate->expected_us, us, sizeof us));
         fputc('\n', out);
     }
-    const double bound =
-        situation->probes ? hp_model_bound_us(situation->probes, layout, collective, bytes) : 0;
+    const double bound = bound_us(situation, collective, bytes);
     if (bound > 0)
         fprintf(out, "  the least time that is possible: %s us\n", us_text(bound, us, sizeof us));
     if (candidates.offered & (candidates.offered - 1))
         fprintf(out, "  The guard tries these in the first calls of a communicator and keeps the fastest; "
                      "HANPMPI_GUARD=0 keeps the first.\n");
+}
+
+json_t *hp_explain_ahead_json(const hp_situation_t *situation, hp_collective_t collective, uint64_t bytes)
+{
+    const double bound = bound_us(situation, collective, bytes);
+    hp_candidates_t candidates;
+    json_t *list = json_array();
+
+    hp_candidates_find(situation, collective, bytes, &candidates);
+    for (unsigned slot = 0; slot < HP_SLOTS; slot++) {
+        if (!(candidates.offered & (1u << slot)))
+            continue;
+        json_t *object = candidate_json(&candidates.slot[slot], collective, &situation->layout);
+        json_object_set_new(object, "runs", json_boolean(slot == HP_SLOT_RULE));
+        json_array_append_new(list, object);
+    }
+    json_t *object =
+        json_pack("{s:o,s:s,s:I,s:o}", "layout", layout_json(&situation->layout), "collective",
+                  hp_collective_name(collective), "bytes", (json_int_t)bytes, "candidates", list);
+    if (object)
+        put_us(object, "bound_us", bound > 0 ? bound : -1);
+    return object;
 }

@@ -6,6 +6,7 @@
 #ifndef HP_HIER_PLANNING_EXPLAIN_H
 #define HP_HIER_PLANNING_EXPLAIN_H
 
+#include <jansson.h>
 #include <stdio.h>
 #include "hier/planning/savings.h"
 #include "hier/planning/select.h"
@@ -22,5 +23,6 @@ bool hp_explain_write(FILE *out, unsigned rank, const hp_savings_t *savings);
 
 /* Before a run: what may run such a call, in which order, and what it is expected to take. */
 void hp_explain_ahead(FILE *out, const hp_situation_t *situation, hp_collective_t collective, uint64_t bytes);
+json_t *hp_explain_ahead_json(const hp_situation_t *situation, hp_collective_t collective, uint64_t bytes);
 
 #endif

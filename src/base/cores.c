@@ -215,6 +215,21 @@ void hp_cores_read(hp_cores_t *out)
     }
 }
 
+uint32_t hp_cores_number(uint32_t i)
+{
+    size_t bytes, processor = 0;
+    cpu_set_t *mask = read_mask(getpid(), &bytes);
+
+    if (!mask)
+        return i % online();
+    for (uint32_t before = i % (uint32_t)CPU_COUNT_S(bytes, mask);; processor++) {
+        if (CPU_ISSET_S(processor, bytes, mask) && before-- == 0)
+            break;
+    }
+    CPU_FREE(mask);
+    return (uint32_t)processor;
+}
+
 uint32_t hp_cores_of_parent(void)
 {
     const pid_t parent = getppid(); /* 0: in another PID namespace, and 0 would mean ourselves */

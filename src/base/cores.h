@@ -30,6 +30,9 @@ typedef struct {
 /* Of the calling process's main thread. Of the job nothing is known then. */
 void hp_cores_read(hp_cores_t *out);
 
+/* The operating system's number of the i-th core in that mask; past the last it begins anew. */
+uint32_t hp_cores_number(uint32_t i);
+
 /* The cores that a process beside us may use, such as the launcher that started us and is bound to none of the
  * ranks' cores; at most the limit. For what must be known before the ranks have exchanged anything. 0: unknown. */
 uint32_t hp_cores_of_parent(void);

@@ -109,12 +109,17 @@ static void own_mask(void **state)
     CPU_SET(first, &one);
     assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
     hp_cores_read(&bound);
+    assert_int_equal(hp_cores_number(0), first);
+    assert_int_equal(hp_cores_number(7), first);
     assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
     assert_int_equal(bound.count, 1);
     assert_true(CPU_COUNT(&all) == 1 || bound.mask_id != cores.mask_id);
     hp_cores_read(&bound);
     assert_true(bound.mask_id == cores.mask_id && bound.count == cores.count);
     assert_true(hp_cores_of_parent() <= cores.limit);
+    for (uint32_t i = 0, last = UINT32_MAX; i < cores.count; last = hp_cores_number(i++))
+        assert_true(CPU_ISSET(hp_cores_number(i), &all) && (i == 0 || hp_cores_number(i) > last));
+    assert_int_equal(hp_cores_number(cores.count), hp_cores_number(0));
 }
 
 /* ---- what ranks of a node may use together ---- */

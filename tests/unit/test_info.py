@@ -81,6 +81,12 @@ def topology():
     assert [its["rank"] for its in found["tree"] if its["parent"] is None] == [3]
     assert [its["node"] for its in found["tree"]] == [0] * 4 + [1] * 4
     assert [its["level"] for its in found["levels"]] == ["node", "package", "core"]
+    # Of this machine the cores that may be used; here the last one, whatever its number.
+    usable = os.sched_getaffinity(0)
+    assert 1 <= objects("--topology")["ranks"] <= len(usable)
+    os.sched_setaffinity(0, {max(usable)})
+    assert objects("--topology")["ranks"] == 1
+    os.sched_setaffinity(0, usable)
 
 
 def segments_where_there_are_any():

@@ -104,7 +104,7 @@ static const struct argp_option argp_options[] = {
     {"network", OPTION_NETWORK, "FILE", 0,
      "the network that the file describes, and what a collective puts on its links; with --json: as a file",
      1},
-    {"ranks", OPTION_RANKS, "N", 0, "with --topology: number of ranks (default: cores of the machine)",
+    {"ranks", OPTION_RANKS, "N", 0, "with --topology: number of ranks (default: the cores that may be used)",
      2},
     {"root", OPTION_ROOT, "RANK", 0, "with --topology: root of the tree (default 0)", 2},
     {"machine", OPTION_MACHINE, "TEXT", 0,

@@ -4,7 +4,7 @@
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include "base/cores.h"
 #include "hier/collectives/algorithm.h"
 #include "hier/planning/select.h"
 #include "json.h"
@@ -39,21 +39,25 @@ static int draw_to(const char *file,
     return 0;
 }
 
-/* Cores of the machine that was named, or of this one. */
+/* Cores of the machine that was named, or those of this one that a job may use. */
 static uint32_t cores_of(const char *text, const hp_synthetic_t *machine)
 {
-    return *text ? hp_synthetic_cores(machine) : (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
+    hp_cores_t cores;
+
+    if (*text)
+        return hp_synthetic_cores(machine);
+    hp_cores_read(&cores);
+    return cores.count < cores.limit ? cores.count : cores.limit;
 }
 
 /* One rank a core. NULL: no memory. */
 static hp_locality_t *locate(const char *text, const hp_synthetic_t *machine, uint32_t ranks)
 {
-    const uint32_t cores = cores_of(text, machine);
     hp_locality_t *table = calloc(ranks, sizeof *table);
 
     for (uint32_t rank = 0; rank < ranks && table; rank++) {
         char cpu[16];
-        snprintf(cpu, sizeof cpu, "%u", rank % cores);
+        snprintf(cpu, sizeof cpu, "%u", hp_cores_number(rank));
         if (*text)
             hp_synthetic_locate(machine, rank, &table[rank]);
         else

@@ -1,6 +1,7 @@
 #include "hier/modules/schedule_steps.h"
 
 #include <assert.h>
+#include "base/least.h"
 #include "hier/call/cut.h"
 #include "hier/modules/schedule_program.h"
 
@@ -24,11 +25,6 @@ struct hp_schedule_use {
 };
 
 /* ---- preparing ---- */
-
-static uint32_t most(uint32_t a, uint32_t b)
-{
-    return a > b ? a : b;
-}
 
 /* A segment in pieces of so many bytes, 0: in one, as a message is cut into segments. */
 static hp_cut_t cut_segment(const hp_call_t *call, const hp_setting_t *setting, size_t bytes)
@@ -112,10 +108,10 @@ static bool add_up(hp_schedule_use_t *use, hp_stage_t *stage)
             const hp_program_t *program = in_place ? use->ways[way].in_place : use->ways[way].apart;
             if (!program)
                 continue;
-            operations = most(operations, program->operation_count);
-            edges = most(edges, program->edges);
-            scratch = most(scratch, program->scratch);
-            joins = most(joins, (program->done >= 0) + (program->read >= 0));
+            operations = hp_most_u32(operations, program->operation_count);
+            edges = hp_most_u32(edges, program->edges);
+            scratch = hp_most_u32(scratch, program->scratch);
+            joins = hp_most_u32(joins, (program->done >= 0) + (program->read >= 0));
         }
     const uint32_t pieces = piece_count(&use->pieces);
     stage->tasks += pieces * operations + (pieces > 1 ? joins : 0);

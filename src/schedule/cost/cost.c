@@ -2,12 +2,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "base/least.h"
 #include "schedule/cost/cost_run.h"
-
-static double most(double a, double b)
-{
-    return a > b ? a : b;
-}
 
 typedef struct {
     const hp_cost_graph_t *graph;
@@ -44,11 +40,11 @@ static void keep_most(hp_cost_load_t *of_all, const hp_cost_load_t *load)
 {
     of_all->sent = load->sent > of_all->sent ? load->sent : of_all->sent;
     of_all->received = load->received > of_all->received ? load->received : of_all->received;
-    of_all->sent_bytes = most(of_all->sent_bytes, load->sent_bytes);
-    of_all->received_bytes = most(of_all->received_bytes, load->received_bytes);
-    of_all->reduced_bytes = most(of_all->reduced_bytes, load->reduced_bytes);
-    of_all->copied_bytes = most(of_all->copied_bytes, load->copied_bytes);
-    of_all->processor_us = most(of_all->processor_us, load->processor_us);
+    of_all->sent_bytes = hp_most_double(of_all->sent_bytes, load->sent_bytes);
+    of_all->received_bytes = hp_most_double(of_all->received_bytes, load->received_bytes);
+    of_all->reduced_bytes = hp_most_double(of_all->reduced_bytes, load->reduced_bytes);
+    of_all->copied_bytes = hp_most_double(of_all->copied_bytes, load->copied_bytes);
+    of_all->processor_us = hp_most_double(of_all->processor_us, load->processor_us);
 }
 
 static void count_loads(const figures_t *figures)
@@ -133,7 +129,7 @@ static void follow(const figures_t *figures, chains_t *chains, uint32_t number)
         for (uint32_t k = 0; k < part->link_count; k++) {
             const hp_network_speed_t speed =
                 hp_network_link(figures->setting->network, graph->links[part->first_link + k]).speed;
-            link_us = most(link_us, part->blocks * figures->block_bytes / speed.rate);
+            link_us = hp_most_double(link_us, part->blocks * figures->block_bytes / speed.rate);
             latency_us += speed.latency_us;
             if (k == 0)
                 complete = done + link_us;
@@ -185,9 +181,9 @@ static hp_status_t find_figures(const figures_t *figures)
     hp_status_t status = count_links(figures);
     if (status == HP_OK)
         status = find_chains(figures, &latency_us);
-    const double busiest = most(cost->link_us, cost->most.processor_us);
-    cost->estimate_us =
-        most(cost->chain_us + busiest / figures->segments * (figures->segments - 1), busiest + latency_us);
+    const double busiest = hp_most_double(cost->link_us, cost->most.processor_us);
+    cost->estimate_us = hp_most_double(cost->chain_us + busiest / figures->segments * (figures->segments - 1),
+                                       busiest + latency_us);
     return status;
 }
 

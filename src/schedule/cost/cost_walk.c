@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "base/least.h"
 
 enum { NONE = -1 };
 
@@ -73,11 +74,6 @@ typedef struct {
     uint32_t queued;
     double end_us;
 } walk_t;
-
-static double later(double a, double b)
-{
-    return a > b ? a : b;
-}
 
 /* ---- which positions are looked at ---- */
 
@@ -312,7 +308,7 @@ static void deliver(walk_t *w, uint32_t from, const step_t *step, double there_u
     if (!to->waits)
         return;
     to->waits = false;
-    to->now_us = later(to->now_us, there_us);
+    to->now_us = hp_most_double(to->now_us, there_us);
     go_on(w, (uint32_t)step->to);
 }
 
@@ -348,8 +344,8 @@ static double work(walk_t *w, uint32_t walker, double from_us, double us)
     const uint32_t place = walker % places_of(&w->fold);
     double *core = &w->core_us[node_of(&w->fold, walker) * w->cores + place % w->cores];
 
-    *core = later(*core, from_us) + us * w->core_weight;
-    w->end_us = later(w->end_us, *core);
+    *core = hp_most_double(*core, from_us) + us * w->core_weight;
+    w->end_us = hp_most_double(w->end_us, *core);
     return *core;
 }
 
@@ -363,10 +359,10 @@ static double cross_links(walk_t *w, node_t *from, node_t *to, double sent_us, d
 {
     const double busy_us = w->weight * bytes / w->machine->between.rate;
     const double latency_us = w->machine->between.latency_us;
-    const double head_us = later(sent_us, from->out_us) + latency_us;
+    const double head_us = hp_most_double(sent_us, from->out_us) + latency_us;
 
-    from->out_us = *left_us = later(sent_us, from->out_us) + busy_us;
-    to->in_us = later(later(head_us, to->in_us) + busy_us, *left_us + latency_us);
+    from->out_us = *left_us = hp_most_double(sent_us, from->out_us) + busy_us;
+    to->in_us = hp_most_double(hp_most_double(head_us, to->in_us) + busy_us, *left_us + latency_us);
     return to->in_us;
 }
 
@@ -374,8 +370,8 @@ static double cross_memory(walk_t *w, node_t *node, double sent_us, double bytes
 {
     const hp_walk_message_t *inside = &w->machine->inside;
 
-    node->memory_us = later(sent_us, node->memory_us) + w->weight * bytes / w->machine->memory_rate;
-    return later(sent_us + bytes / inside->rate, node->memory_us) + inside->latency_us;
+    node->memory_us = hp_most_double(sent_us, node->memory_us) + w->weight * bytes / w->machine->memory_rate;
+    return hp_most_double(sent_us + bytes / inside->rate, node->memory_us) + inside->latency_us;
 }
 
 static double turn_of(const walk_t *w, const walker_t *me, const step_t *step)
@@ -388,11 +384,12 @@ static void send(walk_t *w, uint32_t walker, const step_t *step)
     walker_t *me = &w->walkers[walker];
     node_t *node = &w->nodes[node_of(&w->fold, walker)];
     const double bytes = step->sent * w->block_bytes;
-    const double from_us = later(after(w, me, step->send_needs), turn_of(w, me, step));
+    const double from_us = hp_most_double(after(w, me, step->send_needs), turn_of(w, me, step));
     const hp_walk_message_t *message = step->to_leaves ? &w->machine->between : &w->machine->inside;
     const double bytes_us = bytes / w->machine->copy_rate;
     const double pack_us = step->packs ? bytes_us : 0, copy_us = step->to_leaves ? 0 : bytes_us;
-    const double ready_us = later(from_us, me->send_us[step->to_leaves]) + pack_us + message->overhead_us;
+    const double ready_us =
+        hp_most_double(from_us, me->send_us[step->to_leaves]) + pack_us + message->overhead_us;
     double there_us, left_us;
 
     work(w, walker, from_us, pack_us + message->overhead_us + copy_us);
@@ -401,10 +398,10 @@ static void send(walk_t *w, uint32_t walker, const step_t *step)
         there_us =
             cross_links(w, node, &w->nodes[node_of(&w->fold, (uint32_t)step->to)], ready_us, bytes, &left_us);
     else
-        there_us = later(cross_memory(w, node, ready_us, bytes), left_us + message->latency_us);
+        there_us = hp_most_double(cross_memory(w, node, ready_us, bytes), left_us + message->latency_us);
     w->done[me->step].through_us = left_us;
-    me->now_us = later(me->now_us, ready_us);
-    w->end_us = later(w->end_us, left_us);
+    me->now_us = hp_most_double(me->now_us, ready_us);
+    w->end_us = hp_most_double(w->end_us, left_us);
     deliver(w, walker, step, there_us);
 }
 
@@ -415,25 +412,26 @@ static void receive(walk_t *w, uint32_t walker, const step_t *step, const messag
     const hp_walk_message_t *kind = step->from_leaves ? &w->machine->between : &w->machine->inside;
     const double block_us = step->reduces ? w->reduce_us : step->unpacks ? w->copy_us : 0;
     const double us = kind->overhead_us + step->received * block_us;
-    const double from_us = later(message->there_us, after(w, me, step->recv_needs));
+    const double from_us = hp_most_double(message->there_us, after(w, me, step->recv_needs));
 
     double *clock_us = &me->recv_us[step->from_leaves];
 
-    *clock_us = done->received_us = later(later(from_us, *clock_us) + us, work(w, walker, 0, us));
-    done->through_us = later(done->through_us, *clock_us);
-    w->end_us = later(w->end_us, *clock_us);
+    *clock_us = done->received_us =
+        hp_most_double(hp_most_double(from_us, *clock_us) + us, work(w, walker, 0, us));
+    done->through_us = hp_most_double(done->through_us, *clock_us);
+    w->end_us = hp_most_double(w->end_us, *clock_us);
 }
 
 static void copy(walk_t *w, uint32_t walker, const step_t *step)
 {
     walker_t *me = &w->walkers[walker];
     const double us = step->received * (step->reduces ? w->reduce_us : w->copy_us);
-    const double from_us = later(after(w, me, step->send_needs), after(w, me, step->recv_needs));
+    const double from_us = hp_most_double(after(w, me, step->send_needs), after(w, me, step->recv_needs));
 
-    me->copy_us = later(from_us, me->copy_us) + us;
+    me->copy_us = hp_most_double(from_us, me->copy_us) + us;
     work(w, walker, from_us, us);
     w->done[me->step] = (done_t){me->copy_us, me->copy_us};
-    w->end_us = later(w->end_us, me->copy_us);
+    w->end_us = hp_most_double(w->end_us, me->copy_us);
 }
 
 /* ---- the walk ---- */
@@ -463,7 +461,7 @@ static bool advance(walk_t *w, uint32_t walker)
         w->met += message != NULL;
     }
     me->has_sent = false;
-    me->now_us = later(me->now_us, w->done[me->step].received_us);
+    me->now_us = hp_most_double(me->now_us, w->done[me->step].received_us);
     if (++me->step < me->end_step)
         go_on(w, walker);
     return true;

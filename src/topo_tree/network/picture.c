@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "base/least.h"
 #include "topo_tree/network/rows.h"
 
 enum { TEXT_BYTES = 96 };
@@ -199,11 +200,6 @@ enum {
     BOX_LETTERS = 24
 };
 
-static double larger(double a, double b)
-{
-    return a > b ? a : b;
-}
-
 static double x_of(const hp_network_row_t *row)
 {
     return MARGIN + row->depth * (double)(BOX + CURVE + LABEL);
@@ -337,8 +333,8 @@ hp_status_t hp_network_draw(FILE *out, const hp_network_t *network, const char *
         const double most_us = busiest_us(&rows);
         double width = MARGIN + 8.0 * columns_of(title), height = 0;
         for (uint32_t i = 0; i < rows.count; i++) {
-            width = larger(width, x_of(&rows.rows[i]) + BOX);
-            height = larger(height, y_of(&rows.rows[i]) + ROW / 2.0);
+            width = hp_most_double(width, x_of(&rows.rows[i]) + BOX);
+            height = hp_most_double(height, y_of(&rows.rows[i]) + ROW / 2.0);
         }
         fprintf(out,
                 "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" "

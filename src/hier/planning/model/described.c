@@ -1,6 +1,7 @@
 #include "hier/planning/model/described.h"
 
 #include <stdlib.h>
+#include "base/least.h"
 
 /* Processor time of a message at each end, of TCP (tests/smpi/README.md). */
 static const double message_us = 1.5;
@@ -17,16 +18,6 @@ static const hp_probes_t usual = {.flag_us = 0.2,
 /* Of links without a limit. */
 static const double believable = 1e6;
 
-static double least(double a, double b)
-{
-    return a < b ? a : b;
-}
-
-static double most(double a, double b)
-{
-    return a > b ? a : b;
-}
-
 /* Adds the way from one machine to another: its latencies, and the links at its ends. */
 static void add_way(const hp_placement_t *places, uint32_t from, uint32_t to, uint32_t *path,
                     hp_probes_t *probes)
@@ -39,9 +30,9 @@ static void add_way(const hp_placement_t *places, uint32_t from, uint32_t to, ui
         const hp_network_speed_t speed = hp_network_link(network, path[k]).speed;
         us += speed.latency_us;
         if (k == 0 || k + 1 == links)
-            probes->between_rate = least(probes->between_rate, speed.rate);
+            probes->between_rate = hp_least_double(probes->between_rate, speed.rate);
     }
-    probes->between_us = most(probes->between_us, us);
+    probes->between_us = hp_most_double(probes->between_us, us);
 }
 
 bool hp_probes_described(const hp_layout_t *layout, hp_probes_t *out)

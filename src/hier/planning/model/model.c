@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 #include <string.h>
+#include "base/least.h"
 #include "hier/collectives/flags.h"
 #include "hier/modules/leader_rounds.h"
 #include "hier/planning/model/model_blocks.h"
@@ -19,16 +20,6 @@ static const double doubt = 0.05;
 
 /* Segments that are worth trying. */
 enum { SEGMENT_LEAST = 2048, SEGMENT_MOST = 524288 };
-
-static double most(double a, double b)
-{
-    return a > b ? a : b;
-}
-
-static double least(double a, double b)
-{
-    return a < b ? a : b;
-}
 
 bool hp_probes_cover(const hp_probes_t *probes, const hp_layout_t *layout)
 {
@@ -88,10 +79,10 @@ static hp_inter_node_cost_t between_nodes(const hp_probes_t *probes, const hp_la
 
     if (!hp_model_network(probes, layout, collective, bytes, setting, &network))
         return cost;
-    cost.fill_us = most(cost.fill_us, network.fill_us);
-    cost.link_us = most(cost.link_us, network.link_us);
+    cost.fill_us = hp_most_double(cost.fill_us, network.fill_us);
+    cost.link_us = hp_most_double(cost.link_us, network.link_us);
     if (cost.serial_us > 0)
-        cost.serial_us = most(cost.serial_us, network.fill_us);
+        cost.serial_us = hp_most_double(cost.serial_us, network.fill_us);
     return cost;
 }
 
@@ -130,17 +121,18 @@ static double steady_us(const hp_probes_t *probes, const hp_layout_t *layout, co
                         const hp_setting_t *setting)
 {
     const double ranks = layout->most_ranks;
-    const double rotations = least(least(setting->leaders, HP_ROTATIONS_MAX), ranks);
+    const double rotations = hp_least_double(hp_least_double(setting->leaders, HP_ROTATIONS_MAX), ranks);
     const double own =
         (segment->leader_us + (rotations - 1) * segment->member_us) / rotations; /* of a leader */
     const double all = segment->leader_us + (ranks - 1) * segment->member_us;
-    const double rank_us = most(own, segment->member_us) + segment_us;
+    const double rank_us = hp_most_double(own, segment->member_us) + segment_us;
     const double node_us = (all + ranks * segment_us) / probes->cores;
-    const double work = most(most(rank_us, node_us), segment->bus_us);
-    const double hidden = least(probes->overlap, 1);
+    const double work = hp_most_double(hp_most_double(rank_us, node_us), segment->bus_us);
+    const double hidden = hp_least_double(probes->overlap, 1);
 
-    return most(segment->serial_us / rotations,
-                most(segment->link_us, work) + (1 - hidden) * least(segment->link_us, work));
+    return hp_most_double(segment->serial_us / rotations,
+                          hp_most_double(segment->link_us, work) +
+                              (1 - hidden) * hp_least_double(segment->link_us, work));
 }
 
 static double pipeline_us(const hp_probes_t *probes, const hp_layout_t *layout, hp_collective_t collective,
@@ -149,7 +141,7 @@ static double pipeline_us(const hp_probes_t *probes, const hp_layout_t *layout, 
     const bool slots = module_of(layout, setting) == HP_MODULE_SHM && layout->most_ranks > 1;
     const size_t wanted = setting->segment_bytes;
     const size_t cut = slots && wanted > layout->slot_bytes ? layout->slot_bytes : wanted;
-    const double whole = (double)bytes, part = least((double)cut, whole);
+    const double whole = (double)bytes, part = hp_least_double((double)cut, whole);
     const segment_t segment = segment_of(probes, layout, collective, part, setting);
 
     if (part >= whole)
@@ -210,11 +202,11 @@ double hp_model_bound_us(const hp_probes_t *probes, const hp_layout_t *layout, h
     us = nodes > 1 ? probes->between_us : layout->shares_memory ? probes->flag_us : probes->inside_us;
     if (nodes > 1) {
         const double share = collective == HP_ALLREDUCE ? 2 * (nodes - 1) / nodes : 1;
-        us = most(us, share * data / probes->between_rate);
+        us = hp_most_double(us, share * data / probes->between_rate);
     }
     if (ranks > 1) {
         const double copies = collective == HP_ALLREDUCE ? ranks : ranks - 1;
-        us = most(us, copies * data / hp_model_node_rate(probes, layout->most_ranks));
+        us = hp_most_double(us, copies * data / hp_model_node_rate(probes, layout->most_ranks));
     }
     return us;
 }

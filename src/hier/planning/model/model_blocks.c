@@ -1,21 +1,12 @@
 #include "hier/planning/model/model_blocks.h"
 
+#include "base/least.h"
 #include "hier/blocks/generator.h"
 #include "hier/collectives/block_roles.h"
 #include "hier/collectives/flags.h"
 #include "hier/planning/model/model_intra_node.h"
 #include "schedule/cost/cost.h"
 #include "schedule/cost/cost_walk.h"
-
-static double most(double a, double b)
-{
-    return a > b ? a : b;
-}
-
-static double least(double a, double b)
-{
-    return a < b ? a : b;
-}
 
 /* ---- the schedule ---- */
 
@@ -113,10 +104,10 @@ static hp_walk_machine_t machine_of(const hp_probes_t *probes, uint32_t ranks,
                                     const hp_generator_t *generator)
 {
     const double between_us = probes->between_cpu_us, half_us = probes->inside_us / 2;
-    const double inside_us = between_us > 0 ? least(between_us, half_us) : half_us;
+    const double inside_us = between_us > 0 ? hp_least_double(between_us, half_us) : half_us;
 
     return (hp_walk_machine_t){
-        .between = {between_us, most(probes->between_us - 2 * between_us, 0), probes->between_rate},
+        .between = {between_us, hp_most_double(probes->between_us - 2 * between_us, 0), probes->between_rate},
         .inside = {inside_us, probes->inside_us - 2 * inside_us, probes->inside_rate},
         .memory_rate = hp_model_node_rate(probes, ranks),
         .copy_rate = probes->copy_rate,
@@ -162,7 +153,7 @@ static double by_messages(const hp_probes_t *probes, const hp_layout_t *layout,
     const hp_walk_machine_t machine = machine_of(probes, layout->most_ranks, d.generator);
     const double us =
         hp_walk_us(d.generator, &d.problem, layout->most_ranks, &machine, (double)bytes, steps_max);
-    return us < 0 ? us : most(us, on_network_us(&d, (double)bytes));
+    return us < 0 ? us : hp_most_double(us, on_network_us(&d, (double)bytes));
 }
 
 /* ---- one of the algorithms ---- */
@@ -237,7 +228,7 @@ double hp_model_blocks_bound_us(const hp_probes_t *probes, const hp_layout_t *la
 
     return hp_collective_is(collective, HP_OWN_SIZES)
                ? 0
-               : most(latency_us, most(link_us, got * block / both_rate));
+               : hp_most_double(latency_us, hp_most_double(link_us, got * block / both_rate));
 }
 
 /* ---- what else there is ---- */

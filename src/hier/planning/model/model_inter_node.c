@@ -1,5 +1,6 @@
 #include "hier/planning/model/model_inter_node.h"
 
+#include "base/least.h"
 #include "hier/call/inter_node.h"
 #include "hier/planning/model/model_schedule.h"
 
@@ -84,11 +85,6 @@ static hp_model_tree_t double_tree(uint32_t count)
     return (hp_model_tree_t){.hops = hops, .gaps = 2 * hops - 1, .root = 1, .inner = count > 2};
 }
 
-static double most(double a, double b)
-{
-    return a > b ? a : b;
-}
-
 typedef struct {
     double us;      /* between two messages of a sender, or of a receiver */
     double link_us; /* of a message */
@@ -98,7 +94,7 @@ typedef struct {
 static message_t message_of(const hp_probes_t *probes, double bytes)
 {
     const double link_us = bytes / probes->between_rate;
-    return (message_t){.us = most(link_us, probes->between_cpu_us),
+    return (message_t){.us = hp_most_double(link_us, probes->between_cpu_us),
                        .link_us = link_us,
                        .reduce_us = bytes / probes->reduce_rate};
 }
@@ -109,7 +105,7 @@ static double fan_us(const hp_probes_t *probes, const hp_model_tree_t *tree, dou
 {
     const double piece = piece_bytes && (double)piece_bytes < bytes ? (double)piece_bytes : bytes;
     const message_t message = message_of(probes, piece);
-    const double reduce_us = reduces ? message.reduce_us : 0, step_us = most(message.us, reduce_us);
+    const double reduce_us = reduces ? message.reduce_us : 0, step_us = hp_most_double(message.us, reduce_us);
     const double busiest = tree->root > tree->inner ? tree->root : tree->inner;
 
     return tree->hops * (probes->between_us + reduce_us) + tree->gaps * step_us +
@@ -232,8 +228,8 @@ static double pieces_us(const hp_model_schedule_t *schedule, const hp_probes_t *
                         size_t piece_bytes)
 {
     const double pieces = pieces_of(bytes, piece_bytes), piece = bytes / pieces;
-    const double step_us =
-        most(link_us_of(&schedule->most, probes, piece), cpu_us_of(&schedule->most, probes, piece, 1));
+    const double step_us = hp_most_double(link_us_of(&schedule->most, probes, piece),
+                                          cpu_us_of(&schedule->most, probes, piece, 1));
 
     return hp_model_schedule_us(schedule, probes, piece) + (pieces - schedule->messages) * step_us;
 }

@@ -1,5 +1,6 @@
 #include "hier/planning/model/model_intra_node.h"
 
+#include "base/least.h"
 #include "hier/collectives/flags.h"
 #include "hier/planning/model/model_inter_node.h"
 
@@ -8,26 +9,16 @@
  * machine). */
 static const double pull_us = 0.9, pull_page_us = 0.1, page_bytes = 4096;
 
-static double most(double a, double b)
-{
-    return a > b ? a : b;
-}
-
-static double least(double a, double b)
-{
-    return a < b ? a : b;
-}
-
 double hp_model_node_rate(const hp_probes_t *probes, uint32_t ranks)
 {
-    const double all = probes->copy_rate * least(ranks, probes->cores);
-    return probes->node_copy_rate > 0 ? least(probes->node_copy_rate, all) : all;
+    const double all = probes->copy_rate * hp_least_double(ranks, probes->cores);
+    return probes->node_copy_rate > 0 ? hp_least_double(probes->node_copy_rate, all) : all;
 }
 
 /* A copy while so many ranks copy. */
 static double copy_us(const hp_probes_t *probes, uint32_t ranks, double bytes)
 {
-    return bytes / least(probes->copy_rate, hp_model_node_rate(probes, ranks) / ranks);
+    return bytes / hp_least_double(probes->copy_rate, hp_model_node_rate(probes, ranks) / ranks);
 }
 
 static double pull_call_us(double bytes)
@@ -38,7 +29,7 @@ static double pull_call_us(double bytes)
 /* One rank's flag reaches the others: where they share cores they must be let run first. */
 static double hand_over_us(const hp_probes_t *probes, uint32_t ranks)
 {
-    return probes->flag_us * most(1, (ranks - 1) / probes->cores);
+    return probes->flag_us * hp_most_double(1, (ranks - 1) / probes->cores);
 }
 
 static hp_intra_node_cost_t by_shm(const hp_probes_t *probes, uint32_t ranks, bool up, double bytes)
@@ -83,9 +74,9 @@ static hp_intra_node_cost_t by_messages(const hp_probes_t *probes, uint32_t rank
 {
     const double copy = bytes / probes->copy_rate, reduce = up ? bytes / probes->reduce_rate : 0;
     const double bus = (ranks - 1) * bytes / hp_model_node_rate(probes, ranks);
-    const double stream = most(tree->hops * bytes / probes->inside_rate, tree->gaps * copy);
+    const double stream = hp_most_double(tree->hops * bytes / probes->inside_rate, tree->gaps * copy);
 
-    return (hp_intra_node_cost_t){.fill_us = tree->hops * probes->inside_us + most(stream, bus) +
+    return (hp_intra_node_cost_t){.fill_us = tree->hops * probes->inside_us + hp_most_double(stream, bus) +
                                              tree->gaps * reduce,
                                   .leader_us = tree->root * (copy + reduce),
                                   .member_us = copy + tree->inner * (copy + reduce),

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/least.h"
 #include "schedule/cost/cost.h"
 #include "schedule/cost/cost_run.h"
 #include "schedule/generators/generators.h"
@@ -126,11 +127,6 @@ static bool find_ways(const hp_schedule_t *schedules, const hp_problem_t *proble
     return fine;
 }
 
-static double most(double a, double b)
-{
-    return a > b ? a : b;
-}
-
 static bool find_loads(const hp_schedule_t *schedules, const hp_problem_t *problem,
                        const hp_network_t *network, hp_model_schedule_t *schedule)
 {
@@ -146,10 +142,10 @@ static bool find_loads(const hp_schedule_t *schedules, const hp_problem_t *probl
 
     for (uint32_t i = 0; i < problem->count && fine; i++) {
         const double messages = (double)(loads[i].sent + loads[i].received) / schedule->messages;
-        const double bytes = most(loads[i].sent_bytes, loads[i].received_bytes);
-        busiest->overheads = most(busiest->overheads, messages);
-        busiest->link = most(busiest->link, bytes);
-        busiest->reduce = most(busiest->reduce, loads[i].reduced_bytes);
+        const double bytes = hp_most_double(loads[i].sent_bytes, loads[i].received_bytes);
+        busiest->overheads = hp_most_double(busiest->overheads, messages);
+        busiest->link = hp_most_double(busiest->link, bytes);
+        busiest->reduce = hp_most_double(busiest->reduce, loads[i].reduced_bytes);
         mean->overheads += messages / problem->count;
         mean->link += bytes / problem->count;
         mean->reduce += loads[i].reduced_bytes / problem->count;
@@ -275,7 +271,7 @@ static hp_model_exchange_t exchange_of(const hp_schedule_t *schedule, uint32_t m
         if (step->to == (int32_t)me)
             continue;
         exchange.rounds++;
-        exchange.moved += most(sent, received) / schedule->cut;
+        exchange.moved += hp_most_double(sent, received) / schedule->cut;
         exchange.is_serial &= exchange.rounds == 1 || step->to == to;
         to = step->to;
     }
@@ -332,14 +328,14 @@ double hp_model_schedule_us(const hp_model_schedule_t *schedule, const hp_probes
 {
     /* Half a round trip is a send, the wire, a receive. */
     const double overhead_us = probes->between_cpu_us, wire_us = probes->between_us - 2 * overhead_us;
-    const double latency_us = most(wire_us, 0), link_us = bytes / probes->between_rate;
+    const double latency_us = hp_most_double(wire_us, 0), link_us = bytes / probes->between_rate;
     const double reduce_us = bytes / probes->reduce_rate;
     double us = 0;
 
     for (unsigned i = 0; i < HP_MODEL_WAYS; i++) {
         const hp_model_way_t *way = &schedule->ways[i];
-        us = most(us, way->latencies * latency_us + way->overheads * overhead_us + way->link * link_us +
-                          way->reduce * reduce_us);
+        us = hp_most_double(us, way->latencies * latency_us + way->overheads * overhead_us +
+                                    way->link * link_us + way->reduce * reduce_us);
     }
     return us;
 }

@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include "base/least.h"
 
 enum { CAPACITY_MAX = UINT16_MAX };
 
@@ -21,11 +22,6 @@ static uint32_t crossed_by(const hp_paths_t *paths, uint32_t node)
     return paths->below[node] * (paths->count - paths->below[node]);
 }
 
-static double least(double a, double b)
-{
-    return a < b ? a : b;
-}
-
 static double slowest(const hp_paths_t *paths)
 {
     const hp_network_t *network = network_of(paths);
@@ -34,7 +30,7 @@ static double slowest(const hp_paths_t *paths)
     for (uint32_t i = 0; i < network->node_count; i++) {
         if (crossed_by(paths, i) == 0)
             continue;
-        rate = least(rate, least(network->nodes[i].up.rate, network->nodes[i].down.rate));
+        rate = hp_least_double(rate, hp_least_double(network->nodes[i].up.rate, network->nodes[i].down.rate));
     }
     return rate;
 }

@@ -1,5 +1,6 @@
 #include "pmpi_wrappers/backend/profile/book/meeting.h"
 
+#include "base/least.h"
 #include "pmpi_wrappers/backend/profile/book/shapes.h"
 
 hp_meeting_t hp_meeting_of(const hp_arrivals_sample_t *sample, uint32_t world_rank)
@@ -13,11 +14,6 @@ hp_meeting_t hp_meeting_of(const hp_arrivals_sample_t *sample, uint32_t world_ra
                           .ranks = 1};
 }
 
-static uint64_t greater(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
-
 void hp_meeting_merge(hp_meeting_t *to, const hp_meeting_t *from)
 {
     if (to->ranks == 0) {
@@ -26,11 +22,11 @@ void hp_meeting_merge(hp_meeting_t *to, const hp_meeting_t *from)
     }
     const bool is_later = from->latest_ns > to->latest_ns;
     to->second_ns =
-        is_later ? greater(to->latest_ns, from->second_ns) : greater(from->latest_ns, to->second_ns);
+        is_later ? hp_most_u64(to->latest_ns, from->second_ns) : hp_most_u64(from->latest_ns, to->second_ns);
     to->last = is_later ? from->last : to->last;
-    to->latest_ns = greater(to->latest_ns, from->latest_ns);
+    to->latest_ns = hp_most_u64(to->latest_ns, from->latest_ns);
     to->earliest_ns = from->earliest_ns < to->earliest_ns ? from->earliest_ns : to->earliest_ns;
-    to->root_ns = greater(to->root_ns, from->root_ns);
+    to->root_ns = hp_most_u64(to->root_ns, from->root_ns);
     to->ranks += from->ranks;
 }
 

@@ -3,11 +3,15 @@
 #include <ctype.h>
 #include <limits.h>
 #include <sched.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+bool hp_cores_are_crowded(const hp_cores_t *cores)
+{
+    return cores->count > 0 && (cores->sharers > cores->count || cores->beside > cores->limit);
+}
 
 /* ---- control groups ---- */
 

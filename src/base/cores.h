@@ -15,6 +15,7 @@
 #ifndef HP_BASE_CORES_H
 #define HP_BASE_CORES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Plain data without padding: it travels between ranks as bytes. All zero: not known (simulated machines). */
@@ -26,6 +27,9 @@ typedef struct {
     uint32_t sharers; /* ranks on this node with this mask */
     uint32_t beside;  /* ranks on this node */
 } hp_cores_t;
+
+/* Do more ranks of the job run here than there are cores for them? Not known: no. */
+bool hp_cores_are_crowded(const hp_cores_t *cores);
 
 /* Of the calling process's main thread. Of the job nothing is known then. */
 void hp_cores_read(hp_cores_t *out);

@@ -8,13 +8,18 @@
 #ifndef HP_EVENT_ENGINE_WAIT_H
 #define HP_EVENT_ENGINE_WAIT_H
 
+#include <stdbool.h>
 #include <stdint.h>
+#include "base/knobs.h"
 
 typedef struct {
     uint64_t spin_polls;     /* empty polls before the first yield */
     uint64_t sleep_after_ns; /* time without progress before the first sleep */
     uint64_t sleep_ns;
 } hp_wait_policy_t;
+
+/* As the knobs say. crowded: more ranks are on the node than cores that they may use. */
+hp_wait_policy_t hp_wait_policy(const hp_knobs_t *knobs, bool crowded);
 
 typedef struct {
     uint64_t empty_polls;

@@ -200,11 +200,9 @@ bool hp_locality_is_crowded(const hp_locality_t *table, const uint32_t *ranks, u
 {
     if (count > together)
         return together > 0;
-    for (uint32_t i = 0; i < count; i++) {
-        const hp_cores_t *cores = &table[ranks[i]].cores;
-        if (cores->sharers > cores->count || cores->beside > cores->limit)
+    for (uint32_t i = 0; i < count; i++)
+        if (hp_cores_are_crowded(&table[ranks[i]].cores))
             return true;
-    }
     return false;
 }
 

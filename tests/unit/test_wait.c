@@ -4,6 +4,7 @@
  * one the code under test reads. Linked with --wrap. */
 #include <sched.h>
 #include <time.h>
+#include "base/cores.h"
 #include "check.h"
 #include "event_engine/wait.h"
 
@@ -82,12 +83,34 @@ static void sleeping_is_forgotten_after_progress(void **state)
     assert_int_equal(sleeps, 1);
 }
 
+static void sleeps_sooner_where_cores_are_few(void **state)
+{
+    (void)state;
+    static const hp_cores_t roomy = {.count = 2, .limit = 4, .sharers = 2, .beside = 4},
+                            shared = {.count = 1, .limit = 4, .sharers = 2, .beside = 2},
+                            limited = {.count = 4, .limit = 2, .sharers = 1, .beside = 3},
+                            unknown = {.sharers = 2, .beside = 2};
+    hp_knobs_t knobs = {.spin_polls = 7, .sleep_us = 3};
+    const hp_wait_policy_t usual = hp_wait_policy(&knobs, hp_cores_are_crowded(&roomy));
+
+    assert_int_equal(usual.spin_polls, 7);
+    assert_int_equal(usual.sleep_ns, 3000);
+    assert_int_equal(usual.sleep_after_ns, 10000000);
+    assert_int_equal(hp_wait_policy(&knobs, hp_cores_are_crowded(&unknown)).sleep_after_ns, 10000000);
+    assert_int_equal(hp_wait_policy(&knobs, hp_cores_are_crowded(&shared)).sleep_after_ns, 200000);
+    assert_int_equal(hp_wait_policy(&knobs, hp_cores_are_crowded(&limited)).sleep_after_ns, 200000);
+    knobs.sleep_after_us = 5;
+    assert_int_equal(hp_wait_policy(&knobs, true).sleep_after_ns, 5000);
+    assert_int_equal(hp_wait_policy(&knobs, false).sleep_after_ns, 5000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(spins_then_yields),
         cmocka_unit_test(sleeps_when_yielding_did_not_help),
         cmocka_unit_test(sleeping_is_forgotten_after_progress),
+        cmocka_unit_test(sleeps_sooner_where_cores_are_few),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

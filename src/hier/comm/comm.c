@@ -20,19 +20,6 @@ static void count_cores(hp_comm_t *comm, const hp_locality_t *table)
     hp_debug("ranks on this node: %u, cores that they may use: %u", members, own);
 }
 
-/* With a core a rank, sleeping only delays the wake-up: it is for waits that are long anyway. With more ranks
- * than cores a rank that waits keeps others from running; 200 us is several rounds of yielding among them
- * (measured on 16 ranks over 2 cores: a 4 MiB reduce took 45 ms with 10 ms before the first sleep, 36 ms with
- * 0.2). */
-static uint64_t sleep_after_ns(const hp_comm_t *comm)
-{
-    const uint64_t crowded_ns = 200000, roomy_ns = 10000000;
-
-    if (comm->knobs.sleep_after_us)
-        return (uint64_t)comm->knobs.sleep_after_us * 1000;
-    return comm->crowded ? crowded_ns : roomy_ns;
-}
-
 /* The hierarchy for operations that do not commute: with those levels whose groups are ranges of ranks. */
 static hp_status_t create_rank_order(hp_comm_t *comm, const hp_locality_t *table, uint32_t levels)
 {
@@ -121,7 +108,7 @@ hp_status_t hp_comm_create(uint32_t rank, uint32_t size, const hp_locality_t *ta
         return status;
     }
     count_cores(comm, table);
-    comm->sleep_after_ns = sleep_after_ns(comm);
+    comm->wait_policy = hp_wait_policy(knobs, comm->crowded);
     uint32_t members;
     const uint32_t *ranks = hp_comm_node_ranks(comm, &members);
     comm->first_place = hp_hierarchy_place(comm->hierarchy, ranks[0]);

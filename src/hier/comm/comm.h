@@ -17,6 +17,7 @@
 #include "base/status.h"
 #include "event_engine/mem/node_memory.h"
 #include "event_engine/transport.h"
+#include "event_engine/wait.h"
 #include "hier/comm/around.h"
 #include "hier/comm/layout.h"
 #include "hier/comm/probes.h"
@@ -61,7 +62,7 @@ typedef struct {
     bool crowded;
     uint32_t cores; /* that the ranks of the first node with most ranks may use; 0: not known. The same
                                  * on all ranks */
-    uint64_t sleep_after_ns;    /* when waiting; by how crowded the node is */
+    hp_wait_policy_t wait_policy;
     void *owner;                /* who made it */
     uint32_t sequence;          /* collectives started, for tags; the same on all ranks */
     struct hp_arrival *arrival; /* who comes late (planning/arrival.h); NULL: nobody looks */

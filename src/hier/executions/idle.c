@@ -22,9 +22,10 @@ static void nudge(hp_idle_t *idle, const hp_comm_t *comm, uint64_t now_ns)
 static void idle_for_flags(hp_idle_t *idle, const hp_comm_t *comm, const hp_request_t *request)
 {
     /* About a millisecond: then the nudges begin, whatever HANPMPI_SPIN_POLLS says. */
-    const uint64_t polls_max = 100000, polls = (comm->crowded ? 1 : 20) * (uint64_t)comm->knobs.spin_polls;
+    const uint64_t polls_max = 100000, polls = (comm->crowded ? 1 : 20) * comm->wait_policy.spin_polls;
     const hp_wait_policy_t policy = {.spin_polls = polls < polls_max ? polls : polls_max,
-                                     .sleep_after_ns = comm->crowded ? 10000 : comm->sleep_after_ns,
+                                     .sleep_after_ns =
+                                         comm->crowded ? 10000 : comm->wait_policy.sleep_after_ns,
                                      .sleep_ns = 200000};
     uint64_t now_ns;
     const hp_wait_step_t step = hp_wait_step(&idle->flags, &policy, &now_ns);
@@ -45,15 +46,11 @@ static void idle_for_flags(hp_idle_t *idle, const hp_comm_t *comm, const hp_requ
 
 void hp_idle(hp_idle_t *idle, const hp_comm_t *comm, const hp_request_t *only)
 {
-    const hp_wait_policy_t policy = {.spin_polls = (uint64_t)comm->knobs.spin_polls,
-                                     .sleep_after_ns = comm->sleep_after_ns,
-                                     .sleep_ns = (uint64_t)comm->knobs.sleep_us * 1000};
-
     if (only && hp_request_waits_for_flags(only)) {
         idle_for_flags(idle, comm, only);
         return;
     }
     if (!only)
         nudge(idle, comm, hp_clock_ns());
-    hp_wait_idle(&idle->messages, &policy);
+    hp_wait_idle(&idle->messages, &comm->wait_policy);
 }

@@ -5,12 +5,7 @@
 
 void hp_host_idle(hp_wait_t *wait)
 {
-    const hp_knobs_t *knobs = &hp_job.knobs;
-    const uint64_t roomy_us = 10000; /* as for collectives on a node that is not crowded (hier/comm/comm.c) */
-    const hp_wait_policy_t policy = {
-        .spin_polls = (uint64_t)knobs->spin_polls,
-        .sleep_after_ns = (knobs->sleep_after_us ? (uint64_t)knobs->sleep_after_us : roomy_us) * 1000,
-        .sleep_ns = (uint64_t)knobs->sleep_us * 1000};
+    const hp_wait_policy_t policy = hp_wait_policy(&hp_job.knobs, hp_cores_are_crowded(&hp_job.cores));
 
     if (hp_progress_poll())
         hp_wait_reset(wait);

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,13 +14,15 @@
 /* What a send and a receive cost a processor unless somebody says otherwise: little, for any network. */
 #define USUAL_OVERHEAD_US 0.3
 
-/* Numbers beside network, order and bytes: X(name, where it goes). */
-#define REAL_TABLE(X)                                                                                        \
-    X(send_us, processor.send_us)                                                                            \
-    X(recv_us, processor.recv_us)                                                                            \
-    X(message_rate, processor.message_rate)                                                                  \
-    X(reduce_rate, processor.reduce_rate)                                                                    \
-    X(copy_rate, processor.copy_rate)
+/* Numbers beside network, order and bytes: all of the processor. */
+static const struct {
+    const char *name;
+    size_t offset; /* in hp_cost_setting_t */
+} reals[] = {{"send_us", offsetof(hp_cost_setting_t, processor.send_us)},
+             {"recv_us", offsetof(hp_cost_setting_t, processor.recv_us)},
+             {"message_rate", offsetof(hp_cost_setting_t, processor.message_rate)},
+             {"reduce_rate", offsetof(hp_cost_setting_t, processor.reduce_rate)},
+             {"copy_rate", offsetof(hp_cost_setting_t, processor.copy_rate)}};
 
 typedef struct {
     const char *file; /* NULL: the schedules are placed on a network already */
@@ -90,11 +93,9 @@ static bool take_word(char *word, question_t *question)
         return take_whole(word, value, 1 << 20, &setting->segments);
     if (length == 6 && strncmp(word, "window", length) == 0)
         return take_whole(word, value, 1 << 20, &setting->window);
-#define X(name, field)                                                                                       \
-    if (length == sizeof #name - 1 && strncmp(word, #name, length) == 0)                                     \
-        return take_real(word, value, &setting->field);
-    REAL_TABLE(X)
-#undef X
+    for (size_t i = 0; i < sizeof reals / sizeof *reals; i++)
+        if (length == strlen(reals[i].name) && strncmp(word, reals[i].name, length) == 0)
+            return take_real(word, value, (double *)((char *)setting + reals[i].offset));
     return refuse(
         word,
         "network=FILE, bytes=N, order=block, round_robin or over_switches, segments=N, window=N, send_us, "

@@ -70,12 +70,12 @@ void hp_setting_deepen(hp_setting_t *setting, uint32_t nodes, const hp_knobs_t *
 
 bool hp_setting_same(const hp_setting_t *a, const hp_setting_t *b)
 {
-#define NUMBER(field)                                                                                        \
-    if (a->field != b->field)                                                                                \
-        return false;
+    bool same = a->inter_node == b->inter_node;
+
+#define NUMBER(field) same &= a->field == b->field;
     HP_SETTING_NUMBERS(NUMBER)
 #undef NUMBER
-    return a->inter_node == b->inter_node && memcmp(&a->shapes, &b->shapes, sizeof a->shapes) == 0 &&
+    return same && memcmp(&a->shapes, &b->shapes, sizeof a->shapes) == 0 &&
            memcmp(&a->modules, &b->modules, sizeof a->modules) == 0;
 }
 

@@ -1,5 +1,6 @@
 #include "topo_tree/network/slurm.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -8,18 +9,18 @@
 
 #define EXPECTED "expected SwitchName=, Nodes=, Switches= and LinkSpeed="
 
-/* A line: X(key, name of the field). */
-#define KEY_TABLE(X)                                                                                         \
-    X("SwitchName", name)                                                                                    \
-    X("Nodes", nodes)                                                                                        \
-    X("Switches", switches)                                                                                  \
-    X("LinkSpeed", link_speed)
-
+/* The values of a line. */
 typedef struct {
-#define X(key, field) char *field;
-    KEY_TABLE(X)
-#undef X
+    char *name, *nodes, *switches, *link_speed;
 } line_t;
+
+static const struct {
+    const char *text;
+    size_t offset; /* of the value */
+} keys[] = {{"SwitchName", offsetof(line_t, name)},
+            {"Nodes", offsetof(line_t, nodes)},
+            {"Switches", offsetof(line_t, switches)},
+            {"LinkSpeed", offsetof(line_t, link_speed)}};
 
 /* Switches that have a line of their own; the others were only named. */
 typedef struct {
@@ -52,15 +53,15 @@ static bool take_word(slurm_t *slurm, char *word, line_t *line)
     if (!equals || !equals[1])
         return hp_network_refuse(slurm->reader, "\"%.40s\" has no value: " EXPECTED, word);
     *equals = '\0';
-#define X(key, field)                                                                                        \
-    if (strcasecmp(word, key) == 0) {                                                                        \
-        if (line->field)                                                                                     \
-            return hp_network_refuse(slurm->reader, "%s= twice: expected each once a line", word);           \
-        line->field = equals + 1;                                                                            \
-        return true;                                                                                         \
+    for (unsigned i = 0; i < sizeof keys / sizeof *keys; i++) {
+        char **value = (char **)((char *)line + keys[i].offset);
+        if (strcasecmp(word, keys[i].text) != 0)
+            continue;
+        if (*value)
+            return hp_network_refuse(slurm->reader, "%s= twice: expected each once a line", word);
+        *value = equals + 1;
+        return true;
     }
-    KEY_TABLE(X)
-#undef X
     return hp_network_refuse(slurm->reader, "\"%.40s=\" is not known: " EXPECTED ", of topology/tree", word);
 }
 

@@ -52,13 +52,21 @@ static struct {
 
 static bool resolve(void)
 {
-    void *found;
-#define X(name, symbol, parameters)                                                                          \
-    if (!(found = dlsym(driver.library, symbol)))                                                            \
-        return false;                                                                                        \
-    memcpy(&driver.name, &found, sizeof found);
-    DRIVER_FUNCTIONS(X)
+    static const struct {
+        const char *symbol;
+        void *pointer; /* to the function */
+    } functions[] = {
+#define X(name, symbol, parameters) {symbol, &driver.name},
+        DRIVER_FUNCTIONS(X)
 #undef X
+    };
+
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+        void *found = dlsym(driver.library, functions[i].symbol);
+        if (!found)
+            return false;
+        memcpy(functions[i].pointer, &found, sizeof found);
+    }
     return true;
 }
 

@@ -52,47 +52,59 @@ static void await_all(int count, const MPI_Request *requests)
 
 static hp_function_t host_Test, host_Testany, host_Testsome, host_Iprobe, host_Improbe;
 
-static int test_Wait(int *flag, PARAMETERS_2)
+static int test_Wait(int *flag, const uintptr_t x[2])
 {
-    return CALL(3, host_Test, a, (uintptr_t)flag, b);
+    return CALL(3, host_Test, x[0], (uintptr_t)flag, x[1]);
 }
 
-static int test_Waitany(int *flag, PARAMETERS_4)
+static int test_Waitany(int *flag, const uintptr_t x[4])
 {
-    return CALL(5, host_Testany, a, b, c, (uintptr_t)flag, d);
+    return CALL(5, host_Testany, x[0], x[1], x[2], (uintptr_t)flag, x[3]);
 }
 
 /* It counts the requests that are done. */
-static int test_Waitsome(int *flag, PARAMETERS_5)
+static int test_Waitsome(int *flag, const uintptr_t x[5])
 {
-    const int code = CALL(5, host_Testsome, a, b, (uintptr_t)flag, d, e);
-    if (*flag != HP_UNSEEN && c)
-        *(int *)c = *flag;
+    const int code = CALL(5, host_Testsome, x[0], x[1], (uintptr_t)flag, x[3], x[4]);
+    if (*flag != HP_UNSEEN && x[2])
+        *(int *)x[2] = *flag;
     return code;
 }
 
-static int test_Probe(int *flag, PARAMETERS_4)
+static int test_Probe(int *flag, const uintptr_t x[4])
 {
-    return CALL(5, host_Iprobe, a, b, c, (uintptr_t)flag, d);
+    return CALL(5, host_Iprobe, x[0], x[1], x[2], (uintptr_t)flag, x[3]);
 }
 
-static int test_Mprobe(int *flag, PARAMETERS_5)
+static int test_Mprobe(int *flag, const uintptr_t x[5])
 {
-    return CALL(6, host_Improbe, a, b, c, (uintptr_t)flag, d, e);
+    return CALL(6, host_Improbe, x[0], x[1], x[2], (uintptr_t)flag, x[3], x[4]);
+}
+
+/* Tests until something is found, or an error: *code is what the call returns. false: there is nothing to move on any more, so
+ * the host MPI may wait. */
+static bool await_one(int (*test)(int *flag, const uintptr_t *x), const uintptr_t *x, int *code)
+{
+    hp_wait_t wait = {0};
+
+    while (hp_progress_is_due()) {
+        int flag = HP_UNSEEN;
+        *code = test(&flag, x);
+        if (*code != MPI_SUCCESS || flag)
+            return true;
+        hp_host_idle(&wait);
+    }
+    return false;
 }
 
 #define DEFINE_WAIT(name, arguments, test)                                                                   \
     static hp_function_t host_##name;                                                                        \
     static int call_##name(PARAMETERS_##arguments)                                                           \
     {                                                                                                        \
-        hp_wait_t wait = {0};                                                                                \
-        while (__builtin_expect(hp_progress_is_due(), 0)) {                                                  \
-            int flag = HP_UNSEEN;                                                                            \
-            const int code = test_##name(&flag, ARGUMENTS_##arguments);                                      \
-            if (code != MPI_SUCCESS || flag)                                                                 \
-                return code;                                                                                 \
-            hp_host_idle(&wait);                                                                             \
-        }                                                                                                    \
+        int code;                                                                                            \
+        if (__builtin_expect(hp_progress_is_due(), 0) &&                                                     \
+            await_one(test_##name, (const uintptr_t[]){ARGUMENTS_##arguments}, &code))                       \
+            return code;                                                                                     \
         return CALL(arguments, host_##name, ARGUMENTS_##arguments);                                          \
     }
 #define DEFINE_PROBE DEFINE_WAIT
@@ -157,6 +169,42 @@ static int exchange(hp_function_t isend, const uintptr_t send[6], hp_function_t 
     return code != MPI_SUCCESS ? code : sent;
 }
 
+/* What an exchange in one buffer is made of. */
+typedef struct {
+    hp_function_t isend, recv, irecv, pack, pack_size;
+    bool large; /* bytes are counted by an MPI_Count, not an int */
+} packing_t;
+
+/* The message goes out packed: the buffer is for the one that comes in. */
+static int replace(const packing_t *with, const uintptr_t x[9])
+{
+    int bytes = HP_UNSEEN, packed = 0;
+    MPI_Count large_bytes = HP_UNSEEN, large_packed = 0;
+
+    int code =
+        CALL(4, with->pack_size, x[1], x[2], x[7], with->large ? (uintptr_t)&large_bytes : (uintptr_t)&bytes);
+    if (!with->large)
+        large_bytes = bytes;
+    if (code != MPI_SUCCESS || large_bytes < 0)
+        return code;
+    void *copy = malloc(large_bytes > 0 ? (size_t)large_bytes : 1);
+    if (!copy) {
+        P(Comm_call_errhandler)((MPI_Comm)x[7], MPI_ERR_NO_MEM);
+        return MPI_ERR_NO_MEM;
+    }
+    code = CALL(7, with->pack, x[0], x[1], x[2], (uintptr_t)copy, (uintptr_t)large_bytes,
+                with->large ? (uintptr_t)&large_packed : (uintptr_t)&packed, x[7]);
+    if (!with->large)
+        large_packed = packed;
+    const uintptr_t send[] = {
+        (uintptr_t)copy, (uintptr_t)large_packed, (uintptr_t)MPI_PACKED, x[3], x[4], x[7]};
+    const uintptr_t receive[] = {x[0], x[1], x[2], x[5], x[6], x[7], x[8]};
+    if (code == MPI_SUCCESS)
+        code = exchange(with->isend, send, with->recv, with->irecv, receive);
+    free(copy);
+    return code;
+}
+
 #define DEFINE_SEND(name, arguments, start)                                                                  \
     static hp_function_t host_##name;                                                                        \
     static int call_##name(PARAMETERS_##arguments)                                                           \
@@ -182,36 +230,19 @@ static int exchange(hp_function_t isend, const uintptr_t send[6], hp_function_t 
         return exchange(host_##isend, (const uintptr_t[]){a, b, c, d, e, k}, host_##recv, host_##irecv,      \
                         (const uintptr_t[]){f, g, h, i, j, k, l});                                           \
     }
-/* The message goes out packed: the buffer is for the one that comes in. */
-#define DEFINE_REPLACE_OF(name, arguments, isend, recv, irecv, pack, pack_size, count_t)                     \
+#define DEFINE_REPLACE_OF(name, arguments, isend, recv, irecv, pack, pack_size, large)                       \
     static hp_function_t host_##name;                                                                        \
     static int call_##name(PARAMETERS_##arguments)                                                           \
     {                                                                                                        \
-        const MPI_Comm comm = (MPI_Comm)h;                                                                   \
-        count_t bytes = HP_UNSEEN, packed = 0;                                                               \
-                                                                                                             \
         if (__builtin_expect(!hp_progress_is_due(), 1))                                                      \
             return CALL(arguments, host_##name, ARGUMENTS_##arguments);                                      \
-        int code = CALL(4, host_##pack_size, b, c, h, (uintptr_t)&bytes);                                    \
-        if (code != MPI_SUCCESS || bytes < 0)                                                                \
-            return code;                                                                                     \
-        void *copy = malloc(bytes > 0 ? (size_t)bytes : 1);                                                  \
-        if (!copy) {                                                                                         \
-            P(Comm_call_errhandler)(comm, MPI_ERR_NO_MEM);                                                   \
-            return MPI_ERR_NO_MEM;                                                                           \
-        }                                                                                                    \
-        code = CALL(7, host_##pack, a, b, c, (uintptr_t)copy, (uintptr_t)bytes, (uintptr_t)&packed, h);      \
-        if (code == MPI_SUCCESS)                                                                             \
-            code = exchange(                                                                                 \
-                host_##isend,                                                                                \
-                (const uintptr_t[]){(uintptr_t)copy, (uintptr_t)packed, (uintptr_t)MPI_PACKED, d, e, h},     \
-                host_##recv, host_##irecv, (const uintptr_t[]){a, b, c, f, g, h, i});                        \
-        free(copy);                                                                                          \
-        return code;                                                                                         \
+        const packing_t with = {host_##isend, host_##recv,      host_##irecv,                                \
+                                host_##pack,  host_##pack_size, large};                                      \
+        return replace(&with, (const uintptr_t[]){ARGUMENTS_##arguments});                                   \
     }
 #define DEFINE_EXCHANGE(name, arguments, detail) DEFINE_EXCHANGE_OF(name, arguments, Isend, Recv, Irecv)
 #define DEFINE_REPLACE(name, arguments, detail)                                                              \
-    DEFINE_REPLACE_OF(name, arguments, Isend, Recv, Irecv, Pack, Pack_size, int)
+    DEFINE_REPLACE_OF(name, arguments, Isend, Recv, Irecv, Pack, Pack_size, false)
 
 /* ---- collectives ---- */
 
@@ -231,7 +262,7 @@ static int exchange(hp_function_t isend, const uintptr_t send[6], hp_function_t 
 #define LARGE_EXCHANGE(name, arguments, detail)                                                              \
     DEFINE_EXCHANGE_OF(name##_c, arguments, Isend_c, Recv_c, Irecv_c)
 #define LARGE_REPLACE(name, arguments, detail)                                                               \
-    DEFINE_REPLACE_OF(name##_c, arguments, Isend_c, Recv_c, Irecv_c, Pack_c, Pack_size_c, MPI_Count)
+    DEFINE_REPLACE_OF(name##_c, arguments, Isend_c, Recv_c, Irecv_c, Pack_c, Pack_size_c, true)
 
 #define HP_HOST_CALL(kind, name, arguments, detail)          DEFINE_##kind(name, arguments, detail)
 #define HP_HOST_LARGE(kind, name, arguments, counts, detail) LARGE_##kind(name, arguments, detail)

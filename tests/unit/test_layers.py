@@ -212,6 +212,15 @@ def size_problems(root):
             yield f"{folder} has {count} files, more than {FILES_MAX}"
 
 
+def picture_problems(root):
+    """Each folder of a room with rooms in it stands in the picture, by its name."""
+    path = os.path.join(root, "docs", "rooms.dot")
+    picture = open(path, encoding="utf-8").read().replace("\\n", " ") if os.path.exists(path) else ""
+    for folder in sorted({os.path.dirname(path) for path in sources(root)}):
+        if folder.startswith(("hier/", "pmpi_wrappers/backend/")) and not re.search(rf"\b{os.path.basename(folder)}\b", picture):
+            yield f"{folder} is not named in docs/rooms.dot"
+
+
 def mpi_problems(root):
     for path in sources(root):
         if path.startswith(("pmpi_wrappers/", TOOL)) or not path.endswith((".c", ".h")):
@@ -249,6 +258,7 @@ def problems(root, build, libraries):
     yield from include_problems(root)
     yield from call_problems(root, build)
     yield from size_problems(root)
+    yield from picture_problems(root)
     yield from mpi_problems(root)
     yield from tool_problems(root, build, libraries)
 
@@ -273,6 +283,7 @@ FAULTS = (
     ({"hier/call/a.h": '#include "tune/tasks/b.h"\n', f"{TOOL}/b.h": ""}, f"hier/call/a.h may not include {TOOL}/b.h"),
     ({"base/a.c": "int f(void); int f(void) { return 0; }\n", f"{TOOL}/a.c": "int f(void); int f(void) { return 0; }\n"},
      "has f, which is a tool's"),
+    ({"hier/call/a.h": "", "../docs/rooms.dot": "collectives"}, "hier/call is not named in docs/rooms.dot"),
     ({"hier/call/a.c": "/* MPI_Comm */ int MPI_Send (int);\n"}, "hier/call/a.c names a type or a function of MPI: MPI_Send ("),
 )
 # What must not be taken for a fault.

@@ -5,10 +5,10 @@ usage: test_layers.py SOURCE_DIR BUILD_DIR libhanpmpi.so
        test_layers.py --self-check
 
 ORDER is the order (ARCHITECTURE.md). A file may include, and call, what is in its own folder or in one further down; x.c and
-x.h are one file here. Who includes whom is read from the sources, who calls whom from the objects of the build: a symbol that
-one lacks and another defines, functions and data alike. Neither may have a circle. KNOWS says which rooms see each other at
-all; the headers of libraries are for those that FOREIGN names. The front needs neither MPI nor hwloc. Nothing that TOOL
-defines is in the front or in a backend that programs run with.
+x.h are one file here, and a table, x.def, is another. Who includes whom is read from the sources, who calls whom from the
+objects of the build: a symbol that one lacks and another defines, functions and data alike. Neither may have a circle, nor
+may the includes of tuning/. KNOWS says which rooms see each other at all; the headers of libraries are for those that FOREIGN
+names. The front needs neither MPI nor hwloc. Nothing that TOOL defines is in the front or in a backend that programs run with.
 
 --self-check builds small trees with a fault of each kind and wants every one reported.
 """
@@ -58,6 +58,7 @@ FOREIGN = {
 # An MPI name outside pmpi_wrappers would be a type or a call: comments and messages may name MPI_Bcast.
 MPI_NAME = re.compile(r"\b(MPI_(Comm|Datatype|Op|Request|Status|Aint|Count)\b|P?MPI_[A-Z][a-z_]+ *\()")
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*["<]?([^">\s]+)', re.MULTILINE)
+OWN_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)', re.MULTILINE)
 
 # Functions that a table of a lower file names and higher ones define: the checks of knobs.def; what the library exports.
 HOOKS = re.compile(r"hp_knob_(check|word)_|P?MPI_")
@@ -136,9 +137,23 @@ def include_problems(root):
             yield from (f"{path} may not include {header}" for pattern, where in FOREIGN.items()
                         if re.fullmatch(pattern, header) and not re.fullmatch(where, path))
             yield from unknown_include(path, header)
-            if header.endswith(".h") and header in files and node_of(header) != node_of(path):
+            if header in files and node_of(header) != node_of(path):
                 graph[node_of(path)].add(node_of(header))
     yield from order_problems(graph, "include")
+
+
+def tuning_problems(root):
+    """Circles of includes in tuning/, whose files name those of their own folder, or with its path from there."""
+    tuning = os.path.join(root, "tuning")
+    files = {os.path.relpath(path, tuning) for path in glob.glob(os.path.join(tuning, "**", "*.*"), recursive=True)
+             if path.endswith((".c", ".h", ".def"))}
+    graph = collections.defaultdict(set)
+    for path in files:
+        for header in OWN_INCLUDE.findall(text_of(root, os.path.join("..", "tuning", path))):
+            beside = os.path.normpath(os.path.join(os.path.dirname(path), header))
+            found = next((node_of(name) for name in (beside, header) if name in files), node_of(path))
+            graph[node_of(path)] |= {found} - {node_of(path)}
+    yield from (f"a circle of includes in tuning: {' '.join(part)}" for part in circles(graph))
 
 
 def unknown_include(path, header):
@@ -256,6 +271,7 @@ def tool_problems(root, build, libraries):
 
 def problems(root, build, libraries):
     yield from include_problems(root)
+    yield from tuning_problems(root)
     yield from call_problems(root, build)
     yield from size_problems(root)
     yield from picture_problems(root)
@@ -269,7 +285,10 @@ def problems(root, build, libraries):
 FAULTS = (
     ({"base/a.h": '#include "base/b.h"\n', "base/b.h": "", "base/b.c": '#include "base/b.h"\n#include "base/a.h"\n'},
      "a circle of includes: base/a base/b"),
+    ({"base/a.def": '#include "base/b.h"\n', "base/b.h": '#include "base/a.def"\n'}, "a circle of includes: base/a.def base/b"),
+    ({"../tuning/a/a.h": '#include "b.h"\n', "../tuning/a/b.h": '#include "a/a.h"\n'}, "a circle of includes in tuning: a/a a/b"),
     ({"base/a.h": '#include "topo_tree/b.h"\n', "topo_tree/b.h": ""}, "include upwards: base/a -> topo_tree/b"),
+    ({"base/a.h": '#include "topo_tree/b.def"\n', "topo_tree/b.def": ""}, "include upwards: base/a -> topo_tree/b.def"),
     ({"topo_tree/a.h": '#include "event_engine/b.h"\n', "event_engine/b.h": ""},
      "topo_tree/a.h may not include event_engine/b.h"),
     ({"event_engine/a.h": "#include <mpi.h>\n"}, "event_engine/a.h may not include mpi.h"),

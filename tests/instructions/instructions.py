@@ -3,7 +3,7 @@
 
     instructions.py --program BIN --golden FILE                  fails where a figure has grown by more than 5%, or another run in other
                                                                  surroundings counts otherwise
-    instructions.py --program BIN --golden FILE --update         writes the golden file and the table in --doc anew
+    instructions.py --program BIN --golden FILE --update         writes the golden file and the tables in --doc anew
     instructions.py --program BIN --functions CASE               what the instructions of one case are spent on
 
 Only the library's own code counts: libc and the reduction kernels use the instructions that the processor has. The compiler
@@ -12,6 +12,7 @@ that of the two runs.
 """
 import argparse
 import collections
+import functools
 import os
 import pathlib
 import re
@@ -27,14 +28,15 @@ FIGURES = ["start", "run", "libc", "first"]  # per call and rank; libc: calls of
 PHASES = {"start": ["counted_find", "counted_start"], "run": ["counted_progress"]}
 COUNTED = sum(PHASES.values(), [])
 NOT_COUNTED = ["sim_isend", "sim_irecv", "sim_poll", "sim_reduce", "sim_copy"]
+OF_A_VECTOR = ["bcast", "reduce", "allreduce", "barrier"]  # in the first table; the others move blocks, or parts of sums
 BEGIN, END = "<!-- counts: written by instructions_update -->", "<!-- end of counts -->"
 
 HEADER = """\
 # Instructions that the library executes for a collective, per call and rank, in the simulated world. Compared by
 # `ctest -L instructions`; to write this file anew:  cmake --build build --target instructions_update
 #
-# case   collective / nodes x ranks on each / bytes
-# runs   what the built-in rules choose; host: the host MPI, and there is nothing to count
+# case   collective / nodes x ranks on each / bytes, of a collective of blocks those of one block
+# runs   what the built-in rules choose; with a *: what is asked for where they leave the call to the host MPI
 # start  laying the collective out: plan, lanes, first window; of a flags collective also its first step
 # run    what follows, until the rank is done
 # libc   calls of libc's functions (memcpy, memset), whose instructions are not counted
@@ -46,6 +48,7 @@ class Problem(Exception):
     pass
 
 
+@functools.cache
 def is_library(path):
     """Is the source file one whose instructions count?"""
     return re.search(r"/src/(base|topo_tree|event_engine|hier)/(?!op/)", path) is not None
@@ -57,8 +60,13 @@ def read_profile(lines):
     With --separate-callers a function is named with its callers, "hp_emit_send'emit'...", which tells the phase."""
     costs, libc = collections.defaultdict(collections.Counter), collections.defaultdict(collections.Counter)
     case = function = phase = path = where = to = None
-    inclusive = False
+    is_counted = inclusive = False
     for line in lines:
+        if line[0].isdigit():  # nine lines of ten
+            if is_counted and not inclusive:
+                costs[case][phase, function] += int(line.split()[1])
+            inclusive = False
+            continue
         key, _, value = line.rstrip("\n").partition("=")
         if line.startswith("desc: Trigger: Client Request: "):
             case = line.split(": ")[3].strip()
@@ -66,20 +74,18 @@ def read_profile(lines):
             where = value
         elif key in ("fl", "fi", "fe"):
             path = value  # fi, fe: the file of what was inlined
+            is_counted = phase is not None and is_library(path)
         elif key == "fn":
             chain = value.split("'")
             function = chain[0]
             phase = next((name for name in COUNTED if name in chain[1:]), None)
+            is_counted = phase is not None and is_library(path)
         elif key == "cob":
             to = value
         elif key == "calls":
-            if phase and is_library(path) and (to or where).split("/")[-1].startswith("libc.so"):
+            if is_counted and (to or where).split("/")[-1].startswith("libc.so"):
                 libc[case][phase] += int(value.split()[0])
             inclusive, to = True, None
-        elif re.match(r"\d+ \d+$", line):
-            if not inclusive and phase and is_library(path):
-                costs[case][phase, function] += int(line.split()[1])
-            inclusive = False
     return costs, libc
 
 
@@ -101,28 +107,32 @@ def count(program, cases, surroundings=None):
     compiler, *lines = done.stdout.splitlines()
     rows = {}
     for line in lines:
-        case, runs, *numbers = line.split()
+        case, runs, calls, ranks = line.split()
+        calls, ranks = int(calls), int(ranks)
         rows[case] = {"runs": runs}
-        if numbers:
-            calls, ranks = map(int, numbers)
-            for figure, functions in PHASES.items():
-                of_phase = sum(cost for (name, _), cost in costs[case].items() if name in functions)
-                rows[case][figure] = round(of_phase / (calls * ranks))
-            rows[case]["libc"] = round(sum(libc[case].values()) / (calls * ranks))
-            if f"{case}/first" in costs:
-                first = sum(cost for (name, _), cost in costs.pop(f"{case}/first").items() if name in PHASES["start"])
-                rows[case]["first"] = round(first / ranks)
-            if not rows[case]["start"]:
-                raise Problem(f"{case}: nothing was counted")
+        for figure, functions in PHASES.items():
+            of_phase = sum(cost for (name, _), cost in costs[case].items() if name in functions)
+            rows[case][figure] = round(of_phase / (calls * ranks))
+        rows[case]["libc"] = round(sum(libc[case].values()) / (calls * ranks))
+        if f"{case}/first" in costs:
+            first = sum(cost for (name, _), cost in costs.pop(f"{case}/first").items() if name in PHASES["start"])
+            rows[case]["first"] = round(first / ranks)
+        if not rows[case]["start"]:
+            raise Problem(f"{case}: nothing was counted")
     return compiler.removeprefix("compiler "), rows, costs
 
 
 # ---- the golden file ----
 
+def golden_line(case, runs, *figures):
+    """In columns; a long case takes from the blanks before the first figure."""
+    head = f"{case:<25} {runs}"
+    return f"{head} {figures[0]:>{max(43 - len(head), 0)}}" + "".join(f"{word:>10}" for word in figures[1:])
+
+
 def write_golden(path, compiler, rows):
-    table = [["case", "runs", *FIGURES]] + [[case, row["runs"], *(str(row[f]) for f in FIGURES if f in row)]
-                                            for case, row in rows.items()]
-    lines = [(f"{line[0]:<26}{line[1]:<8}" + "".join(f"{word:>10}" for word in line[2:])).rstrip() for line in table]
+    lines = [golden_line("case", "runs", *FIGURES)]
+    lines += [golden_line(case, row["runs"], *(row[f] for f in FIGURES if f in row)) for case, row in rows.items()]
     path.write_text("\n".join([HEADER, f"compiler {compiler}", *lines, ""]))
 
 
@@ -165,31 +175,39 @@ def laid_out_again(rows):
     return found
 
 
-# ---- the table in docs ----
+# ---- the tables in docs ----
 
 def cell(row):
-    if "start" not in row:
-        return "host MPI"
     first = f"; {row['first']:,}" if "first" in row else ""
     return f"{row['runs']} {row['start']:,} + {row['run']:,} = {row['start'] + row['run']:,}{first}"
 
 
-def document(compiler, rows):
-    """The table as Markdown: a row a collective and size, a column a layout."""
+def markdown_table(rows, of):
+    """A row a collective and size, a column a layout. of: whose bytes they are."""
     layouts = list(dict.fromkeys(case.split("/")[1] for case in rows))
-    lines = [f"Compiler and flags: `{compiler}`. Each cell: algorithm, start + run = instructions per call and rank; first.", "",
-             "| collective | bytes | " + " | ".join(layouts) + " |", "|---|--:|" + "---|" * len(layouts)]
+    lines = [f"| collective | {of} | " + " | ".join(layouts) + " |", "|---|--:|" + "---|" * len(layouts)]
     for collective, size in dict.fromkeys((case.split("/")[0], case.split("/")[2]) for case in rows):
         cells = []
         for layout in layouts:
             row = rows.get(f"{collective}/{layout}/{size}")
             cells.append(cell(row) if row else "")
         lines.append(f"| {collective} | {int(size):,} | " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+    return lines
+
+
+def document(compiler, rows):
+    """The tables as Markdown: of one vector, and of blocks."""
+    vectors = {case: row for case, row in rows.items() if case.split("/")[0] in OF_A_VECTOR}
+    blocks = {case: row for case, row in rows.items() if case not in vectors}
+    return "\n".join([
+        f"Compiler and flags: `{compiler}`. Each cell: algorithm, start + run = instructions per call and rank; first.", "",
+        *markdown_table(vectors, "bytes"), "",
+        "Of blocks, each of so many bytes, and scans of a vector of so many:", "",
+        *markdown_table(blocks, "bytes of a block")])
 
 
 def with_table(text, table):
-    """The document with this table between its marks."""
+    """The document with these tables between its marks."""
     head, rest = text.split(BEGIN)
     return f"{head}{BEGIN}\n{table}\n{END}{rest.split(END)[1]}"
 
@@ -257,7 +275,7 @@ def main():
     parser.add_argument("--program", required=True)
     parser.add_argument("--golden", type=pathlib.Path, default=here.parent / "golden/instructions.txt")
     parser.add_argument("--doc", type=pathlib.Path, default=here.parents[2] / "docs/instructions.md")
-    parser.add_argument("--update", action="store_true", help="write the golden file and the table in the document")
+    parser.add_argument("--update", action="store_true", help="write the golden file and the tables in the document")
     parser.add_argument("--update-command", default="the same with --update", help="named when something has grown")
     parser.add_argument("--functions", metavar="CASE", help="what the instructions of a case are spent on")
     args = parser.parse_args()

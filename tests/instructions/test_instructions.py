@@ -71,11 +71,18 @@ class Profile(unittest.TestCase):
 
 class Files(unittest.TestCase):
     def test_what_is_written_is_read(self):
-        rows = {"bcast/2x1/8": {"runs": "host"}, "bcast/1x2/8": ROW}
+        rows = {"bcast/1x2/8": ROW, "reduce_scatter_block/4x4/4194304": {**ROW, "runs": "single_copy*", "start": 123456}}
         with tempfile.TemporaryDirectory() as directory:
             path = pathlib.Path(directory, "golden")
             instructions.write_golden(path, "GNU 12.2.0 x86_64 -O2", rows)
             self.assertEqual(instructions.read_golden(path), ("GNU 12.2.0 x86_64 -O2", rows))
+
+    def test_vectors_and_blocks_have_a_table_each(self):
+        rows = {"bcast/2x1/8": ROW, "bcast/1x2/8": ROW, "gather/2x1/8": {**ROW, "runs": "flat*"}}
+        text = instructions.document("GNU", rows)
+        cell = "1,000 + 200 = 1,200; 10,000"
+        self.assertIn(f"| collective | bytes | 2x1 | 1x2 |\n|---|--:|---|---|\n| bcast | 8 | han {cell} | han {cell} |\n\n", text)
+        self.assertTrue(text.endswith(f"| bytes of a block | 2x1 |\n|---|--:|---|\n| gather | 8 | flat* {cell} |"))
 
     def test_the_table_replaces_the_one_before(self):
         text = f"a\n{instructions.BEGIN}\nold\n{instructions.END}\nb\n"

@@ -24,7 +24,14 @@ static bool is_valid(const hp_block_side_t *side, uint32_t blocks)
            (hp_block_side_is_valid(side, blocks) && !hp_block_side_lacks_buffer(side, 0, blocks));
 }
 
-/* A reduction has one datatype, and counts that are the same on all ranks; of the result a rank has its own block. */
+/* Of a reduction's result a rank has its own block; the first one gets nothing of an exscan. */
+static bool lacks_result(const hp_block_call_t *call, const hp_comm_state_t *state)
+{
+    const bool has_result = hp_block_call_pattern(call) != HP_PATTERN_EXSCAN || state->rank > 0;
+    return has_result && hp_block_side_lacks_buffer(&call->arguments.recv, (uint32_t)state->rank, 1);
+}
+
+/* A reduction has one datatype, and counts that are the same on all ranks. */
 static bool are_valid(const hp_block_call_t *call, const hp_comm_state_t *state)
 {
     const hp_block_arguments_t *a = &call->arguments;
@@ -32,8 +39,7 @@ static bool are_valid(const hp_block_call_t *call, const hp_comm_state_t *state)
 
     if (!hp_block_call_reduces(call))
         return is_valid(&a->send, call->send.blocks) && is_valid(&a->recv, call->recv.blocks);
-    return hp_block_side_is_valid(&a->recv, size) &&
-           !hp_block_side_lacks_buffer(&a->recv, (uint32_t)state->rank, 1) &&
+    return hp_block_side_is_valid(&a->recv, size) && !lacks_result(call, state) &&
            (a->send.buffer || !hp_block_side_lacks_buffer(&(hp_block_side_t){.counts = a->recv.counts,
                                                                              .count = a->recv.count,
                                                                              .type = a->recv.type,

@@ -223,13 +223,15 @@ def update(args):
 
 
 def repeats(args, rows, costs):
-    """Does a second run count the same? Another environment moves the stack, and nothing may depend on where it is."""
-    again = count(args.program, [], {"HANPMPI_TEST_FILLER": "x" * 3333})[2]
-    for case in rows:
+    """Does a second run, of every third case, count the same? Another environment moves the stack, and nothing may depend on where it
+    is, nor on what was counted before."""
+    cases = list(rows)[::3]
+    again = count(args.program, cases, {"HANPMPI_TEST_FILLER": "x" * 3333})[2]
+    for case in cases:
         if costs[case] != again[case]:
             print(f"{case}: another count in the second run")
             return False
-    print(f"{len(rows)} cases: two runs count the same, function by function")
+    print(f"{len(cases)} of {len(rows)} cases: two runs count the same, function by function")
     return True
 
 

@@ -136,17 +136,31 @@ static long long thread_ns(void)
     return ns;
 }
 
-/* Nothing is in flight, before and after something was. */
-static void case_idle(void)
+/* The helper thread's share of a core, while this one sleeps. What else runs here can only add to it: where it is too much, it is
+ * measured again. */
+static double idle_share(double most)
 {
     const double seconds = 3;
+    double least = 1;
 
-    for (int round = 0; round < 2; round++) {
+    for (int attempt = 0; attempt < 3 && least >= most; attempt++) {
         const long long before = thread_ns();
         CHECK(before >= 0, "there is no helper thread");
         sleep((unsigned)seconds);
         const double share = (double)(thread_ns() - before) / 1e9 / seconds;
-        CHECK(share < 0.001, "the idle helper thread takes %.3f%% of a core", 100 * share);
+        least = share < least ? share : least;
+    }
+    return least;
+}
+
+/* Nothing is in flight, before and after something was. */
+static void case_idle(void)
+{
+    const double most = 0.001;
+
+    for (int round = 0; round < 2; round++) {
+        const double share = idle_share(most);
+        CHECK(share < most, "the idle helper thread takes %.3f%% of a core", 100 * share);
         set_up(MPI_COMM_WORLD);
         start(MPI_COMM_WORLD, 0);
         wait_all();

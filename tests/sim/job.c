@@ -70,7 +70,7 @@ static hp_status_t start_plan(job_t *job, uint32_t rank, const hp_algorithm_t *a
     if (!plan)
         return HP_ERR_NO_MEM;
     job->seen.again += plan->again.start != NULL;
-    const hp_status_t status = hp_plan_start(plan, comm, ++comm->sequence, algorithm, call, setting);
+    const hp_status_t status = hp_plan_start(plans, plan, comm, ++comm->sequence, algorithm, call, setting);
     hp_plans_put(plans, plan);
     return status;
 }

@@ -39,15 +39,17 @@ static const hp_transport_ops_t ops;
 static hp_transport_t transport = {.ops = &ops};
 static char here[8], there[8];
 
+enum { RANKS = 3 };
+
 static hp_comm_t *create(void)
 {
-    const hp_locality_t place = {.id = {0}};
+    const hp_locality_t places[RANKS] = {{.id = {0}}};
     hp_comm_t *comm;
     hp_knobs_t knobs;
 
     prepared = started_again = 0;
     hp_knobs_defaults(&knobs);
-    assert_int_equal(hp_comm_create(0, 1, &place, &knobs, &transport, &comm), HP_OK);
+    assert_int_equal(hp_comm_create(0, RANKS, places, &knobs, &transport, &comm), HP_OK);
     assert_int_equal(hp_executions_create(comm), HP_OK);
     return comm;
 }
@@ -85,7 +87,7 @@ static bool run(hp_comm_t *comm, const hp_algorithm_t *which, const hp_call_t *c
     hp_plan_t *plan = hp_plans_take(plans, comm, hp_plans_find(plans, which, call, setting));
 
     assert_non_null(plan);
-    assert_int_equal(hp_plan_start(plan, comm, 1, which, call, setting), HP_OK);
+    assert_int_equal(hp_plan_start(plans, plan, comm, 1, which, call, setting), HP_OK);
     hp_plans_put(plans, plan);
     return started_again > before;
 }
@@ -174,6 +176,105 @@ static void one_for_all_that_have_none(void **state)
     destroy(comm);
 }
 
+/* ---- blocks that differ ---- */
+
+typedef struct {
+    size_t counts[2][RANKS];
+    ptrdiff_t offsets[2][RANKS];
+    hp_blocks_t blocks;
+} lists_t;
+
+static hp_call_t alltoallv(lists_t *lists, size_t first)
+{
+    hp_call_t call = call_of(0);
+
+    for (size_t i = 0; i < 2 * RANKS; i++) {
+        lists->counts[i / RANKS][i % RANKS] = first + i;
+        lists->offsets[i / RANKS][i % RANKS] = (ptrdiff_t)(100 * i);
+    }
+    lists->blocks = (hp_blocks_t){.send = {lists->counts[0], lists->offsets[0]},
+                                  .recv = {lists->counts[1], lists->offsets[1]}};
+    call.collective = HP_ALLTOALLV;
+    call.blocks = &lists->blocks;
+    return call;
+}
+
+/* Runs such a call with lists that nobody has afterwards. change: of one of them, at the end. */
+static bool run_alltoallv(hp_comm_t *comm, size_t first, ptrdiff_t change)
+{
+    const hp_setting_t setting = setting_of();
+    lists_t lists;
+    const hp_call_t call = alltoallv(&lists, first);
+
+    lists.offsets[1][RANKS - 1] += change;
+    const bool again = run(comm, &algorithm, &call, &setting);
+    memset(&lists, 0, sizeof lists);
+    return again;
+}
+
+static void equal_lists_share_one_from_the_third_call_on(void **state)
+{
+    (void)state;
+    hp_comm_t *comm = create();
+
+    assert_false(run_alltoallv(comm, 5, 0));
+    assert_false(run_alltoallv(comm, 5, 0)); /* the same twice: from now on it is kept */
+    assert_true(run_alltoallv(comm, 5, 0));
+    assert_false(run_alltoallv(comm, 5, 8));
+    assert_false(run_alltoallv(comm, 6, 0));
+    assert_true(run_alltoallv(comm, 5, 0));
+    assert_int_equal(prepared, 4);
+    destroy(comm);
+}
+
+static void lists_differ_in_each_part(void **state)
+{
+    (void)state;
+    const hp_setting_t setting = setting_of();
+    lists_t lists;
+    const hp_call_t call = alltoallv(&lists, 5);
+    size_t *counts[] = {&lists.counts[0][0], &lists.counts[0][RANKS - 1], &lists.counts[1][0],
+                        &lists.counts[1][RANKS - 1]};
+    ptrdiff_t *offsets[] = {&lists.offsets[0][0], &lists.offsets[0][RANKS - 1], &lists.offsets[1][0],
+                            &lists.offsets[1][RANKS - 1]};
+    hp_comm_t *comm = create();
+
+    for (unsigned i = 0; i < 3; i++)
+        assert_int_equal(run(comm, &algorithm, &call, &setting), i == 2);
+    for (unsigned i = 0; i < 4; i++) {
+        ++*counts[i];
+        assert_false(run(comm, &algorithm, &call, &setting));
+        --*counts[i];
+        ++*offsets[i];
+        assert_false(run(comm, &algorithm, &call, &setting));
+        --*offsets[i];
+    }
+    lists.blocks.in_place = true;
+    assert_false(run(comm, &algorithm, &call, &setting));
+    lists.blocks.in_place = false;
+    hp_call_t with_rows = call;
+    with_rows.row = 64;
+    assert_false(run(comm, &algorithm, &with_rows, &setting));
+    assert_true(run(comm, &algorithm, &call, &setting));
+    destroy(comm);
+}
+
+/* A program that sorts has other lists each time. */
+static void lists_that_always_differ_drive_nobody_out(void **state)
+{
+    (void)state;
+    hp_comm_t *comm = create();
+    const hp_setting_t setting = setting_of();
+    const hp_call_t call = call_of(5);
+
+    assert_false(run(comm, &algorithm, &call, &setting));
+    for (unsigned i = 0; i < 3 * HP_PLANS_MAX; i++)
+        assert_false(run_alltoallv(comm, i % 2 ? 7 : 8, (ptrdiff_t)i));
+    assert_true(run(comm, &algorithm, &call, &setting));
+    assert_int_equal(comm->executions->plans.count, 2);
+    destroy(comm);
+}
+
 static void after_a_failure_it_is_prepared_anew(void **state)
 {
     (void)state;
@@ -185,7 +286,7 @@ static void after_a_failure_it_is_prepared_anew(void **state)
     assert_false(run(comm, &algorithm, &call, &setting));
     hp_plan_t *plan = hp_plans_take(plans, comm, hp_plans_find(plans, &algorithm, &call, &setting));
     plan->again.start = fail_to_start;
-    assert_int_equal(hp_plan_start(plan, comm, 2, &algorithm, &call, &setting), HP_ERR_NO_MEM);
+    assert_int_equal(hp_plan_start(plans, plan, comm, 2, &algorithm, &call, &setting), HP_ERR_NO_MEM);
     hp_plans_put(plans, plan);
     assert_false(run(comm, &algorithm, &call, &setting));
     assert_true(run(comm, &algorithm, &call, &setting));
@@ -194,9 +295,13 @@ static void after_a_failure_it_is_prepared_anew(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(equal_calls_share_one), cmocka_unit_test(others_do_not),
-        cmocka_unit_test(the_last_ones_are_kept), cmocka_unit_test(one_for_all_that_have_none),
-        cmocka_unit_test(after_a_failure_it_is_prepared_anew)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(equal_calls_share_one),
+                                       cmocka_unit_test(others_do_not),
+                                       cmocka_unit_test(the_last_ones_are_kept),
+                                       cmocka_unit_test(one_for_all_that_have_none),
+                                       cmocka_unit_test(equal_lists_share_one_from_the_third_call_on),
+                                       cmocka_unit_test(lists_differ_in_each_part),
+                                       cmocka_unit_test(lists_that_always_differ_drive_nobody_out),
+                                       cmocka_unit_test(after_a_failure_it_is_prepared_anew)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

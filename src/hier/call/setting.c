@@ -70,13 +70,11 @@ void hp_setting_deepen(hp_setting_t *setting, uint32_t nodes, const hp_knobs_t *
 
 bool hp_setting_same(const hp_setting_t *a, const hp_setting_t *b)
 {
-    bool same = a->inter_node == b->inter_node;
-
-#define NUMBER(field) same &= a->field == b->field;
-    HP_SETTING_NUMBERS(NUMBER)
-#undef NUMBER
-    return same && memcmp(&a->shapes, &b->shapes, sizeof a->shapes) == 0 &&
+#define NUMBER(field) &&a->field == b->field
+    return a->inter_node == b->inter_node HP_SETTING_NUMBERS(NUMBER) &&
+           memcmp(&a->shapes, &b->shapes, sizeof a->shapes) == 0 &&
            memcmp(&a->modules, &b->modules, sizeof a->modules) == 0;
+#undef NUMBER
 }
 
 uint64_t hp_setting_hash(const hp_setting_t *setting)

@@ -295,7 +295,7 @@ static hp_status_t run(const hp_start_t *start, exchange_t *x, const hp_setting_
     aim(x);
     x->pipeline = pipeline_of(x);
     x->pipeline.tag = hp_start_tag(start);
-    if (start->again && !x->call.blocks && !x->longer)
+    if (start->again)
         *start->again = (hp_again_t){.start = start_again, .plan = x};
     return hp_request_start(start->request, &x->pipeline);
 }

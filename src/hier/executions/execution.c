@@ -147,7 +147,7 @@ static hp_status_t start_plan(hp_comm_t *comm, hp_execution_t *execution, const 
     if (execution->alone && all->out_of_step)
         return HP_ERR_EARLIER;
     const hp_status_t status =
-        hp_plan_start(execution->plan, comm, number, execution->algorithm, call, setting);
+        hp_plan_start(&all->plans, execution->plan, comm, number, execution->algorithm, call, setting);
     execution->plan->alone = execution->alone;
     return status;
 }

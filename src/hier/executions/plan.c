@@ -1,6 +1,7 @@
 #include "hier/executions/plan.h"
 
 #include <stdlib.h>
+#include "schedule/problem.h"
 
 static hp_plan_t *create(hp_comm_t *comm)
 {
@@ -54,10 +55,12 @@ static bool fits(const hp_plan_t *plan, const hp_algorithm_t *algorithm, const h
     if (!plan->again.start || made->count != call->count || plan->algorithm != algorithm ||
         made->root != call->root)
         return false;
-    const uint64_t differs = (uint64_t)(made->op ^ call->op) | type_differs(&made->type, &call->type);
+    const uint64_t differs = (uint64_t)(made->op ^ call->op) | type_differs(&made->type, &call->type) |
+                             (made->row ^ call->row) | (uint64_t)(!made->blocks ^ !call->blocks);
     return !differs && made->kernel == call->kernel && made->commutative == call->commutative &&
            (made->send == made->recv) == (call->send == call->recv) && !made->source == !call->source &&
-           hp_setting_same(&plan->setting, setting);
+           hp_setting_same(&plan->setting, setting) &&
+           (!call->blocks || hp_blocks_same(made->blocks, call->blocks, plan->entries));
 }
 
 hp_plan_t *hp_plans_find(const hp_plans_t *plans, const hp_algorithm_t *algorithm, const hp_call_t *call,
@@ -132,8 +135,34 @@ void hp_plans_put(hp_plans_t *plans, hp_plan_t *plan)
     destroy(oldest);
 }
 
-hp_status_t hp_plan_start(hp_plan_t *plan, hp_comm_t *comm, uint32_t number, const hp_algorithm_t *algorithm,
-                          const hp_call_t *call, const hp_setting_t *setting)
+static hp_block_entries_t entries_of(const hp_comm_t *comm, const hp_call_t *call)
+{
+    const hp_problem_t problem = {
+        .pattern = hp_collective_pattern(call->collective), .count = comm->size, .root = call->root};
+
+    return (hp_block_entries_t){.send = hp_problem_blocks(&problem, 1, HP_SPACE_SEND, comm->rank),
+                                .recv = hp_problem_blocks(&problem, 1, HP_SPACE_RECV, comm->rank)};
+}
+
+/* The lists of the call become the plan's own, if they are those of the last call. Returns whether the plan can be kept. Apart from
+ * what a call that is made again needs. */
+static __attribute__((noinline)) bool keep_blocks(hp_plans_t *plans, hp_plan_t *plan, const hp_comm_t *comm,
+                                                  const hp_call_t *call)
+{
+    uint64_t *last = &plans->last_lists[call->collective];
+
+    plan->entries = entries_of(comm, call);
+    const uint64_t lists = hp_blocks_hash(call->blocks, plan->entries);
+    if (*last != lists) {
+        *last = lists;
+        return false;
+    }
+    plan->call.blocks = hp_blocks_copy(call->blocks, plan->entries, &plan->arena);
+    return plan->call.blocks != NULL;
+}
+
+hp_status_t hp_plan_start(hp_plans_t *plans, hp_plan_t *plan, hp_comm_t *comm, uint32_t number,
+                          const hp_algorithm_t *algorithm, const hp_call_t *call, const hp_setting_t *setting)
 {
     const hp_start_t start = {.comm = comm,
                               .request = plan->request,
@@ -150,6 +179,8 @@ hp_status_t hp_plan_start(hp_plan_t *plan, hp_comm_t *comm, uint32_t number, con
             plan->algorithm = algorithm;
             plan->call = *call;
             plan->setting = *setting;
+            if (call->blocks && !keep_blocks(plans, plan, comm, call))
+                plan->again.start = NULL;
         }
     }
     if (status != HP_OK)

@@ -2,7 +2,8 @@
  * start it again: nothing is allocated, chosen or laid out for them.
  *
  * A communicator keeps those that were used last. Equal are calls of the same collective, count, type, operation and
- * root, in place or not, with the same setting; the buffers may differ.
+ * root, in place or not, with the same setting; the buffers may differ. Of lists of blocks all entries must be the same; a plan of
+ * them is kept when a second call has those of the one before it, so that calls that always differ drive no other plan out.
  *
  * Threads: as comm.h. Ownership: plans belong to their list, or to who has taken them. */
 #ifndef HP_HIER_EXECUTIONS_PLAN_H
@@ -17,7 +18,8 @@ struct hp_plan {
     hp_again_t again; /* again.start NULL: nothing can be started again */
     /* What it was prepared for. */
     const hp_algorithm_t *algorithm;
-    hp_call_t call;
+    hp_call_t call; /* its lists of blocks, if any, lie in the arena */
+    hp_block_entries_t entries;
     hp_setting_t setting;
     bool alone; /* by the algorithm's runs_alone */
     hp_plan_t *next;
@@ -27,6 +29,7 @@ struct hp_plan {
 typedef struct {
     hp_plan_t *first;
     uint32_t count;
+    uint64_t last_lists[HP_COLLECTIVE_COUNT]; /* hash of those of the last call that was prepared; 0: there was none */
 } hp_plans_t;
 
 /* Kept at most. An idle plan has some KiB (hp_request_rest). */
@@ -46,9 +49,9 @@ hp_plan_t *hp_plans_take(hp_plans_t *plans, hp_comm_t *comm, const hp_plan_t *wa
 /* Back; its request is done. */
 void hp_plans_put(hp_plans_t *plans, hp_plan_t *plan);
 
-/* Starts call as that algorithm, the number-th of its communicator, with the plan that was taken for it: again where it
+/* Starts call as that algorithm, the number-th of its communicator, with the plan that was taken for it from plans: again where it
  * is prepared. HP_OK, or an error with nothing in flight. */
-hp_status_t hp_plan_start(hp_plan_t *plan, hp_comm_t *comm, uint32_t number, const hp_algorithm_t *algorithm,
+hp_status_t hp_plan_start(hp_plans_t *plans, hp_plan_t *plan, hp_comm_t *comm, uint32_t number, const hp_algorithm_t *algorithm,
                           const hp_call_t *call, const hp_setting_t *setting);
 
 #endif

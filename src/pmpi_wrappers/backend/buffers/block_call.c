@@ -117,7 +117,7 @@ static bool make_lists(hp_block_call_t *call)
     call->blocks = (hp_blocks_t){.in_place = call->in_place};
     if (!hp_collective_is(call->arguments.collective, HP_BLOCKS_DIFFER))
         return true;
-    size_t *counts = call->lists = malloc(blocks * (sizeof(size_t) + sizeof(ptrdiff_t)) + 1);
+    size_t *counts = call->lists = calloc(blocks + 1, sizeof(size_t) + sizeof(ptrdiff_t));
     if (!counts)
         return false;
     ptrdiff_t *offsets = (ptrdiff_t *)(counts + blocks);

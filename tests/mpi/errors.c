@@ -104,21 +104,10 @@ static void compare_wrong_calls(MPI_Comm library, MPI_Comm native)
         }
 }
 
-static MPI_Comm dup_returning(MPI_Comm comm, bool native)
-{
-    MPI_Comm copy;
-    if (native)
-        copy = hp_comm_dup_native(comm);
-    else
-        CHECK_MPI(MPI_Comm_dup(comm, &copy));
-    CHECK_MPI(MPI_Comm_set_errhandler(copy, MPI_ERRORS_RETURN));
-    return copy;
-}
-
 /* On a communicator that is new to the library, and on one that it has set up. */
 static void group_arguments(void)
 {
-    MPI_Comm library = dup_returning(MPI_COMM_WORLD, false), native = dup_returning(MPI_COMM_WORLD, true);
+    MPI_Comm library = hp_comm_dup_returning(MPI_COMM_WORLD, false), native = hp_comm_dup_returning(MPI_COMM_WORLD, true);
     compare_wrong_calls(library, native);
     for (int i = 0; i < 5; i++)
         check_works(library);
@@ -132,7 +121,7 @@ static void group_arguments(void)
 /* A datatype that was never committed. MPI has no call that tells, but the hosts report it. */
 static void group_uncommitted(void)
 {
-    MPI_Comm library = dup_returning(MPI_COMM_WORLD, false), native = dup_returning(MPI_COMM_WORLD, true);
+    MPI_Comm library = hp_comm_dup_returning(MPI_COMM_WORLD, false), native = hp_comm_dup_returning(MPI_COMM_WORLD, true);
     wrong_t wrong = {"uncommitted datatype", 1 << BCAST, 1, 0, MPI_DATATYPE_NULL, MPI_SUM};
     CHECK_MPI(MPI_Type_contiguous(2, MPI_INT, &wrong.type));
     for (int i = 0; i < 5; i++)
@@ -171,7 +160,7 @@ static void remember(MPI_Comm *comm, int *code, ...)
 /* A user's handler is called once, with the user's communicator and not with a private duplicate of it. */
 static void group_handler(void)
 {
-    MPI_Comm comm, native = dup_returning(MPI_COMM_WORLD, true);
+    MPI_Comm comm, native = hp_comm_dup_returning(MPI_COMM_WORLD, true);
     MPI_Errhandler handler;
     const wrong_t *wrong;
     int count = wrong_calls(&wrong);
@@ -220,7 +209,7 @@ static void truncation(void)
     }
     if (hp_comm_size(pair) == 2)
         for (collective_t collective = BCAST; collective <= REDUCE; collective++) {
-            MPI_Comm library = dup_returning(pair, false), native = dup_returning(pair, true);
+            MPI_Comm library = hp_comm_dup_returning(pair, false), native = hp_comm_dup_returning(pair, true);
             int receiver = collective == BCAST ? 1 : 0;
             for (int i = 0; i < 5; i++)
                 check_works(library);
@@ -231,7 +220,7 @@ static void truncation(void)
             if (hp_comm_rank(pair) == receiver)
                 CHECK_EQUAL(library_class, MPI_ERR_TRUNCATE, names[collective]);
 
-            MPI_Comm handled = dup_returning(pair, false);
+            MPI_Comm handled = hp_comm_dup_returning(pair, false);
             MPI_Errhandler handler;
             for (int i = 0; i < 5; i++)
                 check_works(handled);
@@ -324,7 +313,7 @@ static void cut_one(collective_t collective, int shorter, int few, int many, MPI
 static void group_lengths(void)
 {
     static const int counts[][2] = {{4, 8}, {1100, 1500}, {20000, 30000}, {300000, 500000}};
-    MPI_Comm comm = dup_returning(MPI_COMM_WORLD, false);
+    MPI_Comm comm = hp_comm_dup_returning(MPI_COMM_WORLD, false);
 
     CHECK_MPI(
         MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN)); /* a request's may be reported there */
@@ -567,7 +556,7 @@ static void group_blocks(void)
 
     CHECK(hp_comm_size(MPI_COMM_WORLD) <= MOST_RANKS, "more than %d ranks", MOST_RANKS);
     for (int i = 0; i < 2; i++) {
-        MPI_Comm library = dup_returning(comms[i], false), native = dup_returning(comms[i], true);
+        MPI_Comm library = hp_comm_dup_returning(comms[i], false), native = hp_comm_dup_returning(comms[i], true);
         for (int round = 0; round < 2; round++) {
             compare_mistakes(library, native);
             for (int call = 0; call < 3; call++)

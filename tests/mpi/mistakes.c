@@ -112,23 +112,12 @@ typedef struct {
     arguments_t right, wrong;
 } mistake_t;
 
-static MPI_Comm dup_returning(MPI_Comm comm, bool native)
-{
-    MPI_Comm copy;
-
-    if (native)
-        copy = hp_comm_dup_native(comm);
-    else
-        CHECK_MPI(MPI_Comm_dup(comm, &copy));
-    CHECK_MPI(MPI_Comm_set_errhandler(copy, MPI_ERRORS_RETURN));
-    return copy;
-}
-
 /* Blocking calls go on until the communicator has long been set up, and the guard has been at rest and has looked again. */
 static void make_in_form(const mistake_t *mistake, form_t form)
 {
     const int turns = form == BLOCKING ? 300 : 12;
-    MPI_Comm alone = dup_returning(MPI_COMM_SELF, true), comm = dup_returning(MPI_COMM_WORLD, false);
+    MPI_Comm alone = hp_comm_dup_returning(MPI_COMM_SELF, true),
+             comm = hp_comm_dup_returning(MPI_COMM_WORLD, false);
     const int rank = hp_comm_rank(comm), size = hp_comm_size(comm);
 
     CHECK(size <= MOST_RANKS, "%d ranks are too many", size);

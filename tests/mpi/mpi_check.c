@@ -148,6 +148,18 @@ MPI_Comm hp_comm_dup_native(MPI_Comm comm)
     return hp_comm_dup_hinted(comm, (const char *const[]){HANPMPI_HINT_ENABLE, "off", NULL});
 }
 
+MPI_Comm hp_comm_dup_returning(MPI_Comm comm, bool native)
+{
+    MPI_Comm copy;
+
+    if (native)
+        copy = hp_comm_dup_native(comm);
+    else
+        CHECK_MPI(MPI_Comm_dup(comm, &copy));
+    CHECK_MPI(MPI_Comm_set_errhandler(copy, MPI_ERRORS_RETURN));
+    return copy;
+}
+
 void hp_spin_us(double microseconds)
 {
     double until = MPI_Wtime() + microseconds * 1e-6;

@@ -82,6 +82,8 @@ MPI_Info hp_info_create(const char *const *keys_and_values);
 MPI_Comm hp_comm_dup_hinted(MPI_Comm comm, const char *const *keys_and_values);
 /* A duplicate on which the library stands aside: the host MPI's collectives. Collective. */
 MPI_Comm hp_comm_dup_native(MPI_Comm comm);
+/* One whose errors return; native: likewise. */
+MPI_Comm hp_comm_dup_returning(MPI_Comm comm, bool native);
 
 /* Spins for that long: tests create skew without sleeping. */
 void hp_spin_us(double microseconds);

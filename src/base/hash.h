@@ -17,4 +17,14 @@ static inline uint64_t hp_hash_add(uint64_t hash, const void *bytes, size_t coun
     return hash;
 }
 
+/* The same by whole words, for much of it: not FNV's values. */
+static inline uint64_t hp_hash_add_words(uint64_t hash, const void *words, size_t count)
+{
+    const uint64_t *word = words;
+
+    for (size_t i = 0; i < count; i++)
+        hash = (hash ^ word[i]) * UINT64_C(0x9e3779b97f4a7c15) + (hash >> 32);
+    return hash;
+}
+
 #endif

@@ -48,8 +48,8 @@ static inline bool hp_node_borrows(const hp_node_memory_t *memory)
 /* The slot of a step by the counter that says that it has been filled. Of another member's: behind a load with acquire, before
  * DONE. */
 char *hp_node_slot_behind(const hp_node_memory_t *memory, const hp_counter_t *counter, uint64_t step);
-/* The slot of another member's that is going to be read, wherever this collective has it: where its pages are not there yet, the whole ring's are made, once
- * instead of page faults in each of the first calls. */
+/* The slot of another member's that is going to be read, wherever this collective has it: where its pages are not there yet,
+ * the whole ring's are made, once instead of page faults in each of the first calls. */
 char *hp_node_find_slot(const hp_node_memory_t *memory, const hp_counter_t *counter, uint64_t step);
 /* The slot of a step, where it is now; the same holds. */
 static inline char *hp_node_slot(const hp_node_memory_t *memory, uint32_t member, uint32_t level, hp_fan_t fan, uint64_t step)

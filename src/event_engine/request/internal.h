@@ -26,8 +26,8 @@ typedef enum {
 } task_kind_t;
 
 struct hp_task {
-    char *
-        buffer; /* what the task reads from or fills; set when it starts, for scratch and operands. The first, for hp_of */
+    /* What the task reads from or fills; set when it starts, for scratch and operands. The first, for hp_of. */
+    char *buffer;
     uint8_t kind;      /* task_kind_t */
     uint8_t label;     /* hp_label_t */
     uint8_t native;    /* hp_native_t */
@@ -135,8 +135,7 @@ struct hp_request {
     hp_direct_t *direct;
     uint64_t next_segment; /* the next one to emit */
     uint64_t done_segments;
-    bool
-        is_whole; /* the tasks of the one segment that there is are all there, and are or were in execution */
+    bool is_whole; /* the tasks of the one segment that there is are as they were emitted, or run */
     queue_t ready; /* what needs no message and may run now; oldest segment first */
     queue_t later; /* what nobody waits for, and may run when nothing is ready */
     hp_status_t error;

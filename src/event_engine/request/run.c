@@ -254,10 +254,12 @@ hp_status_t hp_request_start_again(hp_request_t *request, const hp_pipeline_t *p
         status = hp_window_prepare(request);
     else if (request->trace)
         status = hp_record_prepare(request, request->window);
-    if (status != HP_OK)
-        request->is_whole = false;
+    if (status != HP_OK) {
+        request->is_whole = false; /* the tasks' flags are not those of the step */
+        return status;
+    }
     if (!as_emitted || !request->is_whole)
-        return status == HP_OK ? start(request) : status;
+        return start(request);
     begin(request, 1);
     hp_segment_repeat(request, later);
     return run_first(request, 1);

@@ -2,22 +2,16 @@
 
 #include <stdint.h>
 #include <string.h>
+#include "base/hash.h"
 
 _Static_assert(sizeof(size_t) == sizeof(uint64_t) && sizeof(ptrdiff_t) == sizeof(uint64_t),
                "entries are words");
 
-static uint64_t add_words(uint64_t hash, const void *words, size_t count)
-{
-    const uint64_t *word = words;
-
-    for (size_t i = 0; word && i < count; i++)
-        hash = (hash ^ word[i]) * UINT64_C(0x9e3779b97f4a7c15) + (hash >> 32);
-    return hash;
-}
-
 static uint64_t add_list(uint64_t hash, const hp_block_list_t *list, size_t entries)
 {
-    return add_words(add_words(hash, list->counts, entries), list->offsets, entries);
+    return list->counts
+               ? hp_hash_add_words(hp_hash_add_words(hash, list->counts, entries), list->offsets, entries)
+               : hash;
 }
 
 uint64_t hp_blocks_hash(const hp_blocks_t *blocks, hp_block_entries_t entries)

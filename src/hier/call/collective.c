@@ -76,3 +76,12 @@ const char *hp_knob_word_nonblocking(unsigned i)
     static const char *const words[] = {"auto", "on", "off"};
     return i < sizeof words / sizeof *words ? words[i] : NULL;
 }
+
+hp_block_entries_t hp_collective_blocks(hp_collective_t collective, uint32_t root, uint32_t size,
+                                        uint32_t rank)
+{
+    const hp_problem_t problem = {.pattern = hp_collective_pattern(collective), .count = size, .root = root};
+
+    return (hp_block_entries_t){.send = hp_problem_blocks(&problem, 1, HP_SPACE_SEND, rank),
+                                .recv = hp_problem_blocks(&problem, 1, HP_SPACE_RECV, rank)};
+}

@@ -50,6 +50,8 @@ const char *hp_collective_name(hp_collective_t collective);
 hp_pattern_t hp_collective_pattern(hp_collective_t collective);
 /* Has it all of the traits? */
 bool hp_collective_is(hp_collective_t collective, unsigned traits);
+/* Blocks of each side on that rank of so many. */
+hp_block_entries_t hp_collective_blocks(hp_collective_t collective, uint32_t root, uint32_t size, uint32_t rank);
 
 typedef struct {
     hp_collective_t collective;

@@ -1,7 +1,6 @@
 #include "hier/executions/plan.h"
 
 #include <stdlib.h>
-#include "schedule/problem.h"
 
 static hp_plan_t *create(hp_comm_t *comm)
 {
@@ -135,15 +134,6 @@ void hp_plans_put(hp_plans_t *plans, hp_plan_t *plan)
     destroy(oldest);
 }
 
-static hp_block_entries_t entries_of(const hp_comm_t *comm, const hp_call_t *call)
-{
-    const hp_problem_t problem = {
-        .pattern = hp_collective_pattern(call->collective), .count = comm->size, .root = call->root};
-
-    return (hp_block_entries_t){.send = hp_problem_blocks(&problem, 1, HP_SPACE_SEND, comm->rank),
-                                .recv = hp_problem_blocks(&problem, 1, HP_SPACE_RECV, comm->rank)};
-}
-
 /* The lists of the call become the plan's own, if they are those of the last call. Returns whether the plan can be kept. Apart from
  * what a call that is made again needs. */
 static __attribute__((noinline)) bool keep_blocks(hp_plans_t *plans, hp_plan_t *plan, const hp_comm_t *comm,
@@ -151,7 +141,7 @@ static __attribute__((noinline)) bool keep_blocks(hp_plans_t *plans, hp_plan_t *
 {
     uint64_t *last = &plans->last_lists[call->collective];
 
-    plan->entries = entries_of(comm, call);
+    plan->entries = hp_collective_blocks(call->collective, call->root, comm->size, comm->rank);
     const uint64_t lists = hp_blocks_hash(call->blocks, plan->entries);
     if (*last != lists) {
         *last = lists;

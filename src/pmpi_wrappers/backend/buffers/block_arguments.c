@@ -1,21 +1,12 @@
 #include "pmpi_wrappers/backend/buffers/block_call.h"
 
-/* Blocks of a side on this rank. */
-static uint32_t blocks_of(const hp_block_call_t *call, const hp_comm_state_t *state, hp_space_t space)
-{
-    const hp_problem_t problem = {.pattern = hp_block_call_pattern(call),
-                                  .count = (uint32_t)state->size,
-                                  .root = (uint32_t)call->arguments.root};
-    return hp_problem_blocks(&problem, 1, space, (uint32_t)state->rank);
-}
-
 /* How many blocks each side has here. A buffer that is in place is not used. Its block lies in the other one, or is a copy of that. */
-static void set_blocks(hp_block_call_t *call, uint32_t send_blocks, uint32_t recv_blocks)
+static void set_blocks(hp_block_call_t *call, hp_block_entries_t blocks)
 {
-    call->send.blocks = send_blocks;
-    call->recv.blocks = recv_blocks;
-    call->in_place = (send_blocks && call->arguments.send.buffer == MPI_IN_PLACE) ||
-                     (recv_blocks && call->arguments.recv.buffer == MPI_IN_PLACE);
+    call->send.blocks = blocks.send;
+    call->recv.blocks = blocks.recv;
+    call->in_place = (blocks.send && call->arguments.send.buffer == MPI_IN_PLACE) ||
+                     (blocks.recv && call->arguments.recv.buffer == MPI_IN_PLACE);
 }
 
 static bool is_valid(const hp_block_side_t *side, uint32_t blocks)
@@ -39,12 +30,10 @@ static bool are_valid(const hp_block_call_t *call, const hp_comm_state_t *state)
 
     if (!hp_block_call_reduces(call))
         return is_valid(&a->send, call->send.blocks) && is_valid(&a->recv, call->recv.blocks);
+    hp_block_side_t sent = a->recv; /* as much as all ranks get together */
+    sent.buffer = a->send.buffer;
     return hp_block_side_is_valid(&a->recv, size) && !lacks_result(call, state) &&
-           (a->send.buffer || !hp_block_side_lacks_buffer(&(hp_block_side_t){.counts = a->recv.counts,
-                                                                             .count = a->recv.count,
-                                                                             .type = a->recv.type,
-                                                                             .is_wide = a->recv.is_wide},
-                                                          0, size));
+           !hp_block_side_lacks_buffer(&sent, 0, size);
 }
 
 /* The receive side, but at the root of a scatter. */
@@ -65,7 +54,8 @@ bool hp_block_call_bytes(hp_block_call_t *call, const hp_comm_state_t *state, ui
     *bytes = 0;
     if (a->root < 0 || a->root >= state->size)
         return false;
-    set_blocks(call, blocks_of(call, state, HP_SPACE_SEND), blocks_of(call, state, HP_SPACE_RECV));
+    set_blocks(call, hp_collective_blocks(a->collective, (uint32_t)a->root, (uint32_t)state->size,
+                                          (uint32_t)state->rank));
     if (!are_valid(call, state))
         return false;
     if (!hp_block_call_known(call))
@@ -97,7 +87,7 @@ bool hp_block_call_recall(hp_block_call_t *call, hp_comm_state_t *state, uint64_
 
     if (!last)
         return false;
-    set_blocks(call, last->send.blocks, last->recv.blocks);
+    set_blocks(call, (hp_block_entries_t){last->send.blocks, last->recv.blocks});
     *bytes = last->bytes;
     return true;
 }

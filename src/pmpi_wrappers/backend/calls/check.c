@@ -209,26 +209,20 @@ static void remember(const hp_check_t *check, hp_comm_state_t *state, uint64_t b
         state->unchecked = (state->unchecked ^ mine.fields[field]) * 0x100000001b3u + 1;
 }
 
-/* Reductions: the same buffer twice, or in place on a rank without result. */
-static bool has_valid_buffers(const hp_check_t *check, const hp_comm_state_t *state)
+static bool has_result(const hp_check_t *check, const hp_comm_state_t *state)
 {
-    const bool has_result = check->collective == HP_ALLREDUCE || check->root == state->rank;
-
-    return has_result
-               ? check->recv != MPI_IN_PLACE && (check->send != check->recv || check->send == MPI_BOTTOM)
-               : check->send != MPI_IN_PLACE;
+    return check->collective != HP_REDUCE || check->root == state->rank;
 }
 
 /* Such as the datatype needs. */
 static bool has_memory(const hp_check_t *check, const hp_comm_state_t *state)
 {
-    const bool reduces = check->collective != HP_BCAST;
+    const hp_named_type_t *named = hp_datatype_named(check->datatype);
 
-    if (!hp_datatype_named(check->datatype))
-        return hp_self_is_committed(check->datatype);
-    return check->count == 0 ||
-           ((!reduces || check->send) &&
-            (check->recv || (check->collective == HP_REDUCE && check->root != state->rank)));
+    if (named && check->count == 0)
+        return true;
+    return (check->collective == HP_BCAST || hp_self_is_usable(named, check->send, check->datatype)) &&
+           (!has_result(check, state) || hp_self_is_usable(named, check->recv, check->datatype));
 }
 
 /* false: the host MPI reports it, on this rank. Of blocks the caller knows that. */
@@ -245,7 +239,9 @@ static bool is_valid(const hp_check_t *check, const hp_comm_state_t *state, uint
            check->datatype != MPI_DATATYPE_NULL &&
            P(Type_size_x)(check->datatype, &type_bytes) == MPI_SUCCESS && type_bytes >= 0 &&
            !__builtin_mul_overflow((uint64_t)check->count, (uint64_t)type_bytes, bytes) &&
-           (check->collective == HP_BCAST || (check->op != MPI_OP_NULL && has_valid_buffers(check, state))) &&
+           (check->collective == HP_BCAST ||
+            (check->op != MPI_OP_NULL &&
+             hp_self_reduces_there(check->send, check->recv, has_result(check, state)))) &&
            has_memory(check, state);
 }
 

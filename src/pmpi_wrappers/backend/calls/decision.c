@@ -181,12 +181,6 @@ static hp_outcome_t decide_data(hp_ticket_t *ticket, int64_t count, MPI_Datatype
     return ticket->bytes == 0 ? HP_OUTCOME_EMPTY : decide_possible(ticket);
 }
 
-/* Can there be data of that datatype, and some of it at that address? Only a datatype of absolute addresses is used with none. */
-static bool is_usable(const hp_ticket_t *ticket, const void *buffer, MPI_Datatype datatype)
-{
-    return ticket->named ? buffer != NULL : hp_self_is_committed(datatype);
-}
-
 /* What follows from the data, once the arguments are known to be right, or why the call passes. */
 static hp_outcome_t decide(hp_ticket_t *ticket, hp_outcome_t arguments, MPI_Comm comm)
 {
@@ -272,8 +266,9 @@ hp_outcome_t hp_decide_bcast(hp_ticket_t *ticket, const void *buffer, int64_t co
         return ticket->outcome = HP_OUTCOME_FAILED;
     hp_outcome_t outcome = decide_data(ticket, count, datatype, root, comm);
     if (outcome == HP_OUTCOME_TAKEN)
-        outcome =
-            decide(ticket, is_usable(ticket, buffer, datatype) ? HP_OUTCOME_TAKEN : HP_OUTCOME_INVALID, comm);
+        outcome = decide(
+            ticket,
+            hp_self_is_usable(ticket->named, buffer, datatype) ? HP_OUTCOME_TAKEN : HP_OUTCOME_INVALID, comm);
     remember(ticket, outcome, count, datatype, MPI_OP_NULL, NULL);
     return ticket->outcome = outcome;
 }
@@ -304,8 +299,7 @@ static bool describe_type(const hp_ticket_t *ticket, MPI_Datatype datatype, hp_t
 }
 
 /* HP_OUTCOME_TAKEN, or why the arguments make a reduction pass. A program may free its own operation or datatype while the
- * call is in execution, and an operation cannot be duplicated. The same buffer twice is an error that most MPIs report; in
- * place on a rank without result is another. */
+ * call is in execution, and an operation cannot be duplicated. */
 static hp_outcome_t check_reduction(const hp_ticket_t *ticket, hp_call_t *call, const void *send,
                                     const void *recv, MPI_Datatype datatype, MPI_Op op, int root)
 {
@@ -317,8 +311,7 @@ static hp_outcome_t check_reduction(const hp_ticket_t *ticket, hp_call_t *call, 
         !describe_type(ticket, datatype, &call->type) ||
         !hp_reduction_describe(op, datatype, &call->type, &call->commutative, &call->kernel))
         return HP_OUTCOME_DATATYPE;
-    if ((has_result && recv == MPI_IN_PLACE) || (!has_result && send == MPI_IN_PLACE) ||
-        (has_result && send == recv && send != MPI_BOTTOM) || !is_usable(ticket, send, datatype) ||
+    if (!hp_self_reduces_there(send, recv, has_result) || !hp_self_is_usable(ticket->named, send, datatype) ||
         (has_result && ticket->named && !recv))
         return HP_OUTCOME_INVALID;
     return HP_OUTCOME_TAKEN;
@@ -392,12 +385,22 @@ static hp_outcome_t check_block_reduction(hp_ticket_t *ticket, hp_block_call_t *
     return HP_OUTCOME_TAKEN;
 }
 
-static hp_outcome_t check_blocks(hp_ticket_t *ticket, hp_block_call_t *call)
+/* Do the sides perhaps use the same memory, of so many bytes? */
+static bool may_share(const hp_block_arguments_t *a, uint64_t bytes)
+{
+    const uintptr_t send = (uintptr_t)a->send.buffer, recv = (uintptr_t)a->recv.buffer;
+    return send - recv < bytes || recv - send < bytes;
+}
+
+/* is_known: it is remembered, so its datatypes are the MPI's, whose elements take no more than twice their bytes. */
+static hp_outcome_t check_blocks(hp_ticket_t *ticket, hp_block_call_t *call, bool is_known)
 {
     if (hp_pattern_is(hp_collective_pattern(ticket->collective), HP_PATTERN_REDUCES))
         return check_block_reduction(ticket, call);
     call->call.type = bytes_type();
     call->call.commutative = true;
+    if (is_known && !may_share(&call->arguments, 2 * ticket->bytes * (uint64_t)ticket->state->size))
+        return HP_OUTCOME_TAKEN;
     return hp_block_call_is_aliased(call, ticket->state) && hp_self_refuses(ticket->collective, HP_ONE_BUFFER)
                ? HP_OUTCOME_INVALID
                : HP_OUTCOME_TAKEN;
@@ -440,13 +443,6 @@ static void remember_blocks(const hp_ticket_t *ticket, const hp_block_call_t *ca
     memo->stats_bin = ticket->bin;
 }
 
-/* Do the sides perhaps use the same memory, of so many bytes? */
-static bool may_share(const hp_block_arguments_t *a, uint64_t bytes)
-{
-    const uintptr_t send = (uintptr_t)a->send.buffer, recv = (uintptr_t)a->recv.buffer;
-    return send - recv < bytes || recv - send < bytes;
-}
-
 bool hp_blocks_pass_at_once(const hp_block_arguments_t *a, MPI_Comm comm)
 {
     hp_comm_state_t *state = hp_job.active ? hp_comm_state_find(comm) : NULL;
@@ -479,7 +475,7 @@ static hp_outcome_t decide_blocks(hp_ticket_t *ticket, hp_block_call_t *call, MP
     if (outcome == HP_OUTCOME_TAKEN && !is_known && !hp_block_call_is_committed(call))
         return HP_OUTCOME_INVALID;
     if (outcome == HP_OUTCOME_TAKEN)
-        outcome = decide_size(ticket, comm, check_blocks(ticket, call));
+        outcome = decide_size(ticket, comm, check_blocks(ticket, call, is_known));
     if (outcome != HP_OUTCOME_TAKEN)
         return outcome;
     if (!is_known)
@@ -498,7 +494,7 @@ static bool are_right(hp_ticket_t *ticket, hp_block_call_t *call, uint64_t *byte
 {
     ticket->state = hp_job.active ? hp_comm_state_find(comm) : NULL;
     return ticket->state && hp_block_call_bytes(call, ticket->state, bytes) &&
-           hp_block_call_is_committed(call) && check_blocks(ticket, call) != HP_OUTCOME_INVALID;
+           hp_block_call_is_committed(call) && check_blocks(ticket, call, false) != HP_OUTCOME_INVALID;
 }
 
 hp_outcome_t hp_decide_blocks(hp_ticket_t *ticket, hp_block_call_t *call, MPI_Comm comm)

@@ -3,7 +3,6 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include "pmpi_wrappers/backend/comms/private_comm.h"
-#include "pmpi_wrappers/backend/glue/datatypes.h"
 
 static MPI_Comm self = MPI_COMM_NULL;
 

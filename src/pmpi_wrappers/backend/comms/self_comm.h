@@ -11,7 +11,7 @@
 
 #include <stdbool.h>
 #include "hier/call/collective.h"
-#include "pmpi_wrappers/backend/glue/mpi_glue.h"
+#include "pmpi_wrappers/backend/glue/datatypes.h"
 
 /* MPI_COMM_NULL: it could not be made. */
 MPI_Comm hp_self_comm(void);
@@ -20,6 +20,20 @@ void hp_self_comm_free(void);
 
 /* Is the datatype committed, or is nothing known against it? Costs a call of the MPI. */
 bool hp_self_is_committed(MPI_Datatype datatype);
+
+/* Can there be data of that datatype, and some of it at that address? Only a datatype of absolute addresses is used with none.
+ * named: what is known of the datatype (hp_datatype_named). */
+static inline bool hp_self_is_usable(const hp_named_type_t *named, const void *buffer, MPI_Datatype datatype)
+{
+    return named ? buffer != NULL : hp_self_is_committed(datatype);
+}
+
+/* Are the buffers of a reduction where MPI allows them to be? The same one twice is an error that most MPIs report; in place on a
+ * rank without result is another. */
+static inline bool hp_self_reduces_there(const void *send, const void *recv, bool has_result)
+{
+    return has_result ? recv != MPI_IN_PLACE && (send != recv || send == MPI_BOTTOM) : send != MPI_IN_PLACE;
+}
 
 typedef enum {
     HP_ONE_BUFFER,       /* what is sent and what is received have the same address */

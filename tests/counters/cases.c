@@ -205,6 +205,26 @@ static void visit_modules(void (*visit)(const case_t *))
                                            visit);
 }
 
+/* Reductions along a tree in shared memory. */
+static void visit_trees_inside(void (*visit)(const case_t *))
+{
+    static const char *const shapes[] = {"chain", "binary", "binomial", "postal"};
+    static const char *const used[] = {"1x4", "5+3+1"};
+    enum { FOUR_SEGMENTS = 100000 };
+    for (unsigned collective = HP_REDUCE; collective <= HP_ALLREDUCE; collective++)
+        for (size_t s = 0; s < LENGTH(shapes); s++)
+            for (size_t i = 0; i < LENGTH(layouts); i++)
+                for (size_t u = 0; u < LENGTH(used); u++)
+                    if (strcmp(layouts[i].name, used[u]) == 0)
+                        visit_variants((case_t){.layout = &layouts[i],
+                                                .collective = (hp_collective_t)collective,
+                                                .wanted = "han:shm",
+                                                .between_nodes = "chain",
+                                                .inside_node = shapes[s],
+                                                .bytes = FOUR_SEGMENTS},
+                                       visit);
+}
+
 static void visit_leaders(void (*visit)(const case_t *))
 {
     static const char *const wanted[] = {"han:p2p", "han:shm", "han:single_copy"};
@@ -227,5 +247,6 @@ void cases_visit(void (*visit)(const case_t *c))
     visit_joins(visit);
     visit_pieces(visit);
     visit_modules(visit);
+    visit_trees_inside(visit);
     visit_leaders(visit);
 }

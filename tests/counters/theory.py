@@ -79,13 +79,19 @@ def depth(layout, between_nodes, inside_node, root):
     return max(DEPTHS[between_nodes](len(sizes), i) + inside(count) for i, count in enumerate(sizes))
 
 
-def teams(layout):
-    """(teams of more than one rank inside nodes, ranks that lead nothing but themselves)"""
+def leaves_of(shape, count):
+    """Positions of a tree without children, the root aside: those at which the way down does not go on, in preorder."""
+    depths = [DEPTHS[shape](count, position) for position in range(count)] + [0]
+    return sum(depths[position + 1] <= depths[position] for position in range(1, count))
+
+
+def teams(layout, shape="linear"):
+    """(teams of more than one rank inside nodes, ranks that lead nothing but themselves and reduce nothing)"""
     parts = 2 if layout in TWO_PACKAGES else 1
     joined, leaves = 0, 0
     for count in NODES[layout]:
         joined += (parts > 1) + (parts if count // parts > 1 else 0)
-        leaves += count - parts
+        leaves += parts * leaves_of(shape, count // parts)
     return joined, leaves
 
 
@@ -226,12 +232,12 @@ def expect_copies(row, layout, module, extra, exchanges):
     """Between the ranks of a node; module: False where they share nothing."""
     ranks, nodes, collective, segments = sum(NODES[layout]), len(NODES[layout]), row["collective"], int(row["segments"])
     up, down = collective != "bcast", collective != "reduce"
-    joined, leaves = teams(layout)
+    joined, leaves = teams(layout, row["runs"].split(":")[1].split("/")[-1] if module == "shm" else "linear")
     everybody = nodes == 1 and layout not in TWO_PACKAGES
     if not module:
         for nothing in ("pulls", "pushes", "sets"):
             yield nothing, 0
-    elif module == "shm":  # a member's value once into its slot; the result into the leader's, and out of it
+    elif module == "shm":  # a leaf's value once into its slot; the result into the leader's, and out of it
         if not exchanges:
             yield "copies", (up * leaves + down * (joined + ranks - nodes)) * segments
         yield "copied", 0

@@ -8,7 +8,30 @@ static bool talks_to_all(const hp_stage_t *stage)
     return stage->team.position == 0 || (stage->outermost && stage->innermost);
 }
 
-hp_status_t hp_node_lanes_make(hp_stage_t *stage)
+static bool make_tree(hp_stage_t *stage, hp_shape_t shape)
+{
+    hp_node_lanes_t *lanes = stage->own;
+    const uint32_t count = stage->team.count, position = stage->team.position;
+    const int32_t parent = hp_shape_parent(shape, count, position);
+
+    lanes->parent = lanes->members[parent < 0 ? 0 : parent];
+    lanes->child_count = hp_shape_children(shape, count, position, NULL, 0);
+    lanes->children = hp_arena_get(stage->start->arena, lanes->child_count * sizeof *lanes->children);
+    if (!lanes->children)
+        return false;
+    hp_shape_children(shape, count, position, lanes->children, lanes->child_count);
+    return true;
+}
+
+static bool is_child(const hp_node_lanes_t *lanes, uint32_t position)
+{
+    for (uint32_t i = 0; i < lanes->child_count; i++)
+        if (lanes->children[i] == position)
+            return true;
+    return false;
+}
+
+hp_status_t hp_node_lanes_make(hp_stage_t *stage, hp_shape_t fan_in)
 {
     hp_arena_t *arena = stage->start->arena;
     hp_request_t *request = stage->start->request;
@@ -26,13 +49,16 @@ hp_status_t hp_node_lanes_make(hp_stage_t *stage)
         lanes->members[position] =
             hp_comm_node_member(stage->start->comm, hp_team_rank(&stage->team, position));
     lanes->leader = lanes->members[0];
+    if (!make_tree(stage, fan_in))
+        return HP_ERR_NO_MEM;
     lanes->set_up = node->set[level][HP_FAN_IN];
     lanes->set_down = node->set[level][HP_FAN_OUT];
     lanes->member_up = hp_arena_get(arena, count * sizeof *lanes->member_up);
     lanes->member_down = hp_arena_get(arena, count * sizeof *lanes->member_down);
     made = lanes->member_up && lanes->member_down;
     for (uint32_t position = 0; position < count && made; position++) {
-        if (position == stage->team.position || (position > 0 && !talks_to_all(stage)))
+        if (position == stage->team.position ||
+            (position > 0 && !talks_to_all(stage) && !is_child(lanes, position)))
             continue;
         const uint32_t member = lanes->members[position];
         lanes->member_up[position] =
@@ -43,8 +69,8 @@ hp_status_t hp_node_lanes_make(hp_stage_t *stage)
     }
     if (stage->team.position > 0) {
         lanes->leader_down = lanes->member_down[0];
-        stage->tasks = 6 + slot_waits;
-        stage->edges = 10 + slot_waits;
+        stage->tasks = 6 + 2 * lanes->child_count + slot_waits;
+        stage->edges = 10 + 8 * lanes->child_count + slot_waits;
         stage->finish_tasks = 1;
     } else {
         /* Wait, read and reduce, push; copy and set; a slot for what an inner stage makes, and one for
@@ -111,7 +137,7 @@ hp_place_t hp_node_emit_place(const hp_stage_t *stage, hp_segment_t *segment, co
      * leaders. */
     if (fan == HP_FAN_IN && value > use->first_step && stage->rotation_count == 1) {
         use->has_waited = true;
-        place.free = hp_emit_wait(segment, use->done[lanes->leader], value);
+        place.free = hp_emit_wait(segment, use->done[lanes->parent], value);
         return place;
     }
     for (uint32_t member = 0; member < node->shape.members; member++) {
@@ -165,17 +191,19 @@ void hp_node_emit_reduce_slots(const hp_stage_t *stage, hp_segment_t *segment, h
 {
     const hp_node_lanes_t *lanes = stage->own;
     const uint64_t step = flow->step;
+    const bool is_there = stage->team.position > 0 && hp_flow_is_made(flow); /* in this rank's slot */
 
-    for (uint32_t position = 1; position < stage->team.count; position++) {
+    for (uint32_t i = 0; i < lanes->child_count; i++) {
+        const uint32_t child = lanes->children[i];
         if (flow->count == 0) { /* a barrier: nothing to reduce */
-            hp_task_t *there = hp_emit_wait(segment, lanes->member_up[position], step + 1);
+            hp_task_t *there = hp_emit_wait(segment, lanes->member_up[child], step + 1);
             hp_emit_after(there, flow->ready);
             flow->ready = there;
             continue;
         }
-        const hp_node_filled_t filled = hp_node_emit_wait_filled(stage, segment, lanes->member_up[position],
-                                                                 lanes->members[position], HP_FAN_IN, step);
-        hp_node_emit_reduce(segment, flow, &into, filled.slot, filled.there, position == 1);
+        const hp_node_filled_t filled = hp_node_emit_wait_filled(stage, segment, lanes->member_up[child],
+                                                                 lanes->members[child], HP_FAN_IN, step);
+        hp_node_emit_reduce(segment, flow, &into, filled.slot, filled.there, i == 0 && !is_there);
     }
     if (flow->count > 0)
         hp_flow_reads_node(flow, flow->ready);

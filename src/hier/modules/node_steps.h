@@ -7,17 +7,23 @@
 #define HP_HIER_MODULES_NODE_STEPS_H
 
 #include "hier/modules/module.h"
+#include "topo_tree/shape.h"
 
 typedef struct {
     uint32_t leader;   /* number of the leader in the node's memory */
     uint32_t *members; /* of the team's positions */
+    /* At fan-in: who reads this rank's slot, and the positions whose slots it reads, ascending. */
+    uint32_t parent;
+    uint32_t *children;
+    uint32_t child_count;
     int32_t set_up, set_down;
     int32_t leader_down;              /* of a member */
     int32_t *member_up, *member_down; /* by position; the own one is not used */
 } hp_node_lanes_t;
 
-/* Makes stage->own (a hp_node_lanes_t) and the stage's numbers of tasks. HP_ERR_NO_MEM. */
-hp_status_t hp_node_lanes_make(hp_stage_t *stage);
+/* Makes stage->own (a hp_node_lanes_t) and the stage's numbers of tasks. fan_in: the tree along which values are reduced.
+ * HP_ERR_NO_MEM. */
+hp_status_t hp_node_lanes_make(hp_stage_t *stage, hp_shape_t fan_in);
 
 /* This rank's slot for the step, and the task before which it may not be written. */
 hp_place_t hp_node_emit_place(const hp_stage_t *stage, hp_segment_t *segment, const hp_flow_t *flow,
@@ -50,7 +56,7 @@ static inline hp_node_filled_t hp_node_emit_wait_filled(const hp_stage_t *stage,
                               hp_at(hp_node_slot(node, member, stage->node_level, fan, step))};
 }
 
-/* The leader reduces its own value and the members' slots, in the order of positions. */
+/* Reduces this rank's own value and the slots of its children, which it has, in the order of positions. */
 void hp_node_emit_reduce_slots(const hp_stage_t *stage, hp_segment_t *segment, hp_flow_t *flow,
                                hp_place_t into);
 

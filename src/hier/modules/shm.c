@@ -2,13 +2,16 @@
  * 2020, section 5.2; flags with one writer after G. Katevenis, M. Ploumidis, M. Marazakis, A Framework for
  * Hierarchical Single-Copy MPI Collectives (XHC), 2022).
  *
- *      reduce   member: copy -> own slot, set FAN_IN
- *               leader: wait FAN_IN of every member in order, reduce out of its slot
+ *      reduce   leaf:   copy -> own slot, set FAN_IN
+ *               inner:  wait FAN_IN of every child in order, reduce its slot -> own slot, set FAN_IN
+ *               leader: the same, reduce -> where it is wanted
  *      bcast    leader: copy -> own slot, set FAN_OUT
  *               member: wait FAN_OUT, copy out of the leader's slot
  *
- * Rounds: 1.  Bytes: every member's value is copied once and read once. Values of inner levels are made in
- * the slot at once, where the leader of this level reads them. A slot is used again `slots` steps later, when
+ * The tree of a reduce has the level's shape, which is a schedule's (schedule/generators): linear, the leader reads all
+ * slots; with others there are more hops, and what one rank reduces is less. A bcast needs none: one slot, which all read.
+ * Rounds: 1, of a reduce the tree's.  Bytes: every member's value is written once and read once. Values of inner levels are
+ * made in the slot at once, where the next reader finds them. A slot is used again `slots` steps later, when
  * everybody who may read it has finished that step (DONE).
  * Constraints: ranks that share memory; a dense type; a segment fits a slot (the pipeline cuts so). */
 #include "hier/modules/node_steps.h"
@@ -22,8 +25,7 @@ static bool serves(const hp_comm_t *comm, bool inter_node, const hp_call_t *call
 static hp_status_t prepare(hp_stage_t *stage, const hp_call_t *call, const hp_setting_t *setting)
 {
     (void)call;
-    (void)setting;
-    return hp_node_lanes_make(stage);
+    return hp_node_lanes_make(stage, (hp_shape_t)setting->shapes.shape[stage->team.level]);
 }
 
 static hp_place_t place(const hp_stage_t *stage, hp_segment_t *segment, const hp_flow_t *flow)
@@ -33,10 +35,16 @@ static hp_place_t place(const hp_stage_t *stage, hp_segment_t *segment, const hp
 
 static void reduce(const hp_stage_t *stage, hp_segment_t *segment, hp_flow_t *flow, hp_place_t into)
 {
-    if (stage->team.position > 0)
-        hp_node_emit_contribute(stage, segment, flow);
-    else
+    const hp_node_lanes_t *lanes = stage->own;
+    const bool is_member = stage->team.position > 0;
+
+    if (lanes->child_count > 0) {
+        if (is_member && flow->count > 0 && !hp_flow_is_made(flow))
+            into = hp_node_emit_place(stage, segment, flow, HP_FAN_IN);
         hp_node_emit_reduce_slots(stage, segment, flow, into);
+    }
+    if (is_member)
+        hp_node_emit_contribute(stage, segment, flow);
 }
 
 static void bcast(const hp_stage_t *stage, hp_segment_t *segment, hp_flow_t *flow)

@@ -61,7 +61,7 @@ static hp_status_t prepare(hp_stage_t *stage, const hp_call_t *call, const hp_se
     (void)call;
     (void)setting;
 
-    const hp_status_t status = hp_node_lanes_make(stage);
+    const hp_status_t status = hp_node_lanes_make(stage, HP_SHAPE_LINEAR);
     if (is_everybody(stage)) {
         stage->tasks += 3 * stage->team.count + 4; /* every rank is a worker */
         stage->edges += 6 * stage->team.count;

@@ -32,16 +32,20 @@ static double hand_over_us(const hp_probes_t *probes, uint32_t ranks)
     return probes->flag_us * hp_most_double(1, (ranks - 1) / probes->cores);
 }
 
-static hp_intra_node_cost_t by_shm(const hp_probes_t *probes, uint32_t ranks, bool up, double bytes)
+/* Fan-in goes along the tree; at fan-out all read one slot. */
+static hp_intra_node_cost_t by_shm(const hp_probes_t *probes, uint32_t ranks, const hp_model_tree_t *tree,
+                                   bool up, double bytes)
 {
-    const double hand_over = hand_over_us(probes, ranks), others = ranks - 1;
+    const double hand_over = hand_over_us(probes, ranks), others = ranks - 1,
+                 reduce = bytes / probes->reduce_rate;
     const double member = copy_us(probes, ranks - 1, bytes);
-    const double leader = up ? others * bytes / probes->reduce_rate : bytes / probes->copy_rate;
+    const double leader = up ? tree->root * reduce : bytes / probes->copy_rate;
+    const double way = up ? tree->hops * hand_over + tree->gaps * reduce : hand_over + leader;
     const double copies = up ? 2 * others : ranks;
 
-    return (hp_intra_node_cost_t){.fill_us = leader + hand_over + member,
+    return (hp_intra_node_cost_t){.fill_us = way + member,
                                   .leader_us = leader,
-                                  .member_us = member,
+                                  .member_us = hp_most_double(member, up ? tree->inner * reduce : 0),
                                   .bus_us = copies * bytes / hp_model_node_rate(probes, ranks)};
 }
 
@@ -88,12 +92,12 @@ hp_intra_node_cost_t hp_model_intra_node(const hp_probes_t *probes, uint32_t ran
 {
     if (ranks < 2)
         return (hp_intra_node_cost_t){0};
-    if (module == HP_MODULE_SHM)
-        return by_shm(probes, ranks, up, bytes);
     if (module == HP_MODULE_SINGLE_COPY)
         return by_single_copy(probes, ranks, up, everybody, bytes);
     /* What the host MPI does is not known: most have a binomial tree. */
     const hp_model_tree_t tree = hp_model_tree(module == HP_MODULE_NATIVE ? HP_SHAPE_BINOMIAL : shape, ranks);
+    if (module == HP_MODULE_SHM)
+        return by_shm(probes, ranks, &tree, up, bytes);
     return by_messages(probes, ranks, &tree, up, bytes);
 }
 

@@ -626,6 +626,41 @@ static void cells_that_are_warm_have_pages(void **state)
     hp_node_memory_fini(&writer);
 }
 
+/* Every start in a line, at either end, and lengths around whole lines. */
+static void what_goes_past_the_caches_is_there(void **state)
+{
+    enum { LINE = 64, MOST = 5 * LINE, ROOM = MOST + 4 * LINE };
+    static _Alignas(64) unsigned char to[ROOM], from[ROOM];
+
+    (void)state;
+    for (size_t i = 0; i < ROOM; i++)
+        from[i] = (unsigned char)(i * 37 + 11);
+    for (size_t out = 0; out <= LINE; out++)
+        for (size_t in = 0; in <= 17; in++)
+            for (size_t bytes = 0; bytes <= MOST; bytes += bytes % LINE < 2 || bytes % LINE > 60 ? 1 : 7) {
+                memset(to, 0xee, sizeof to);
+                hp_stream_copy(to + LINE + out, from + in, bytes);
+                assert_memory_equal(to + LINE + out, from + in, bytes);
+                assert_int_equal(to[LINE + out - 1], 0xee);
+                assert_int_equal(to[LINE + out + bytes], 0xee);
+            }
+}
+
+static void writes_go_past_the_caches_from_so_many_bytes_on(void **state)
+{
+    char to[200], from[200];
+
+    (void)state;
+    memset(from, 'a', sizeof from);
+    for (size_t streams_from = 0; streams_from <= 200; streams_from += 100) {
+        const hp_node_memory_t memory = {.streams_from = streams_from};
+        memset(to, 'b', sizeof to);
+        hp_node_write(&memory, to, from, 150);
+        assert_memory_equal(to, from, 150);
+        assert_int_equal(to[150], 'b');
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -643,6 +678,8 @@ int main(void)
         cmocka_unit_test(who_sets_a_counter_wakes_who_sleeps_for_it),
         cmocka_unit_test(a_sleep_ends_when_its_time_is_over),
         cmocka_unit_test(cells_that_are_warm_have_pages),
+        cmocka_unit_test(what_goes_past_the_caches_is_there),
+        cmocka_unit_test(writes_go_past_the_caches_from_so_many_bytes_on),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

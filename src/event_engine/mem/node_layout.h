@@ -125,6 +125,7 @@ struct hp_node_memory {
     bool wakes;    /* members sleep soon, and are woken; the same on all. Else they look again now and then */
     uint64_t step; /* the next one; the same on all ranks of the communicator */
     uint64_t cleared; /* all members' DONE was seen at this or beyond */
+    size_t streams_from; /* what others read, of so many bytes and more, is written past the caches (stream.h); 0: nothing is */
     struct {       /* of cells with payloads of less than so many bytes: */
         size_t own;    /* this rank's have pages; */
         size_t read;   /* others' have been read, */

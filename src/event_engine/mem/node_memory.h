@@ -7,10 +7,12 @@
 #ifndef HP_EVENT_ENGINE_MEM_NODE_MEMORY_H
 #define HP_EVENT_ENGINE_MEM_NODE_MEMORY_H
 
+#include <string.h>
 #include <sys/types.h>
 #include "base/status.h"
 #include "event_engine/mem/node_layout.h"
 #include "event_engine/mem/node_slots.h"
+#include "event_engine/mem/stream.h"
 
 /* Maps fd (borrowed), a file of hp_node_memory_bytes (shared_file.h), or, fd < 0, uses the zeroed memory at base (tests:
  * members in one process). pids: of the members, which are opened as peers (out->has_peers); 0: in this process; NULL: there
@@ -24,6 +26,21 @@ void hp_node_memory_abandon(hp_node_memory_t *memory);
 /* Makes pages for the first so many bytes of the payload of all cells of a member, where the kernel can (pages.h); one's own
  * first, so that they lie in the memory of who writes them. */
 void hp_node_warm(const hp_node_memory_t *memory, uint32_t member, hp_fan_t fan, size_t bytes);
+
+/* Should a copy of so many bytes into this memory go past the caches (stream.h)? */
+static inline bool hp_node_streams(const hp_node_memory_t *memory, size_t bytes)
+{
+    return memory->streams_from && bytes >= memory->streams_from;
+}
+
+/* Copies into this memory, where other members read it once a flag says so. */
+static inline void hp_node_write(const hp_node_memory_t *memory, void *to, const void *from, size_t bytes)
+{
+    if (hp_node_streams(memory, bytes))
+        hp_stream_copy(to, from, bytes);
+    else
+        memcpy(to, from, bytes);
+}
 
 /* Sets a counter or the flag of a cell, and (memory->wakes) wakes the members that sleep until it is. */
 void hp_node_set(const hp_node_memory_t *memory, hp_counter_t *counter, uint64_t value);

@@ -34,10 +34,15 @@ static void task_complete(hp_request_t *request, hp_task_t *task)
     }
 }
 
+static size_t bytes_of(const hp_request_t *request, const hp_task_t *task)
+{
+    return task->count * request->pipeline.type.bytes;
+}
+
 /* What of a task's data lies inside the member's buffer, which may be shorter than this rank's. */
 static size_t bytes_at_peer(const hp_request_t *request, const hp_task_t *task)
 {
-    const size_t wanted = task->count * request->pipeline.type.bytes;
+    const size_t wanted = bytes_of(request, task);
     const uint64_t there = task->peer_buffer->bytes;
 
     if (__builtin_expect(task->offset + wanted <= there, 1))
@@ -76,6 +81,10 @@ static hp_status_t run_task(hp_request_t *request, hp_task_t *task)
                                   task->buffer, task->count);
     case TASK_COPY:
         request->counters.copies++;
+        if (task->is_shared && hp_node_streams(request->pipeline.node, bytes_of(request, task))) {
+            hp_stream_copy(task->buffer, hp_operand_address(task->in), bytes_of(request, task));
+            return HP_OK;
+        }
         return hp_local_copy(request, task->buffer, hp_operand_address(task->in), task->count);
     case TASK_PULL:
         request->counters.pulls++;

@@ -155,6 +155,13 @@ hp_task_t *hp_emit_copy(hp_segment_t *segment, hp_operand_t to, hp_operand_t fro
     return task;
 }
 
+hp_task_t *hp_emit_write(hp_segment_t *segment, hp_operand_t to, hp_operand_t from, size_t count)
+{
+    hp_task_t *task = hp_emit_copy(segment, to, from, count);
+    task->is_shared = true;
+    return task;
+}
+
 void hp_emit_after(hp_task_t *task, hp_task_t *before)
 {
     if (!before)

@@ -51,7 +51,7 @@ static inline void hp_cell_publish(const hp_node_memory_t *node, hp_fan_t fan, u
     hp_cell_t *cell = hp_node_cell(node, node->own, fan, step);
 
     if (payload && bytes)
-        memcpy(cell->payload, payload, bytes);
+        hp_node_write(node, cell->payload, payload, bytes);
     cell->bytes = bytes;
     hp_node_set(node, &cell->flag, step + 1);
 }

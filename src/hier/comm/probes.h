@@ -11,6 +11,8 @@
  * MB/s. */
 #define HP_PROBE_TABLE(X)                                                                                    \
     X(flag_us, "us", 1e5, "one rank of a node sees what another has stored in shared memory")                \
+    X(cached_us, "us", 1e5, "16 KiB from one rank of a node to another through shared memory")              \
+    X(streamed_us, "us", 1e5, "the same, written past the caches")                                           \
     X(inside_us, "us", 1e6, "intra-node message: half a round trip of 8 bytes")                              \
     X(inside_rate, "MB/s", 1e7, "stream of messages between two ranks of a node")                            \
     X(between_us, "us", 1e6, "inter-node message: half a round trip of 8 bytes")                             \

@@ -160,7 +160,7 @@ void hp_node_emit_contribute(const hp_stage_t *stage, hp_segment_t *segment, hp_
 
     if (!hp_flow_is_made(flow) && flow->count > 0) { /* else it was made there, see place */
         const hp_place_t slot = hp_node_emit_place(stage, segment, flow, HP_FAN_IN);
-        there = hp_emit_copy(segment, slot.at, flow->value, flow->count);
+        there = hp_emit_write(segment, slot.at, flow->value, flow->count);
         hp_emit_after(there, flow->ready);
         hp_emit_after(there, slot.free);
         flow->own_read = there;

@@ -18,6 +18,7 @@ static void keep(hp_comm_t *comm)
 {
     hp_probe_learn(&comm->probes, false);
     comm->probes.cores = comm->cores;
+    hp_comm_choose_stores(comm);
 }
 
 static bool is_complete(const hp_comm_t *comm)

@@ -144,6 +144,11 @@ static int probe_inside(const hp_probe_site_t *site, const roles_t *roles, const
     /* Longer than a message, which is behind a flag itself, it takes only where the two shared a core. */
     if (layout->shares_memory && (probes->flag_us == 0 || probes->flag_us > probes->inside_us))
         probes->flag_us = probes->inside_us;
+    if (code == MPI_SUCCESS && layout->shares_memory && hp_probe_has_slots(site)) {
+        code = hp_probe_hand_over(site, roles->peers[0], false, &probes->cached_us);
+        if (code == MPI_SUCCESS)
+            code = hp_probe_hand_over(site, roles->peers[0], true, &probes->streamed_us);
+    }
     if (code == MPI_SUCCESS)
         code = hp_probe_copies(site, roles->peers, roles->peer_count, &probes->node_copy_rate);
     return code;

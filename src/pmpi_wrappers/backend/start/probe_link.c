@@ -8,7 +8,7 @@
 /* Above the tags of hp_start_tag, beside those of the transport and of node_setup. */
 enum { PROBE_TAG = 32765 };
 
-typedef enum { ECHO, BURST, STREAM, FLAG, COPY, DISMISS } order_t;
+typedef enum { ECHO, BURST, STREAM, FLAG, HAND_OVER, COPY, DISMISS } order_t;
 
 /* One repetition alone may have been interrupted. */
 enum { REPETITIONS_LEAST = 3 };
@@ -22,8 +22,13 @@ static const double latency_limit_us = 2000;
  * us). */
 enum { PIECES = 16, UNDER_WAY = 4, PIECE_BYTES = HP_PROBE_BYTES / PIECES, COPY_BYTES = 16384 };
 
-enum { FLAG_TRIPS = 16 };
-static const double flag_limit_us = 600, copies_us = 700;
+enum { FLAG_TRIPS = 16, HAND_OVER_BYTES = 16384 };
+static const double flag_limit_us = 600, hand_over_limit_us = 300, copies_us = 700;
+
+static void copy_cached(void *to, const void *from, size_t bytes)
+{
+    memcpy(to, from, bytes);
+}
 
 static double now_us(void)
 {
@@ -270,6 +275,15 @@ static bool round_trips(const hp_probe_site_t *site, int peer, int trips, double
     return true;
 }
 
+/* The peer has seen the last word, so that another one may take its place. */
+static int end_words(const hp_probe_site_t *site, int peer)
+{
+    uint64_t seen;
+
+    atomic_store_explicit(word_of(site, (int)site->state->rank), over, memory_order_release);
+    return receive(site, &seen, sizeof seen, peer);
+}
+
 int hp_probe_flag(const hp_probe_site_t *site, int peer, double *us)
 {
     const double until = now_us() + 2 * flag_limit_us;
@@ -292,8 +306,7 @@ int hp_probe_flag(const hp_probe_site_t *site, int peer, double *us)
             if (*us == 0 || one_way < *us)
                 *us = one_way;
     }
-    atomic_store_explicit(word_of(site, (int)site->state->rank), over, memory_order_release);
-    return MPI_SUCCESS;
+    return end_words(site, peer);
 }
 
 static int serve_flag(const hp_probe_site_t *site, int leader)
@@ -306,7 +319,66 @@ static int serve_flag(const hp_probe_site_t *site, int leader)
     const int code = send_word(site, leader, FLAG);
     while (code == MPI_SUCCESS && (value = await_word(theirs, value, 0)) != over)
         atomic_store_explicit(mine, value, memory_order_release);
-    return code;
+    return code == MPI_SUCCESS ? send_word(site, leader, FLAG) : code;
+}
+
+/* ---- through slots ---- */
+
+/* Behind the word of step 0, so that both use the same steps. */
+static char *payload_of(const hp_probe_site_t *site, int rank, uint64_t trip)
+{
+    const hp_node_memory_t *node = &site->state->node_memory;
+    const uint32_t member = hp_comm_node_member(site->state, (uint32_t)rank);
+
+    return hp_node_slot(node, member, 0, HP_FAN_IN, trip % node->shape.slots) + HP_NODE_LINE;
+}
+
+bool hp_probe_has_slots(const hp_probe_site_t *site)
+{
+    return site->state->node_memory.shape.slot_bytes >= HAND_OVER_BYTES + HP_NODE_LINE;
+}
+
+int hp_probe_hand_over(const hp_probe_site_t *site, int peer, bool streams, double *us)
+{
+    const double until = now_us() + 2 * hand_over_limit_us;
+    hp_counter_t *mine = word_of(site, (int)site->state->rank), *theirs = word_of(site, peer);
+    uint64_t value = 0, ready;
+
+    *us = 0;
+    atomic_store_explicit(mine, 0, memory_order_release);
+    int code = send_word(site, peer, HAND_OVER);
+    if (code == MPI_SUCCESS)
+        code = receive(site, &ready, sizeof ready, peer);
+    if (code != MPI_SUCCESS)
+        return code;
+    const double start = now_us();
+    do {
+        const double before = now_us();
+        (streams ? hp_stream_copy : copy_cached)(payload_of(site, (int)site->state->rank, value), site->a,
+                                                 HAND_OVER_BYTES);
+        atomic_store_explicit(mine, value + 1, memory_order_release);
+        if (await_word(theirs, value, until) == over)
+            break;
+        const double one = now_us() - before;
+        if (value++ >= site->state->node_memory.shape.slots && (*us == 0 || one < *us)) /* all lines have been read once */
+            *us = one;
+    } while (now_us() - start < hand_over_limit_us);
+    return end_words(site, peer);
+}
+
+static int serve_hand_over(const hp_probe_site_t *site, int leader)
+{
+    const hp_counter_t *theirs = word_of(site, leader);
+    hp_counter_t *mine = word_of(site, (int)site->state->rank);
+    uint64_t value = 0, next;
+
+    atomic_store_explicit(mine, 0, memory_order_release);
+    const int code = send_word(site, leader, HAND_OVER);
+    while (code == MPI_SUCCESS && (next = await_word(theirs, value, 0)) != over) {
+        memcpy(site->b, payload_of(site, leader, value), HAND_OVER_BYTES);
+        atomic_store_explicit(mine, value = next, memory_order_release);
+    }
+    return code == MPI_SUCCESS ? send_word(site, leader, HAND_OVER) : code;
 }
 
 /* ---- memory ---- */
@@ -389,6 +461,9 @@ int hp_probe_serve(const hp_probe_site_t *site, int leader)
             break;
         case FLAG:
             code = serve_flag(site, leader);
+            break;
+        case HAND_OVER:
+            code = serve_hand_over(site, leader);
             break;
         case COPY:
             code = serve_copy(site, leader);

@@ -101,14 +101,16 @@ void hp_guard_init(hp_guard_t *guard, uint8_t offered, unsigned preferred, hp_gu
     }
 }
 
-void hp_guard_offer(hp_guard_t *guard, unsigned slot)
+void hp_guard_offer(hp_guard_t *guard, unsigned slots)
 {
     guard->may_grow = false;
-    guard->offered |= (uint8_t)(1u << slot);
-    guard->open = (uint8_t)(1u << guard->chosen | 1u << slot);
+    guard->offered |= (uint8_t)slots;
+    guard->open = (uint8_t)(1u << guard->chosen | slots);
     guard->is_found = guard->is_rough = false;
     guard->round = guard->turn = guard->timed = guard->agreed = 0;
-    guard->took[slot] = only(-1);
+    for (unsigned slot = 0; slot < HP_SLOTS; slot++)
+        if (slots & (1u << slot))
+            guard->took[slot] = only(-1);
 }
 
 double hp_guard_spent_us(const hp_guard_t *guard)

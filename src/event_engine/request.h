@@ -208,8 +208,8 @@ hp_task_t *hp_emit_reduce_to(hp_segment_t *segment, hp_operand_t left, hp_operan
                              hp_operand_t result, size_t count);
 /* to: also hp_scratch(). */
 hp_task_t *hp_emit_copy(hp_segment_t *segment, hp_operand_t to, hp_operand_t from, size_t count);
-/* The same into memory of the node, where its other ranks read it; of a dense type. */
-hp_task_t *hp_emit_write(hp_segment_t *segment, hp_operand_t to, hp_operand_t from, size_t count);
+/* Others of the node read what the task, a copy or a reduce_to of a dense type, writes into its memory. */
+void hp_emit_shared(hp_task_t *task);
 /* Copies from the memory of a member of the node: from its buffer, which is looked up when the task starts, plus offset
  * bytes, as far as that reaches. to: also hp_scratch(). The type must be dense. */
 hp_task_t *hp_emit_pull(hp_segment_t *segment, uint32_t member, const hp_node_buffer_t *buffer, size_t offset,

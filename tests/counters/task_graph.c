@@ -285,13 +285,6 @@ WRAP(hp_task_t *, hp_emit_copy, hp_segment_t *segment, hp_operand_t to, hp_opera
     return record_task(__real_hp_emit_copy(segment, to, from, count), LOCAL, -1, count);
 }
 
-WRAP(hp_task_t *, hp_emit_write, hp_segment_t *segment, hp_operand_t to, hp_operand_t from, size_t count)
-{
-    graph.figures.copies++;
-    graph.figures.copied_bytes += count * graph.current->element_bytes;
-    return record_task(__real_hp_emit_write(segment, to, from, count), LOCAL, -1, count);
-}
-
 WRAP(void, hp_emit_after, hp_task_t *task, hp_task_t *before)
 {
     __real_hp_emit_after(task, before);

@@ -28,7 +28,7 @@ typedef struct {
 } layout_t;
 
 enum { ALL = (1U << HP_COLLECTIVE_COUNT) - 1 };
-/* A node of 64 ranks has the most to lay out: allreduces of more than 8 KiB have 16 leaders there. */
+/* A node of 64 ranks has the most to lay out: allreduces of 192 KiB and more have 16 leaders there. */
 static const layout_t layouts[] = {
     {"2x1", 2, 1, ALL}, {"1x2", 1, 2, ALL}, {"4x4", 4, 4, ALL}, {"1x64", 1, 64, 1U << HP_ALLREDUCE}};
 static const size_t sizes[] = {8, 64 * KIB, 4 * MIB};

@@ -22,7 +22,7 @@ import tempfile
 
 SKIPPED = 77
 LEADERS = "1x64"  # the layout whose long allreduces have 16 leaders: a repeated call must cost a tenth of laying one out
-LEADERS_BYTES = 8192
+LEADERS_BYTES = 196607
 TOLERANCE = 0.05
 FIGURES = ["start", "run", "libc", "first"]  # per call and rank; libc: calls of its functions
 PHASES = {"start": ["counted_find", "counted_start"], "run": ["counted_progress"]}

@@ -35,7 +35,7 @@ struct hp_task {
     bool scratch_held; /* and does now */
     bool complete;
     bool finds_slot; /* WAIT: its buffer is the slot that the counter's owner has filled */
-    bool is_shared;  /* COPY: others of the node read what it writes */
+    bool is_shared;  /* COPY, REDUCE_TO: others of the node read what it writes */
     int32_t lane;
     uint32_t waits;      /* tasks that must complete before this one may start */
     uint32_t first_edge; /* of those that wait for this one: index + 1 into the segment's edges, 0: none */

@@ -64,6 +64,27 @@ static void write_note(const hp_request_t *request, lane_t *lane)
         hp_note_write(lane->counter, request->pipeline.note);
 }
 
+static bool streams(const hp_request_t *request, const hp_task_t *task)
+{
+    return hp_node_streams(request->pipeline.node, bytes_of(request, task));
+}
+
+/* Part by part, each made where it stays in the cache. */
+static void reduce_past_caches(const hp_request_t *request, const hp_task_t *task)
+{
+    enum { PART = 4096 };
+    _Alignas(64) char part[PART];
+    const char *left = hp_operand_address(task->in), *right = hp_operand_address(task->right);
+    const size_t element = request->pipeline.type.bytes, most = PART / element;
+
+    for (size_t done = 0; done < task->count; done += most) {
+        const size_t left_over = task->count - done, count = left_over < most ? left_over : most,
+                     at = done * element;
+        request->pipeline.kernel(left + at, right + at, part, count);
+        hp_stream_copy(task->buffer + at, part, count * element);
+    }
+}
+
 static hp_status_t run_task(hp_request_t *request, hp_task_t *task)
 {
     const hp_status_t status = hp_task_take_buffer(request, task);
@@ -77,11 +98,15 @@ static hp_status_t run_task(hp_request_t *request, hp_task_t *task)
         return hp_local_reduce(request, hp_operand_address(task->in), task->buffer, task->count);
     case TASK_REDUCE_TO:
         request->counters.reductions++;
+        if (task->is_shared && request->pipeline.kernel && streams(request, task)) {
+            reduce_past_caches(request, task);
+            return HP_OK;
+        }
         return hp_local_reduce_to(request, hp_operand_address(task->in), hp_operand_address(task->right),
                                   task->buffer, task->count);
     case TASK_COPY:
         request->counters.copies++;
-        if (task->is_shared && hp_node_streams(request->pipeline.node, bytes_of(request, task))) {
+        if (task->is_shared && streams(request, task)) {
             hp_stream_copy(task->buffer, hp_operand_address(task->in), bytes_of(request, task));
             return HP_OK;
         }

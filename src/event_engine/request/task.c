@@ -155,11 +155,9 @@ hp_task_t *hp_emit_copy(hp_segment_t *segment, hp_operand_t to, hp_operand_t fro
     return task;
 }
 
-hp_task_t *hp_emit_write(hp_segment_t *segment, hp_operand_t to, hp_operand_t from, size_t count)
+void hp_emit_shared(hp_task_t *task)
 {
-    hp_task_t *task = hp_emit_copy(segment, to, from, count);
     task->is_shared = true;
-    return task;
 }
 
 void hp_emit_after(hp_task_t *task, hp_task_t *before)

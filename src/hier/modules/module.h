@@ -79,7 +79,8 @@ typedef struct {
 
 /* Where a value is wanted. */
 typedef struct {
-    bool given; /* false: anywhere */
+    bool given;  /* false: anywhere */
+    bool shared; /* others of the node read it there: best written once */
     hp_operand_t at;
     hp_task_t *free; /* not to be written before this task; NULL: it may be */
 } hp_place_t;

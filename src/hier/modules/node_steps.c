@@ -70,6 +70,7 @@ hp_status_t hp_node_lanes_make(hp_stage_t *stage, hp_shape_t fan_in)
     if (stage->team.position > 0) {
         lanes->leader_down = lanes->member_down[0];
         stage->tasks = 6 + 2 * lanes->child_count + slot_waits;
+        stage->scratch = lanes->child_count > 1;
         stage->edges = 10 + 8 * lanes->child_count + slot_waits;
         stage->finish_tasks = 1;
     } else {
@@ -129,7 +130,7 @@ hp_place_t hp_node_emit_place(const hp_stage_t *stage, hp_segment_t *segment, co
 
     assert(!node->bytes || node->slots.end_step >= use->end_step); /* else they may be given back meanwhile */
     hp_node_back_slots(node, stage->node_level, fan);
-    hp_place_t place = {.given = true, .at = slot_of(stage, fan, step), .free = NULL};
+    hp_place_t place = {.given = true, .shared = true, .at = slot_of(stage, fan, step), .free = NULL};
     if (is_free(node, step))
         return place;
     const uint64_t value = step - slots + 1;
@@ -160,7 +161,8 @@ void hp_node_emit_contribute(const hp_stage_t *stage, hp_segment_t *segment, hp_
 
     if (!hp_flow_is_made(flow) && flow->count > 0) { /* else it was made there, see place */
         const hp_place_t slot = hp_node_emit_place(stage, segment, flow, HP_FAN_IN);
-        there = hp_emit_write(segment, slot.at, flow->value, flow->count);
+        there = hp_emit_copy(segment, slot.at, flow->value, flow->count);
+        hp_emit_shared(there);
         hp_emit_after(there, flow->ready);
         hp_emit_after(there, slot.free);
         flow->own_read = there;
@@ -168,19 +170,18 @@ void hp_node_emit_contribute(const hp_stage_t *stage, hp_segment_t *segment, hp_
     hp_emit_after(hp_emit_set(segment, lanes->set_up, flow->step + 1), there);
 }
 
-hp_task_t *hp_node_emit_reduce(hp_segment_t *segment, hp_flow_t *flow, const hp_place_t *into,
-                               hp_operand_t operand, hp_task_t *after, bool first)
+hp_task_t *hp_node_emit_reduce(hp_segment_t *segment, hp_flow_t *flow, const hp_place_t *to,
+                               hp_operand_t operand, hp_task_t *after)
 {
-    const hp_operand_t to = !first ? flow->value : into->given ? into->at : hp_scratch();
-    hp_task_t *reduce = hp_emit_reduce_to(segment, flow->value, operand, to, flow->count);
+    const hp_operand_t at = !to ? flow->value : to->given ? to->at : hp_scratch();
+    hp_task_t *reduce = hp_emit_reduce_to(segment, flow->value, operand, at, flow->count);
 
     hp_emit_after(reduce, after);
     hp_emit_after(reduce, flow->ready);
-    if (first) {
-        hp_emit_after(reduce, into->free);
-        if (!hp_flow_is_made(flow))
-            flow->own_read = reduce;
-    }
+    if (to)
+        hp_emit_after(reduce, to->free);
+    if (!hp_flow_is_made(flow))
+        flow->own_read = reduce;
     flow->value = hp_of(reduce);
     flow->ready = reduce;
     return reduce;
@@ -189,12 +190,16 @@ hp_task_t *hp_node_emit_reduce(hp_segment_t *segment, hp_flow_t *flow, const hp_
 void hp_node_emit_reduce_slots(const hp_stage_t *stage, hp_segment_t *segment, hp_flow_t *flow,
                                hp_place_t into)
 {
+    static const hp_place_t anywhere = {.given = false};
     const hp_node_lanes_t *lanes = stage->own;
     const uint64_t step = flow->step;
     const bool is_there = stage->team.position > 0 && hp_flow_is_made(flow); /* in this rank's slot */
+    /* What went past the caches is far to read back: then the slot is written once, at last. */
+    const bool once = into.shared && !is_there && stage->node->memory->streams_from;
 
     for (uint32_t i = 0; i < lanes->child_count; i++) {
         const uint32_t child = lanes->children[i];
+        const bool is_last = i + 1 == lanes->child_count;
         if (flow->count == 0) { /* a barrier: nothing to reduce */
             hp_task_t *there = hp_emit_wait(segment, lanes->member_up[child], step + 1);
             hp_emit_after(there, flow->ready);
@@ -203,7 +208,11 @@ void hp_node_emit_reduce_slots(const hp_stage_t *stage, hp_segment_t *segment, h
         }
         const hp_node_filled_t filled = hp_node_emit_wait_filled(stage, segment, lanes->member_up[child],
                                                                  lanes->members[child], HP_FAN_IN, step);
-        hp_node_emit_reduce(segment, flow, &into, filled.slot, filled.there, i == 0 && !is_there);
+        const hp_place_t *to = i > 0 || is_there ? NULL : once ? &anywhere : &into;
+        hp_task_t *reduce =
+            hp_node_emit_reduce(segment, flow, once && is_last ? &into : to, filled.slot, filled.there);
+        if (once && is_last)
+            hp_emit_shared(reduce);
     }
     if (flow->count > 0)
         hp_flow_reads_node(flow, flow->ready);

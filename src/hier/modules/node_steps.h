@@ -60,10 +60,10 @@ static inline hp_node_filled_t hp_node_emit_wait_filled(const hp_stage_t *stage,
 void hp_node_emit_reduce_slots(const hp_stage_t *stage, hp_segment_t *segment, hp_flow_t *flow,
                                hp_place_t into);
 
-/* After `after`: value = value (op) operand, first into the place that is wanted. Returns the task. The first
- * one is to wait for flow->ready and into.free, which this does. */
-hp_task_t *hp_node_emit_reduce(hp_segment_t *segment, hp_flow_t *flow, const hp_place_t *into,
-                               hp_operand_t operand, hp_task_t *after, bool first);
+/* After `after`: value = value (op) operand, in the place that is wanted; to NULL: over the value. Returns the task. It waits
+ * for flow->ready and to->free. */
+hp_task_t *hp_node_emit_reduce(hp_segment_t *segment, hp_flow_t *flow, const hp_place_t *to, hp_operand_t operand,
+                               hp_task_t *after);
 
 /* Waits until member has read everything of the collective. */
 void hp_node_emit_leave(const hp_stage_t *stage, hp_segment_t *segment, uint32_t member);

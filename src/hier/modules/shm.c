@@ -56,7 +56,8 @@ static void bcast(const hp_stage_t *stage, hp_segment_t *segment, hp_flow_t *flo
         hp_task_t *filled = flow->ready;
         if (flow->count > 0) {
             const hp_place_t slot = hp_node_emit_place(stage, segment, flow, HP_FAN_OUT);
-            filled = hp_emit_write(segment, slot.at, flow->result, flow->count);
+            filled = hp_emit_copy(segment, slot.at, flow->result, flow->count);
+            hp_emit_shared(filled);
             hp_emit_after(filled, flow->ready);
             hp_emit_after(filled, slot.free);
         }

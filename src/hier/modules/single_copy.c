@@ -99,7 +99,7 @@ static void reduce_members(const hp_stage_t *stage, hp_segment_t *segment, hp_fl
         const uint32_t member = lanes->members[position];
         if (position == stage->team.position) {
             if (position > 0)
-                hp_node_emit_reduce(segment, flow, &into, mine, NULL, position == 1);
+                hp_node_emit_reduce(segment, flow, position == 1 ? &into : NULL, mine, NULL);
             continue;
         }
         hp_task_t *there = hp_emit_wait(segment, lanes->member_up[position], step + 1);
@@ -113,7 +113,7 @@ static void reduce_members(const hp_stage_t *stage, hp_segment_t *segment, hp_fl
             flow->ready = pull;
         } else {
             pulled = hp_of(pull);
-            reduced = hp_node_emit_reduce(segment, flow, &into, pulled, pull, position == 1);
+            reduced = hp_node_emit_reduce(segment, flow, position == 1 ? &into : NULL, pulled, pull);
         }
     }
     hp_flow_reads_node(flow, flow->ready);

@@ -458,10 +458,10 @@ static void the_verdict_so_far(void **state)
     assert_int_equal(hp_guard_verdict(&job->guard[0]), HP_SLOT_RULE);
 }
 
-static void offer(job_t *job, unsigned slots)
+static void offer(job_t *job, unsigned slot)
 {
     for (unsigned rank = 0; rank < RANKS; rank++)
-        hp_guard_offer(&job->guard[rank], slots);
+        hp_guard_offer(&job->guard[rank], slot);
 }
 
 /* What comes later is tried against what was chosen, alone; meanwhile that stays the verdict. */
@@ -472,25 +472,12 @@ static void one_more_slot_is_offered(void **state)
         job_t *job = job_start(TWO, 20, 10, better ? 5 : 12);
         settle(job);
         job->calls[HP_SLOT_RULE] = 0;
-        offer(job, 1u << HP_SLOT_MODEL);
+        offer(job, HP_SLOT_MODEL);
         assert_int_equal(hp_guard_verdict(&job->guard[0]), HP_SLOT_NATIVE);
         assert_in_range(settle(job), 1, SETTLED_AFTER);
         assert_int_equal(job->calls[HP_SLOT_RULE], 0);
         assert_int_equal(call(job), better ? HP_SLOT_MODEL : HP_SLOT_NATIVE);
     }
-}
-
-/* What was given up is tried again where it has become another thing, beside one that comes new. */
-static void a_slot_that_has_changed_is_offered_again(void **state)
-{
-    (void)state;
-    job_t *job = job_start(TWO, 20, 10, 8);
-    settle(job);
-    assert_int_equal(call(job), HP_SLOT_NATIVE);
-    job->us[HP_SLOT_RULE] = 5;
-    offer(job, 1u << HP_SLOT_RULE | 1u << HP_SLOT_MODEL);
-    assert_in_range(settle(job), 1, SETTLED_AFTER + HP_GUARD_CHECK_CALLS);
-    assert_int_equal(call(job), HP_SLOT_RULE);
 }
 
 /* A slot that is alone is timed where another one may come, so that somebody knows when that is worth it. */
@@ -516,7 +503,7 @@ static void the_time_spent_is_known(void **state)
     assert_in_range(seen, 5, 10);
     assert_int_equal(job->agreements, seen);
     assert_in_range((unsigned)sum, 20 * CALLS_MAX / 4, 28 * CALLS_MAX); /* of the slowest rank; the last calls wait for a check */
-    offer(job, 1u << HP_SLOT_MODEL);
+    offer(job, HP_SLOT_MODEL);
     assert_in_range(settle(job), 1, SETTLED_AFTER + 1); /* both warm up */
     assert_int_equal(call(job), HP_SLOT_MODEL);
 }
@@ -577,7 +564,6 @@ int main(void)
         cmocka_unit_test(times_that_jump_are_looked_at_ever_less),
         cmocka_unit_test(the_verdict_so_far),
         cmocka_unit_test(one_more_slot_is_offered),
-        cmocka_unit_test(a_slot_that_has_changed_is_offered_again),
         cmocka_unit_test(the_time_spent_is_known),
         cmocka_unit_test(a_trial_is_broken_off),
         cmocka_unit_test(looks_become_rare),

@@ -88,18 +88,13 @@ void hp_comm_set_node_memory(hp_comm_t *comm, const hp_node_memory_t *memory)
 enum { STREAM_BYTES = 2048 };
 static const double stream_pays = 0.6;
 
-bool hp_comm_probes_stream(const hp_comm_t *comm)
-{
-    const hp_probes_t *probes = &comm->probes;
-    return comm->knobs.stream_bytes < 0 && probes->streamed_us > 0 &&
-           probes->streamed_us < stream_pays * probes->cached_us;
-}
-
 void hp_comm_choose_stores(hp_comm_t *comm)
 {
-    comm->node_memory.streams_from = hp_comm_probes_stream(comm)        ? STREAM_BYTES
-                                     : comm->knobs.stream_bytes < 0 ? 0
-                                                                    : (size_t)comm->knobs.stream_bytes;
+    const hp_probes_t *probes = &comm->probes;
+    const bool pays = probes->streamed_us > 0 && probes->streamed_us < stream_pays * probes->cached_us;
+
+    comm->node_memory.streams_from =
+        comm->knobs.stream_bytes < 0 ? (pays ? STREAM_BYTES : 0) : (size_t)comm->knobs.stream_bytes;
 }
 
 hp_status_t hp_comm_create(uint32_t rank, uint32_t size, const hp_locality_t *table, const hp_knobs_t *knobs,

@@ -92,8 +92,6 @@ const hp_neighbors_t *hp_comm_tree(hp_comm_t *comm, const hp_shapes_t *shapes, u
 
 /* Hands the memory over that the ranks of this node share: numbered in the order of hp_comm_node_member. */
 void hp_comm_set_node_memory(hp_comm_t *comm, const hp_node_memory_t *memory);
-/* Do the probes say that what others of a node read is to be written past the caches? The same on all ranks. */
-bool hp_comm_probes_stream(const hp_comm_t *comm);
 /* How this rank writes to it: by the knob stream_bytes, or by the probes, as far as they are known. Each rank may do as it
  * likes. */
 void hp_comm_choose_stores(hp_comm_t *comm);

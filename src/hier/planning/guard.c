@@ -101,16 +101,14 @@ void hp_guard_init(hp_guard_t *guard, uint8_t offered, unsigned preferred, hp_gu
     }
 }
 
-void hp_guard_offer(hp_guard_t *guard, unsigned slots)
+void hp_guard_offer(hp_guard_t *guard, unsigned slot)
 {
     guard->may_grow = false;
-    guard->offered |= (uint8_t)slots;
-    guard->open = (uint8_t)(1u << guard->chosen | slots);
+    guard->offered |= (uint8_t)(1u << slot);
+    guard->open = (uint8_t)(1u << guard->chosen | 1u << slot);
     guard->is_found = guard->is_rough = false;
     guard->round = guard->turn = guard->timed = guard->agreed = 0;
-    for (unsigned slot = 0; slot < HP_SLOTS; slot++)
-        if (slots & (1u << slot))
-            guard->took[slot] = only(-1);
+    guard->took[slot] = only(-1);
 }
 
 double hp_guard_spent_us(const hp_guard_t *guard)

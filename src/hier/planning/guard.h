@@ -89,8 +89,8 @@ void hp_guard_init(hp_guard_t *guard, uint8_t offered, unsigned preferred, hp_gu
 /* No trial: what another guard has found. us: what its slots took; < 0: not known. */
 void hp_guard_trust(hp_guard_t *guard, unsigned chosen, unsigned second, const double us[HP_SLOTS]);
 
-/* The trial is over, and there are more slots (a bit for each), or some have changed: they are tried against the chosen one. */
-void hp_guard_offer(hp_guard_t *guard, unsigned slots);
+/* The trial is over, and there is one more slot: it is tried against the chosen one. */
+void hp_guard_offer(hp_guard_t *guard, unsigned slot);
 
 /* Nobody calls any more. true: an open trial has tried twice or more what is still in question, and is settled by that. */
 bool hp_guard_break_off(hp_guard_t *guard);

@@ -146,16 +146,11 @@ void hp_select_offer_model(hp_comm_t *comm, hp_collective_t collective, hp_bin_t
     bin->lacks_model = bin->guard.may_grow = false;
     hp_candidates_find(&situation, collective, bin->candidates.bytes.from, &now);
     bin->candidates.slot[HP_SLOT_RULE].expected_us = now.slot[HP_SLOT_RULE].expected_us;
-    unsigned offers = now.offered & (1u << HP_SLOT_MODEL);
-    if (offers) {
-        bin->candidates.slot[HP_SLOT_MODEL] = now.slot[HP_SLOT_MODEL];
-        bin->candidates.offered |= (uint8_t)offers;
-    }
-    /* Memory of a node is written in another way since then. */
-    if (hp_comm_probes_stream(comm) && bin->guard.chosen != HP_SLOT_RULE)
-        offers |= bin->candidates.offered & (1u << HP_SLOT_RULE);
-    if (offers)
-        hp_guard_offer(&bin->guard, offers);
+    if (!(now.offered & (1u << HP_SLOT_MODEL)))
+        return;
+    bin->candidates.slot[HP_SLOT_MODEL] = now.slot[HP_SLOT_MODEL];
+    bin->candidates.offered |= 1u << HP_SLOT_MODEL;
+    hp_guard_offer(&bin->guard, HP_SLOT_MODEL);
 }
 
 /* On networks that were as described the model was 36% off at most (tests/unit/test_model_blocks.c). */

@@ -58,13 +58,16 @@ int hp_machine_setup(hp_comm_state_t *state, MPI_Comm users, const hp_machine_in
     comm->probes = one->probes; /* if only some of it is known, the rest is measured */
     const bool is_known =
         hp_probes_adopt(&one->probes, stride, comm->size - first, &layout, &comm->probes);
-    if (is_known && (layout.nodes == 1 || is_fresh)) {
-        keep(comm);
+    /* What each collective does in the memory of a node, from the first on. */
+    int code = comm->knobs.stream_bytes < 0 ? hp_probe_stores(users, &state->transport.route, comm, &comm->probes)
+                                            : MPI_SUCCESS;
+    if (code != MPI_SUCCESS)
+        return code;
+    keep(comm);
+    if (is_known && (layout.nodes == 1 || is_fresh))
         return MPI_SUCCESS;
-    }
     if (hp_job.knobs.probe_after_us == 0)
         return measure(state, users);
-    comm->probes.cores = comm->cores;
     state->lacks_probes = comm->probes_may_come = true;
     return MPI_SUCCESS;
 }

@@ -128,6 +128,18 @@ static int best_stream(const hp_probe_site_t *site, int peer, bool copies, doubl
     return code;
 }
 
+static int probe_stores(const hp_probe_site_t *site, const roles_t *roles, hp_probes_t *probes)
+{
+    int code = hp_probe_hand_over(site, roles->peers[0], false, &probes->cached_us);
+
+    if (code == MPI_SUCCESS)
+        code = hp_probe_hand_over(site, roles->peers[0], true, &probes->streamed_us);
+    if (!(probes->cached_us > 0 &&
+          probes->streamed_us > 0)) /* the two share a core: it does not matter, and is not asked again */
+        probes->cached_us = probes->streamed_us = probes->flag_us > 0 ? probes->flag_us : 1;
+    return code;
+}
+
 static int probe_inside(const hp_probe_site_t *site, const roles_t *roles, const hp_layout_t *layout,
                         hp_probes_t *probes)
 {
@@ -144,11 +156,6 @@ static int probe_inside(const hp_probe_site_t *site, const roles_t *roles, const
     /* Longer than a message, which is behind a flag itself, it takes only where the two shared a core. */
     if (layout->shares_memory && (probes->flag_us == 0 || probes->flag_us > probes->inside_us))
         probes->flag_us = probes->inside_us;
-    if (code == MPI_SUCCESS && layout->shares_memory && hp_probe_has_slots(site)) {
-        code = hp_probe_hand_over(site, roles->peers[0], false, &probes->cached_us);
-        if (code == MPI_SUCCESS)
-            code = hp_probe_hand_over(site, roles->peers[0], true, &probes->streamed_us);
-    }
     if (code == MPI_SUCCESS)
         code = hp_probe_copies(site, roles->peers, roles->peer_count, &probes->node_copy_rate);
     return code;
@@ -213,6 +220,19 @@ static int check_between(const hp_probe_site_t *site, int remote, hp_probes_t *p
     return code;
 }
 
+/* The others need not wait any longer. */
+static int dismiss(const hp_probe_site_t *site, const roles_t *roles, const hp_probes_t *found, int code,
+                   hp_probes_t *out)
+{
+    for (int i = 0; i < roles->peer_count && code == MPI_SUCCESS; i++)
+        code = hp_probe_dismiss(site, roles->peers[i]);
+    if (code == MPI_SUCCESS && roles->remote >= 0)
+        code = hp_probe_dismiss(site, roles->remote);
+    if (hp_probes_are_sane(found))
+        *out = *found;
+    return code;
+}
+
 /* What is known already is not measured again. */
 static int lead(const hp_probe_site_t *site, roles_t *roles, const hp_layout_t *layout, bool checks,
                 hp_probes_t *inout)
@@ -234,13 +254,15 @@ static int lead(const hp_probe_site_t *site, roles_t *roles, const hp_layout_t *
         code = check_between(site, roles->remote, &found);
     if (code == MPI_SUCCESS && roles->remote >= 0 && !hp_probes_cover(&found, layout))
         code = probe_between(site, roles->remote, &found);
-    for (int i = 0; i < roles->peer_count && code == MPI_SUCCESS; i++)
-        code = hp_probe_dismiss(site, roles->peers[i]);
-    if (code == MPI_SUCCESS && roles->remote >= 0)
-        code = hp_probe_dismiss(site, roles->remote);
-    if (hp_probes_are_sane(&found))
-        *inout = found;
-    return code;
+    return dismiss(site, roles, &found, code, inout);
+}
+
+static int lead_stores(const hp_probe_site_t *site, roles_t *roles, hp_probes_t *inout)
+{
+    hp_probes_t found = *inout;
+    const int code = probe_stores(site, roles, &found);
+
+    return dismiss(site, roles, &found, code, inout);
 }
 
 /* ---- together ---- */
@@ -253,14 +275,14 @@ static int hand_out(MPI_Comm comm, int leader, hp_probes_t *probes)
     return code == MPI_SUCCESS ? hp_probe_wait(&request) : code;
 }
 
-static bool site_init(hp_probe_site_t *site)
+static bool site_init(hp_probe_site_t *site, size_t bytes)
 {
-    site->a = malloc(HP_PROBE_BYTES);
-    site->b = malloc(HP_PROBE_BYTES);
+    site->a = malloc(bytes);
+    site->b = malloc(bytes);
     if (!site->a || !site->b)
         return false;
-    memset(site->a, 0x3f, HP_PROBE_BYTES); /* pages of its own, and numbers like 5e-4 */
-    memset(site->b, 0x3f, HP_PROBE_BYTES);
+    memset(site->a, 0x3f, bytes); /* pages of its own, and numbers like 5e-4 */
+    memset(site->b, 0x3f, bytes);
     return true;
 }
 
@@ -270,31 +292,53 @@ static void site_fini(hp_probe_site_t *site)
     free(site->b);
 }
 
-int hp_probe(MPI_Comm users, const hp_route_t *route, hp_comm_t *comm, bool checks, hp_probes_t *inout)
+/* One of the two sets of figures. */
+static int measure(MPI_Comm users, hp_probe_site_t *site, const hp_layout_t *layout, bool stores_alone,
+                   bool checks, hp_probes_t *inout)
 {
-    const hp_layout_t layout = hp_comm_layout(comm);
-    hp_probe_site_t site = {.route = route, .state = comm};
-    int ready = 1, all_ready = 0, code;
+    roles_t roles = roles_of(site->state, layout);
+    int ready = 1, all_ready = 0;
 
-    if (hp_ranks_take_turns)
-        return MPI_SUCCESS;
-    roles_t roles = roles_of(comm, &layout);
+    if (stores_alone) /* between two ranks of one node */
+        roles.remote = -1;
+    roles.serves &=
+        roles.remote >= 0 || hp_hierarchy_node_of(site->state->hierarchy, site->state->rank) == roles.node;
     const uint64_t start = hp_clock_ns();
     if (roles.leads || roles.serves)
-        ready = site_init(&site) && (!roles.leads || find_peers(&roles, comm));
-    code = P(Allreduce)(&ready, &all_ready, 1, MPI_INT, MPI_MIN, users);
+        ready = site_init(site, stores_alone ? HP_PROBE_HAND_OVER_BYTES : HP_PROBE_BYTES) &&
+                (!roles.leads || find_peers(&roles, site->state));
+    int code = P(Allreduce)(&ready, &all_ready, 1, MPI_INT, MPI_MIN, users);
     if (code == MPI_SUCCESS && all_ready && roles.leads)
-        code = lead(&site, &roles, &layout, checks, inout);
+        code = stores_alone ? lead_stores(site, &roles, inout) : lead(site, &roles, layout, checks, inout);
     else if (code == MPI_SUCCESS && all_ready && roles.serves)
-        code = hp_probe_serve(&site, roles.leader);
+        code = hp_probe_serve(site, roles.leader);
     free(roles.peers);
-    site_fini(&site);
+    site_fini(site);
     if (code == MPI_SUCCESS)
         code = hand_out(users, roles.leader, inout);
     if (code == MPI_SUCCESS && roles.remote >= 0)
         is_fresh_now();
-    if (code == MPI_SUCCESS && comm->rank == 0)
-        hp_debug("probes of %u nodes took %.1f ms%s", layout.nodes, (double)(hp_clock_ns() - start) / 1e6,
-                 all_ready ? "" : ": no memory for them on some rank");
+    if (code == MPI_SUCCESS && site->state->rank == 0)
+        hp_debug("probes of %s took %.1f ms%s", stores_alone ? "stores" : "the machine",
+                 (double)(hp_clock_ns() - start) / 1e6, all_ready ? "" : ": no memory for them on some rank");
     return code;
+}
+
+int hp_probe(MPI_Comm users, const hp_route_t *route, hp_comm_t *comm, bool checks, hp_probes_t *inout)
+{
+    const hp_layout_t layout = hp_comm_layout(comm);
+    hp_probe_site_t site = {.route = route, .state = comm};
+
+    return hp_ranks_take_turns ? MPI_SUCCESS : measure(users, &site, &layout, false, checks, inout);
+}
+
+int hp_probe_stores(MPI_Comm users, const hp_route_t *route, hp_comm_t *comm, hp_probes_t *inout)
+{
+    const hp_layout_t layout = hp_comm_layout(comm);
+    hp_probe_site_t site = {.route = route, .state = comm};
+
+    if (hp_ranks_take_turns || layout.most_ranks < 2 || !layout.shares_memory || inout->cached_us > 0 ||
+        hp_comm_slots_shape(&comm->knobs).slot_bytes < HP_PROBE_HAND_OVER_BYTES + HP_NODE_LINE)
+        return MPI_SUCCESS;
+    return measure(users, &site, &layout, true, false, inout);
 }

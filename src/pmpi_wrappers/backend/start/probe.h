@@ -23,6 +23,8 @@
  * all ranks. It may still not cover the layout: without memory for buffers on some rank, where ranks take turns (SMPI).
  * Returns an MPI error code. */
 int hp_probe(MPI_Comm users, const hp_route_t *route, hp_comm_t *comm, bool checks, hp_probes_t *inout);
+/* The same, of how a rank writes what others of its node read alone, if that is not known: takes a third of a millisecond. */
+int hp_probe_stores(MPI_Comm users, const hp_route_t *route, hp_comm_t *comm, hp_probes_t *inout);
 
 /* What this process knows, for the table that ranks exchange. *is_fresh: the inter-node way was measured, or compared,
  * in this run. */

@@ -22,8 +22,8 @@ static const double latency_limit_us = 2000;
  * us). */
 enum { PIECES = 16, UNDER_WAY = 4, PIECE_BYTES = HP_PROBE_BYTES / PIECES, COPY_BYTES = 16384 };
 
-enum { FLAG_TRIPS = 16, HAND_OVER_BYTES = 16384 };
-static const double flag_limit_us = 600, hand_over_limit_us = 300, copies_us = 700;
+enum { FLAG_TRIPS = 16 };
+static const double flag_limit_us = 600, hand_over_limit_us = 150, copies_us = 700;
 
 static void copy_cached(void *to, const void *from, size_t bytes)
 {
@@ -324,18 +324,19 @@ static int serve_flag(const hp_probe_site_t *site, int leader)
 
 /* ---- through slots ---- */
 
-/* Behind the word of step 0, so that both use the same steps. */
+static uint32_t slots_used(const hp_probe_site_t *site)
+{
+    const uint32_t slots = site->state->node_memory.shape.slots, enough = 4;
+    return slots < enough ? slots : enough;
+}
+
+/* Behind the word, which is in the first slot. */
 static char *payload_of(const hp_probe_site_t *site, int rank, uint64_t trip)
 {
     const hp_node_memory_t *node = &site->state->node_memory;
     const uint32_t member = hp_comm_node_member(site->state, (uint32_t)rank);
 
-    return hp_node_slot(node, member, 0, HP_FAN_IN, trip % node->shape.slots) + HP_NODE_LINE;
-}
-
-bool hp_probe_has_slots(const hp_probe_site_t *site)
-{
-    return site->state->node_memory.shape.slot_bytes >= HAND_OVER_BYTES + HP_NODE_LINE;
+    return hp_node_slot(node, member, 0, HP_FAN_IN, trip % slots_used(site)) + HP_NODE_LINE;
 }
 
 int hp_probe_hand_over(const hp_probe_site_t *site, int peer, bool streams, double *us)
@@ -355,12 +356,12 @@ int hp_probe_hand_over(const hp_probe_site_t *site, int peer, bool streams, doub
     do {
         const double before = now_us();
         (streams ? hp_stream_copy : copy_cached)(payload_of(site, (int)site->state->rank, value), site->a,
-                                                 HAND_OVER_BYTES);
+                                                 HP_PROBE_HAND_OVER_BYTES);
         atomic_store_explicit(mine, value + 1, memory_order_release);
         if (await_word(theirs, value, until) == over)
             break;
         const double one = now_us() - before;
-        if (value++ >= site->state->node_memory.shape.slots && (*us == 0 || one < *us)) /* all lines have been read once */
+        if (value++ >= slots_used(site) && (*us == 0 || one < *us)) /* all lines have been read once */
             *us = one;
     } while (now_us() - start < hand_over_limit_us);
     return end_words(site, peer);
@@ -375,7 +376,7 @@ static int serve_hand_over(const hp_probe_site_t *site, int leader)
     atomic_store_explicit(mine, 0, memory_order_release);
     const int code = send_word(site, leader, HAND_OVER);
     while (code == MPI_SUCCESS && (next = await_word(theirs, value, 0)) != over) {
-        memcpy(site->b, payload_of(site, leader, value), HAND_OVER_BYTES);
+        memcpy(site->b, payload_of(site, leader, value), HP_PROBE_HAND_OVER_BYTES);
         atomic_store_explicit(mine, value = next, memory_order_release);
     }
     return code == MPI_SUCCESS ? send_word(site, leader, HAND_OVER) : code;

@@ -39,9 +39,9 @@ int hp_probe_stream(const hp_probe_site_t *site, int peer, bool copies, double l
                     hp_probe_stream_t *out);
 /* The peer sees what this rank has stored in the node's memory: half a round trip. Both share it. */
 int hp_probe_flag(const hp_probe_site_t *site, int peer, double *us);
-/* This rank writes 16 KiB into the node's memory, the peer copies it out and says so; the best of many. streams: past the
- * caches. Both share it, and (hp_probe_has_slots) its slots have that room. */
-bool hp_probe_has_slots(const hp_probe_site_t *site);
+/* This rank writes so many bytes into the node's memory, the peer copies them out and says so; the best of many. streams: past
+ * the caches. Both share it, and its slots have that room and a line. */
+enum { HP_PROBE_HAND_OVER_BYTES = 16384 };
 int hp_probe_hand_over(const hp_probe_site_t *site, int peer, bool streams, double *us);
 /* This rank and the peers copy at the same time; *rate: of all together. */
 int hp_probe_copies(const hp_probe_site_t *site, const int *peers, int count, double *rate);

@@ -58,8 +58,8 @@ class Compare(unittest.TestCase):
 class Again(unittest.TestCase):
     def test_a_repeated_call_of_many_leaders_costs_a_tenth(self):
         dear = {**ROW, "start": 1001}
-        self.assertEqual(instructions.laid_out_again({"allreduce/1x64/65536": ROW, "allreduce/1x64/8": dear, "allreduce/4x4/65536": dear}), [])
-        self.assertEqual(len(instructions.laid_out_again({"allreduce/1x64/65536": dear})), 1)
+        self.assertEqual(instructions.laid_out_again({"allreduce/1x64/4194304": ROW, "allreduce/1x64/65536": dear, "allreduce/4x4/4194304": dear}), [])
+        self.assertEqual(len(instructions.laid_out_again({"allreduce/1x64/4194304": dear})), 1)
 
 
 class Profile(unittest.TestCase):

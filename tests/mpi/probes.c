@@ -104,6 +104,36 @@ static double probe(hp_comm_t *comm, bool checks, hp_probes_t *probes)
     return slowest;
 }
 
+/* What a communicator needs from its first call on: little, in little time, once. */
+static void stores_measured(hp_comm_t *comm)
+{
+    const hp_layout_t layout = hp_comm_layout(comm);
+    const bool shares = layout.most_ranks > 1 && layout.shares_memory;
+    hp_probes_t probes = {0}, first;
+
+    for (int round = 0; round < 2; round++) {
+        CHECK(hp_probe_stores(MPI_COMM_WORLD, &route, comm, &probes) == MPI_SUCCESS);
+        CHECK((probes.cached_us > 0) == shares && (probes.streamed_us > 0) == shares);
+        CHECK(probes.flag_us == 0 && probes.inside_us == 0 && probes.between_us == 0 &&
+              hp_probes_are_sane(&probes));
+        first = round ? first : probes; /* the second has nothing to find out */
+        CHECK(memcmp(&first, &probes, sizeof first) == 0);
+        MPI_Bcast(&first, sizeof first, MPI_BYTE, 0, MPI_COMM_WORLD);
+        CHECK(memcmp(&first, &probes, sizeof first) == 0);
+    }
+    comm->probes = probes;
+    hp_comm_choose_stores(comm);
+    CHECK((comm->node_memory.streams_from > 0) == (shares && probes.streamed_us < 0.6 * probes.cached_us));
+    comm->knobs.stream_bytes = 77;
+    hp_comm_choose_stores(comm);
+    CHECK(comm->node_memory.streams_from == 77);
+    comm->knobs.stream_bytes = 0;
+    hp_comm_choose_stores(comm);
+    CHECK(comm->node_memory.streams_from == 0);
+    comm->knobs.stream_bytes = -1;
+    comm->probes = (hp_probes_t){0};
+}
+
 static void measured(hp_comm_t *comm)
 {
     const hp_layout_t layout = hp_comm_layout(comm);
@@ -193,6 +223,7 @@ int main(int argc, char **argv)
     hp_knobs_defaults(&hp_job.knobs);
 
     hp_comm_t *comm = make_comm(argv[1]);
+    stores_measured(comm);
     measured(comm);
     hp_comm_destroy(comm);
     comm = make_comm(argv[1]);

@@ -68,6 +68,7 @@ hp_knobs_t random_knobs(sim_random_t *random)
     knobs.read_peers = below(random, 6) != 0;
     knobs.slots = 2 + below(random, below(random, 2) ? 1 : 6);
     knobs.slot_bytes = slot_bytes[below(random, LENGTH(slot_bytes))];
+    knobs.stream_bytes = knobs.slots % 2 ? 0 : 1 + knobs.sends_per_child * 8;
     return knobs;
 }
 

@@ -59,8 +59,9 @@ int hp_machine_setup(hp_comm_state_t *state, MPI_Comm users, const hp_machine_in
     const bool is_known =
         hp_probes_adopt(&one->probes, stride, comm->size - first, &layout, &comm->probes);
     /* What each collective does in the memory of a node, from the first on. */
-    int code = comm->knobs.stream_bytes < 0 ? hp_probe_stores(users, &state->transport.route, comm, &comm->probes)
-                                            : MPI_SUCCESS;
+    const int code = comm->knobs.stream_bytes < 0
+                         ? hp_probe_stores(users, &state->transport.route, comm, &comm->probes)
+                         : MPI_SUCCESS;
     if (code != MPI_SUCCESS)
         return code;
     keep(comm);

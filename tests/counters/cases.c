@@ -64,6 +64,14 @@ static bool is_large(const layout_t *layout)
     return layout->nodes > 16;
 }
 
+static const layout_t *layout_named(const char *name)
+{
+    size_t i = 0;
+    while (strcmp(layouts[i].name, name) != 0)
+        i++;
+    return &layouts[i];
+}
+
 /* What a collective is asked for: rooted ones from two roots, reductions with two operations. */
 static void visit_variants(case_t c, void (*visit)(const case_t *))
 {
@@ -91,16 +99,14 @@ static void visit_shapes(void (*visit)(const case_t *))
     enum { FOUR_SEGMENTS = 100000 };
     for (unsigned collective = 0; collective < HP_BARRIER; collective++)
         for (size_t p = 0; p < LENGTH(pairs); p++)
-            for (size_t i = 0; i < LENGTH(layouts); i++)
-                for (size_t u = 0; u < LENGTH(used); u++)
-                    if (strcmp(layouts[i].name, used[u]) == 0)
-                        visit_variants((case_t){.layout = &layouts[i],
-                                                .collective = (hp_collective_t)collective,
-                                                .wanted = "han:p2p",
-                                                .between_nodes = pairs[p][0],
-                                                .inside_node = pairs[p][1],
-                                                .bytes = FOUR_SEGMENTS},
-                                       visit);
+            for (size_t u = 0; u < LENGTH(used); u++)
+                visit_variants((case_t){.layout = layout_named(used[u]),
+                                        .collective = (hp_collective_t)collective,
+                                        .wanted = "han:p2p",
+                                        .between_nodes = pairs[p][0],
+                                        .inside_node = pairs[p][1],
+                                        .bytes = FOUR_SEGMENTS},
+                               visit);
 }
 
 /* Every way to join the nodes other than by a tree's shape. */
@@ -111,18 +117,17 @@ static void visit_joins(void (*visit)(const case_t *))
     for (unsigned collective = 0; collective < HP_PIPELINED_COUNT; collective++)
         for (unsigned word = hp_inter_node_word(HP_INTER_NODE_tree) + 1;
              hp_inter_node(word) != HP_INTER_NODE_NONE; word++)
-            for (size_t i = 0; i < LENGTH(layouts); i++)
-                for (size_t u = 0; u < LENGTH(used); u++)
-                    if (strcmp(layouts[i].name, used[u]) == 0 && collective != HP_BARRIER &&
-                        hp_inter_node_serves(hp_inter_node(word), (hp_collective_t)collective))
-                        visit_variants((case_t){.layout = &layouts[i],
-                                                .collective = (hp_collective_t)collective,
-                                                .wanted = "han",
-                                                .joined = hp_inter_node_name(hp_inter_node(word)),
-                                                .between_nodes = "binary",
-                                                .inside_node = "linear",
-                                                .bytes = FOUR_SEGMENTS},
-                                       visit);
+            for (size_t u = 0; u < LENGTH(used); u++)
+                if (collective != HP_BARRIER &&
+                    hp_inter_node_serves(hp_inter_node(word), (hp_collective_t)collective))
+                    visit_variants((case_t){.layout = layout_named(used[u]),
+                                            .collective = (hp_collective_t)collective,
+                                            .wanted = "han",
+                                            .joined = hp_inter_node_name(hp_inter_node(word)),
+                                            .between_nodes = "binary",
+                                            .inside_node = "linear",
+                                            .bytes = FOUR_SEGMENTS},
+                                   visit);
 }
 
 /* Large segments inside the nodes, in pieces between them: the last piece of a segment is short. */
@@ -133,18 +138,16 @@ static void visit_pieces(void (*visit)(const case_t *))
     enum { FOUR_SEGMENTS = 100000 };
     for (unsigned collective = 0; collective < HP_BARRIER; collective++)
         for (size_t j = 0; j < LENGTH(joins); j++)
-            for (size_t i = 0; i < LENGTH(layouts); i++)
-                for (size_t u = 0; u < LENGTH(used); u++)
-                    if (strcmp(layouts[i].name, used[u]) == 0)
-                        visit_variants((case_t){.layout = &layouts[i],
-                                                .collective = (hp_collective_t)collective,
-                                                .wanted = "han:shm",
-                                                .joined = joins[j],
-                                                .pieces = "10000",
-                                                .between_nodes = "binary",
-                                                .inside_node = "linear",
-                                                .bytes = FOUR_SEGMENTS},
-                                       visit);
+            for (size_t u = 0; u < LENGTH(used); u++)
+                visit_variants((case_t){.layout = layout_named(used[u]),
+                                        .collective = (hp_collective_t)collective,
+                                        .wanted = "han:shm",
+                                        .joined = joins[j],
+                                        .pieces = "10000",
+                                        .between_nodes = "binary",
+                                        .inside_node = "linear",
+                                        .bytes = FOUR_SEGMENTS},
+                               visit);
 }
 
 /* What runs when nobody says otherwise. */
@@ -192,17 +195,15 @@ static void visit_modules(void (*visit)(const case_t *))
     static const size_t sizes[] = {16, 100000, 400000};
     for (unsigned collective = 0; collective < HP_PIPELINED_COUNT; collective++)
         for (size_t w = 0; w < LENGTH(wanted); w++)
-            for (size_t i = 0; i < LENGTH(layouts); i++)
-                for (size_t u = 0; u < LENGTH(used); u++)
-                    for (size_t s = 0; s < (collective == HP_BARRIER ? 1 : LENGTH(sizes)); s++)
-                        if (strcmp(layouts[i].name, used[u]) == 0)
-                            visit_variants((case_t){.layout = &layouts[i],
-                                                    .collective = (hp_collective_t)collective,
-                                                    .wanted = wanted[w],
-                                                    .between_nodes = "chain",
-                                                    .inside_node = "linear",
-                                                    .bytes = collective == HP_BARRIER ? 0 : sizes[s]},
-                                           visit);
+            for (size_t u = 0; u < LENGTH(used); u++)
+                for (size_t s = 0; s < (collective == HP_BARRIER ? 1 : LENGTH(sizes)); s++)
+                    visit_variants((case_t){.layout = layout_named(used[u]),
+                                            .collective = (hp_collective_t)collective,
+                                            .wanted = wanted[w],
+                                            .between_nodes = "chain",
+                                            .inside_node = "linear",
+                                            .bytes = collective == HP_BARRIER ? 0 : sizes[s]},
+                                   visit);
 }
 
 /* Reductions along a tree in shared memory. */
@@ -213,16 +214,14 @@ static void visit_trees_inside(void (*visit)(const case_t *))
     enum { FOUR_SEGMENTS = 100000 };
     for (unsigned collective = HP_REDUCE; collective <= HP_ALLREDUCE; collective++)
         for (size_t s = 0; s < LENGTH(shapes); s++)
-            for (size_t i = 0; i < LENGTH(layouts); i++)
-                for (size_t u = 0; u < LENGTH(used); u++)
-                    if (strcmp(layouts[i].name, used[u]) == 0)
-                        visit_variants((case_t){.layout = &layouts[i],
-                                                .collective = (hp_collective_t)collective,
-                                                .wanted = "han:shm",
-                                                .between_nodes = "chain",
-                                                .inside_node = shapes[s],
-                                                .bytes = FOUR_SEGMENTS},
-                                       visit);
+            for (size_t u = 0; u < LENGTH(used); u++)
+                visit_variants((case_t){.layout = layout_named(used[u]),
+                                        .collective = (hp_collective_t)collective,
+                                        .wanted = "han:shm",
+                                        .between_nodes = "chain",
+                                        .inside_node = shapes[s],
+                                        .bytes = FOUR_SEGMENTS},
+                               visit);
 }
 
 static void visit_leaders(void (*visit)(const case_t *))

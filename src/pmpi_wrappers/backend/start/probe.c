@@ -61,7 +61,8 @@ typedef struct {
     bool leads, serves; /* this rank */
 } roles_t;
 
-static roles_t roles_of(const hp_comm_t *comm, const hp_layout_t *layout)
+/* within: what is measured is within a node. */
+static roles_t roles_of(const hp_comm_t *comm, const hp_layout_t *layout, bool within)
 {
     const hp_hierarchy_t *h = comm->hierarchy;
     roles_t roles = {.remote = -1};
@@ -69,7 +70,7 @@ static roles_t roles_of(const hp_comm_t *comm, const hp_layout_t *layout)
     roles.node = hp_hierarchy_fullest_node(h);
     roles.leader = (int)hp_hierarchy_node_leader(h, roles.node);
     roles.peer_count = (int)layout->most_ranks - 1;
-    if (layout->nodes > 1)
+    if (layout->nodes > 1 && !within)
         roles.remote = (int)hp_hierarchy_node_leader(h, (roles.node + 1) % layout->nodes);
     roles.leads = roles.leader == (int)comm->rank;
     roles.serves = !roles.leads &&
@@ -134,8 +135,8 @@ static int probe_stores(const hp_probe_site_t *site, const roles_t *roles, hp_pr
 
     if (code == MPI_SUCCESS)
         code = hp_probe_hand_over(site, roles->peers[0], true, &probes->streamed_us);
-    if (!(probes->cached_us > 0 &&
-          probes->streamed_us > 0)) /* the two share a core: it does not matter, and is not asked again */
+    /* Else the two share a core: it does not matter, and is not asked again. */
+    if (!(probes->cached_us > 0 && probes->streamed_us > 0))
         probes->cached_us = probes->streamed_us = probes->flag_us > 0 ? probes->flag_us : 1;
     return code;
 }
@@ -292,53 +293,47 @@ static void site_fini(hp_probe_site_t *site)
     free(site->b);
 }
 
-/* One of the two sets of figures. */
-static int measure(MPI_Comm users, hp_probe_site_t *site, const hp_layout_t *layout, bool stores_alone,
-                   bool checks, hp_probes_t *inout)
+/* stores: how a rank writes what others of its node read, and nothing else. */
+static int measure(MPI_Comm users, const hp_route_t *route, hp_comm_t *comm, bool stores, bool checks,
+                   hp_probes_t *inout)
 {
-    roles_t roles = roles_of(site->state, layout);
+    const hp_layout_t layout = hp_comm_layout(comm);
+    hp_probe_site_t site = {.route = route, .state = comm};
+    roles_t roles = roles_of(comm, &layout, stores);
     int ready = 1, all_ready = 0;
 
-    if (stores_alone) /* between two ranks of one node */
-        roles.remote = -1;
-    roles.serves &=
-        roles.remote >= 0 || hp_hierarchy_node_of(site->state->hierarchy, site->state->rank) == roles.node;
     const uint64_t start = hp_clock_ns();
     if (roles.leads || roles.serves)
-        ready = site_init(site, stores_alone ? HP_PROBE_HAND_OVER_BYTES : HP_PROBE_BYTES) &&
-                (!roles.leads || find_peers(&roles, site->state));
+        ready = site_init(&site, stores ? HP_PROBE_HAND_OVER_BYTES : HP_PROBE_BYTES) &&
+                (!roles.leads || find_peers(&roles, comm));
     int code = P(Allreduce)(&ready, &all_ready, 1, MPI_INT, MPI_MIN, users);
     if (code == MPI_SUCCESS && all_ready && roles.leads)
-        code = stores_alone ? lead_stores(site, &roles, inout) : lead(site, &roles, layout, checks, inout);
+        code = stores ? lead_stores(&site, &roles, inout) : lead(&site, &roles, &layout, checks, inout);
     else if (code == MPI_SUCCESS && all_ready && roles.serves)
-        code = hp_probe_serve(site, roles.leader);
+        code = hp_probe_serve(&site, roles.leader);
     free(roles.peers);
-    site_fini(site);
+    site_fini(&site);
     if (code == MPI_SUCCESS)
         code = hand_out(users, roles.leader, inout);
     if (code == MPI_SUCCESS && roles.remote >= 0)
         is_fresh_now();
-    if (code == MPI_SUCCESS && site->state->rank == 0)
-        hp_debug("probes of %s took %.1f ms%s", stores_alone ? "stores" : "the machine",
+    if (code == MPI_SUCCESS && comm->rank == 0)
+        hp_debug("probes of %s took %.1f ms%s", stores ? "stores" : "the machine",
                  (double)(hp_clock_ns() - start) / 1e6, all_ready ? "" : ": no memory for them on some rank");
     return code;
 }
 
 int hp_probe(MPI_Comm users, const hp_route_t *route, hp_comm_t *comm, bool checks, hp_probes_t *inout)
 {
-    const hp_layout_t layout = hp_comm_layout(comm);
-    hp_probe_site_t site = {.route = route, .state = comm};
-
-    return hp_ranks_take_turns ? MPI_SUCCESS : measure(users, &site, &layout, false, checks, inout);
+    return hp_ranks_take_turns ? MPI_SUCCESS : measure(users, route, comm, false, checks, inout);
 }
 
 int hp_probe_stores(MPI_Comm users, const hp_route_t *route, hp_comm_t *comm, hp_probes_t *inout)
 {
     const hp_layout_t layout = hp_comm_layout(comm);
-    hp_probe_site_t site = {.route = route, .state = comm};
 
     if (hp_ranks_take_turns || layout.most_ranks < 2 || !layout.shares_memory || inout->cached_us > 0 ||
         hp_comm_slots_shape(&comm->knobs).slot_bytes < HP_PROBE_HAND_OVER_BYTES + HP_NODE_LINE)
         return MPI_SUCCESS;
-    return measure(users, &site, &layout, true, false, inout);
+    return measure(users, route, comm, true, false, inout);
 }

@@ -275,6 +275,16 @@ static bool round_trips(const hp_probe_site_t *site, int peer, int trips, double
     return true;
 }
 
+/* The words of both are 0, and the peer waits for this rank's. */
+static int begin_words(const hp_probe_site_t *site, int peer, order_t order)
+{
+    uint64_t ready;
+
+    atomic_store_explicit(word_of(site, (int)site->state->rank), 0, memory_order_release);
+    const int code = send_word(site, peer, order);
+    return code == MPI_SUCCESS ? receive(site, &ready, sizeof ready, peer) : code;
+}
+
 /* The peer has seen the last word, so that another one may take its place. */
 static int end_words(const hp_probe_site_t *site, int peer)
 {
@@ -291,12 +301,7 @@ int hp_probe_flag(const hp_probe_site_t *site, int peer, double *us)
     uint64_t value = 0;
 
     *us = 0;
-    uint64_t ready;
-
-    atomic_store_explicit(word_of(site, (int)site->state->rank), 0, memory_order_release);
-    int code = send_word(site, peer, FLAG);
-    if (code == MPI_SUCCESS)
-        code = receive(site, &ready, sizeof ready, peer);
+    const int code = begin_words(site, peer, FLAG);
     if (code != MPI_SUCCESS)
         return code;
     if (round_trips(site, peer, 1, until, &value, &one_way)) { /* the peer is there */
@@ -307,19 +312,6 @@ int hp_probe_flag(const hp_probe_site_t *site, int peer, double *us)
                 *us = one_way;
     }
     return end_words(site, peer);
-}
-
-static int serve_flag(const hp_probe_site_t *site, int leader)
-{
-    const hp_counter_t *theirs = word_of(site, leader);
-    hp_counter_t *mine = word_of(site, (int)site->state->rank);
-    uint64_t value = 0;
-
-    atomic_store_explicit(mine, 0, memory_order_release);
-    const int code = send_word(site, leader, FLAG);
-    while (code == MPI_SUCCESS && (value = await_word(theirs, value, 0)) != over)
-        atomic_store_explicit(mine, value, memory_order_release);
-    return code == MPI_SUCCESS ? send_word(site, leader, FLAG) : code;
 }
 
 /* ---- through slots ---- */
@@ -343,13 +335,10 @@ int hp_probe_hand_over(const hp_probe_site_t *site, int peer, bool streams, doub
 {
     const double until = now_us() + 2 * hand_over_limit_us;
     hp_counter_t *mine = word_of(site, (int)site->state->rank), *theirs = word_of(site, peer);
-    uint64_t value = 0, ready;
+    uint64_t value = 0;
 
     *us = 0;
-    atomic_store_explicit(mine, 0, memory_order_release);
-    int code = send_word(site, peer, HAND_OVER);
-    if (code == MPI_SUCCESS)
-        code = receive(site, &ready, sizeof ready, peer);
+    const int code = begin_words(site, peer, HAND_OVER);
     if (code != MPI_SUCCESS)
         return code;
     const double start = now_us();
@@ -367,19 +356,21 @@ int hp_probe_hand_over(const hp_probe_site_t *site, int peer, bool streams, doub
     return end_words(site, peer);
 }
 
-static int serve_hand_over(const hp_probe_site_t *site, int leader)
+/* Answers each word of the leader with the same; bytes: first copies so many out of the leader's slots. */
+static int serve_words(const hp_probe_site_t *site, int leader, order_t order, size_t bytes)
 {
     const hp_counter_t *theirs = word_of(site, leader);
     hp_counter_t *mine = word_of(site, (int)site->state->rank);
     uint64_t value = 0, next;
 
     atomic_store_explicit(mine, 0, memory_order_release);
-    const int code = send_word(site, leader, HAND_OVER);
+    const int code = send_word(site, leader, order);
     while (code == MPI_SUCCESS && (next = await_word(theirs, value, 0)) != over) {
-        memcpy(site->b, payload_of(site, leader, value), HP_PROBE_HAND_OVER_BYTES);
+        if (bytes > 0)
+            memcpy(site->b, payload_of(site, leader, value), bytes);
         atomic_store_explicit(mine, value = next, memory_order_release);
     }
-    return code == MPI_SUCCESS ? send_word(site, leader, HAND_OVER) : code;
+    return code == MPI_SUCCESS ? send_word(site, leader, order) : code;
 }
 
 /* ---- memory ---- */
@@ -461,10 +452,10 @@ int hp_probe_serve(const hp_probe_site_t *site, int leader)
             code = serve_stream(site, leader);
             break;
         case FLAG:
-            code = serve_flag(site, leader);
+            code = serve_words(site, leader, FLAG, 0);
             break;
         case HAND_OVER:
-            code = serve_hand_over(site, leader);
+            code = serve_words(site, leader, HAND_OVER, HP_PROBE_HAND_OVER_BYTES);
             break;
         case COPY:
             code = serve_copy(site, leader);

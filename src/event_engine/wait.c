@@ -7,12 +7,13 @@
 /* With a core a rank, sleeping only delays the wake-up: it is for waits that are long anyway. With more ranks
  * than cores a rank that waits keeps others from running; 200 us is several rounds of yielding among them
  * (measured on 16 ranks over 2 cores: a 4 MiB reduce took 45 ms with 10 ms before the first sleep, 36 ms with
- * 0.2). */
+ * 0.2). A poll for messages is some microseconds of the host MPI's, of which there it gets few before it yields, as a host
+ * MPI told that cores are few yields after each. */
 hp_wait_policy_t hp_wait_policy(const hp_knobs_t *knobs, bool crowded)
 {
-    const uint64_t usual_us = crowded ? 200 : 10000;
+    const uint64_t usual_us = crowded ? 200 : 10000, usual_polls = crowded ? 5 : 50;
 
-    return (hp_wait_policy_t){.spin_polls = (uint64_t)knobs->spin_polls,
+    return (hp_wait_policy_t){.spin_polls = knobs->spin_polls ? (uint64_t)knobs->spin_polls : usual_polls,
                               .sleep_after_ns =
                                   (knobs->sleep_after_us ? (uint64_t)knobs->sleep_after_us : usual_us) * 1000,
                               .sleep_ns = (uint64_t)knobs->sleep_us * 1000};

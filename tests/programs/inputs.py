@@ -65,7 +65,7 @@ field[:] = np.random.default_rng(comm.rank).standard_normal(field.shape)
 begin = field.copy()
 comm.Barrier()
 start = time.perf_counter()
-for _ in range(8):
+for _ in range(40):
     field = fft.backward(fft.forward(field))
 seconds = comm.allreduce(time.perf_counter() - start, MPI.MAX)
 error = comm.allreduce(float(np.abs(field - begin).max()), MPI.MAX)
@@ -180,9 +180,9 @@ water
 """, "water.mdp": """
 integrator = md
 dt = 0.001
-nsteps = 60
-nstlog = 20
-nstcalcenergy = 20
+nsteps = 300
+nstlog = 100
+nstcalcenergy = 100
 coulombtype = PME
 rcoulomb = 0.9
 rvdw = 0.9

@@ -247,7 +247,9 @@ static void what_was_found_is_rough(void **state)
     for (unsigned rank = 0; rank < RANKS; rank++)
         hp_guard_trust(&job->guard[rank], HP_SLOT_NATIVE, HP_SLOT_NATIVE, found);
     assert_int_equal(hp_guard_verdict(&job->guard[0]), HP_SLOT_NATIVE);
-    assert_int_equal(run(job, 20), HP_SLOT_NATIVE);
+    assert_int_equal(run(job, 63), HP_SLOT_NATIVE);
+    assert_int_equal(job->agreements, 0);
+    call(job);
     assert_int_equal(job->agreements, 1);
     assert_false(job->guard[0].is_rough);
     run(job, 3000);
@@ -255,9 +257,33 @@ static void what_was_found_is_rough(void **state)
     job = job_start(TWO, 5, 40, 0); /* another network */
     for (unsigned rank = 0; rank < RANKS; rank++)
         hp_guard_trust(&job->guard[rank], HP_SLOT_NATIVE, HP_SLOT_NATIVE, found);
-    run(job, 40);
+    run(job, 90);
     assert_int_equal(job->guard[0].reopened, 1);
     assert_int_equal(call(job), HP_SLOT_RULE);
+    job = job_start(TWO, 20, 11, 0); /* long calls: an agreement costs little */
+    for (unsigned rank = 0; rank < RANKS; rank++) {
+        hp_guard_init(&job->guard[rank], TWO, HP_SLOT_RULE, (hp_guard_calls_t){.is_long = true});
+        hp_guard_trust(&job->guard[rank], HP_SLOT_NATIVE, HP_SLOT_NATIVE, found);
+    }
+    run(job, 16);
+    assert_int_equal(job->agreements, 1);
+}
+
+/* Times that jump, of a machine with more ranks than cores, are no drift; nor are eight calls of which one is as it was. */
+static void one_side_only_is_a_drift(void **state)
+{
+    (void)state;
+    job_t *job = job_start(TWO, 10, 15, 0);
+
+    settle(job);
+    for (unsigned i = 0; i < 10000; i++) {
+        job->us[HP_SLOT_RULE] = i % 8 ? 20 : 8;
+        call(job);
+    }
+    assert_int_equal(job->guard[0].reopened, 0);
+    job->us[HP_SLOT_RULE] = 20;
+    run(job, CALLS_MAX);
+    assert_int_equal(job->guard[0].reopened, 1);
 }
 
 /* A mock-up is out after two timed rounds unless it is the fastest by then, and never needs many calls. */
@@ -554,6 +580,7 @@ int main(void)
         cmocka_unit_test(noise_does_not_decide_early),
         cmocka_unit_test(the_doubted_must_prove_itself),
         cmocka_unit_test(what_was_found_is_rough),
+        cmocka_unit_test(one_side_only_is_a_drift),
         cmocka_unit_test(a_mockup_is_tried_shortly),
         cmocka_unit_test(a_mockup_that_becomes_slow),
         cmocka_unit_test(noise_does_not_decide),

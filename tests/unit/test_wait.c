@@ -99,6 +99,9 @@ static void sleeps_sooner_where_cores_are_few(void **state)
     assert_int_equal(hp_wait_policy(&knobs, hp_cores_are_crowded(&unknown)).sleep_after_ns, 10000000);
     assert_int_equal(hp_wait_policy(&knobs, hp_cores_are_crowded(&shared)).sleep_after_ns, 200000);
     assert_int_equal(hp_wait_policy(&knobs, hp_cores_are_crowded(&limited)).sleep_after_ns, 200000);
+    knobs.spin_polls = 0;
+    assert_int_equal(hp_wait_policy(&knobs, false).spin_polls, 50);
+    assert_int_equal(hp_wait_policy(&knobs, true).spin_polls, 5);
     knobs.sleep_after_us = 5;
     assert_int_equal(hp_wait_policy(&knobs, true).sleep_after_ns, 5000);
     assert_int_equal(hp_wait_policy(&knobs, false).sleep_after_ns, 5000);

@@ -2,7 +2,8 @@
 
 #include <string.h>
 
-enum { EARLY_ROUNDS = 2, FIRST_CHECK = 128, TRUST_CHECK = 16, MOST_DOUBLINGS = 16 };
+/* Of short calls, whose agreements cost as much as they do, what was found elsewhere holds for longer unseen. */
+enum { EARLY_ROUNDS = 2, FIRST_CHECK = 128, TRUST_CHECK = 16, TRUST_CHECK_SHORT = 64, MOST_DOUBLINGS = 16 };
 
 /* A slot that at its fastest takes more than so many times as long as the best at its slowest is out: after one timed
  * round, two, three, and after each further one. Less is enough where it was slow elsewhere, too, and for a mock-up. */
@@ -14,7 +15,8 @@ static const double worthwhile = 0.98;
 /* Nor a mock-up that is not so much faster than the best of the others. Many take the very time of the host MPI's
  * collective (alltoall = alltoallv in most MPIs), which noise must not choose between. */
 static const double worthwhile_mockup = 0.95;
-/* The chosen slot takes so many times as long, or so many times less, than when it was chosen: a drift. */
+/* The chosen slot takes so many times as long, or so many times less, than when it was chosen, and so do all calls of the check: a
+ * drift. One of eight on the other side of what it took, and the times are those of a machine on which they jump. */
 static const double drift = 1.5;
 /* Of a time that few calls stand behind. */
 static const double drift_rough = 2.0;
@@ -127,7 +129,7 @@ void hp_guard_trust(hp_guard_t *guard, unsigned chosen, unsigned second, const d
     for (unsigned slot = 0; slot < HP_SLOTS; slot++)
         guard->took[slot] = only(us[slot]);
     settle(guard, chosen, second);
-    guard->due = TRUST_CHECK;
+    guard->due = guard->is_long ? TRUST_CHECK : TRUST_CHECK_SHORT;
     guard->is_found = guard->is_rough = true;
 }
 
@@ -267,13 +269,14 @@ static double other_us(const hp_guard_t *guard)
 }
 
 /* Has what holds become doubtful, now that the chosen slot takes so long? */
-static bool has_changed(const hp_guard_t *guard, double now)
+static bool has_changed(const hp_guard_t *guard, hp_guard_spread_t now)
 {
-    const double other = other_us(guard);
+    const double before = guard->settled_us, other = other_us(guard);
+    const bool is_slower = now.least > before && now.median > before * (guard->is_rough ? drift_rough : drift);
 
     if (guard->is_rough)
-        return now > guard->settled_us * drift_rough && (other < 0 || now > other);
-    return now > guard->settled_us * drift || now * drift < guard->settled_us;
+        return is_slower && (other < 0 || now.median > other);
+    return is_slower || (now.most < before && now.median * drift < before);
 }
 
 /* What the chosen slot takes is known better now. */
@@ -290,7 +293,7 @@ static void check_drift(hp_guard_t *guard)
     guard->timed = 0;
     if (count_slots(guard->offered) == 1) /* whatever it takes */
         settle_at(guard, now);
-    if (has_changed(guard, now.median)) {
+    if (has_changed(guard, now)) {
         guard->reopened++;
         open(guard);
         return;

@@ -1,6 +1,7 @@
 #include "hier/collectives/exchange.h"
 
 #include <string.h>
+#include "base/least.h"
 #include "hier/blocks/generator.h"
 #include "hier/blocks/program.h"
 
@@ -112,6 +113,33 @@ static const hp_generator_t *choose(exchange_t *x, const hp_setting_t *setting)
     return hp_block_generator(x->call.collective, setting, &x->problem);
 }
 
+/* Of those in the list that are not empty, on average. */
+static uint64_t mean_count(const hp_block_list_t *list, uint32_t entries)
+{
+    uint64_t sum = 0, count = 0;
+
+    for (uint32_t i = 0; i < entries; i++) {
+        sum += list->counts[i];
+        count += list->counts[i] > 0;
+    }
+    return count ? sum / count : 0;
+}
+
+/* Of a block that this rank sends or receives. Other ranks may have others, and so more steps under way or fewer; all have
+ * the first one that is not through, so that one can always move. */
+static uint64_t block_bytes(const exchange_t *x)
+{
+    const hp_blocks_t *blocks = x->call.blocks;
+    uint64_t count = x->call.count;
+
+    if (blocks) {
+        const hp_block_entries_t entries =
+            hp_collective_blocks(x->call.collective, x->call.root, x->comm->size, x->comm->rank);
+        count = hp_most_u64(mean_count(&blocks->send, entries.send), mean_count(&blocks->recv, entries.recv));
+    }
+    return count * x->call.type.extent;
+}
+
 static hp_status_t make_program(exchange_t *x, hp_arena_t *arena, const hp_setting_t *setting)
 {
     const hp_generator_t *generator = choose(x, setting);
@@ -130,7 +158,8 @@ static hp_status_t make_program(exchange_t *x, hp_arena_t *arena, const hp_setti
         .in_place = hp_call_is_in_place(&x->call) &&
                     (pattern == HP_PATTERN_ALLGATHER ||
                      (hp_pattern_is(pattern, HP_PATTERN_ROOTED) && x->position == x->problem.root)),
-        .steps_in_flight = hp_block_steps_in_flight(generator, x->comm->knobs.messages)};
+        .steps_in_flight =
+            hp_block_steps_in_flight(generator, &x->problem, x->comm->knobs.messages, block_bytes(x))};
     hp_schedule_init(&schedule);
     hp_status_t status = hp_schedule_make(&schedule, generator, &x->problem, x->position);
     if (status == HP_OK)

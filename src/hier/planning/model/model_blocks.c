@@ -93,15 +93,15 @@ bool hp_model_blocks_schedule(const hp_layout_t *layout, const hp_algorithm_t *a
 
 /* ---- messages ---- */
 
-static uint32_t steps_in_flight(const hp_generator_t *generator)
+static uint32_t steps_in_flight(const described_t *d, uint64_t bytes)
 {
     hp_knobs_t knobs;
     hp_knobs_defaults(&knobs);
-    return hp_block_steps_in_flight(generator, knobs.messages);
+    return hp_block_steps_in_flight(d->generator, &d->problem, knobs.messages, bytes);
 }
 
-static hp_walk_machine_t machine_of(const hp_probes_t *probes, uint32_t ranks,
-                                    const hp_generator_t *generator)
+static hp_walk_machine_t machine_of(const hp_probes_t *probes, uint32_t ranks, const described_t *d,
+                                    uint64_t bytes)
 {
     const double between_us = probes->between_cpu_us, half_us = probes->inside_us / 2;
     const double inside_us = between_us > 0 ? hp_least_double(between_us, half_us) : half_us;
@@ -113,7 +113,7 @@ static hp_walk_machine_t machine_of(const hp_probes_t *probes, uint32_t ranks,
         .copy_rate = probes->copy_rate,
         .reduce_rate = probes->reduce_rate,
         .cores = probes->cores,
-        .steps_in_flight = steps_in_flight(generator)};
+        .steps_in_flight = steps_in_flight(d, bytes)};
 }
 
 /* How long the messages take on the network if nothing else costs anything: all of them, run; of many positions what the
@@ -150,7 +150,7 @@ static double by_messages(const hp_probes_t *probes, const hp_layout_t *layout,
     describe(&d, layout, algorithm, setting);
     if (!d.generator)
         return -1;
-    const hp_walk_machine_t machine = machine_of(probes, layout->most_ranks, d.generator);
+    const hp_walk_machine_t machine = machine_of(probes, layout->most_ranks, &d, bytes);
     const double us =
         hp_walk_us(d.generator, &d.problem, layout->most_ranks, &machine, (double)bytes, steps_max);
     return us < 0 ? us : hp_most_double(us, on_network_us(&d, (double)bytes));

@@ -1,0 +1,54 @@
+/* test_block_generator: how many messages of a collective of blocks are under way at a time. */
+#include "hier/blocks/generator.h"
+#include "check.h"
+#include "schedule/generators/generators.h"
+
+static void long_blocks_of_an_alltoall_are_few_at_a_time(void **state)
+{
+    (void)state;
+    const struct {
+        const hp_generator_t *generator;
+        hp_pattern_t pattern;
+        int64_t messages; /* the knob */
+        uint64_t bytes;
+        uint32_t steps;
+    } cases[] = {
+        {&hp_generator_pairwise, HP_PATTERN_ALLTOALL, 0, 0, 16},
+        {&hp_generator_pairwise, HP_PATTERN_ALLTOALL, 0, 16384, 16},
+        {&hp_generator_pairwise, HP_PATTERN_ALLTOALL, 0, 32768, 8},
+        {&hp_generator_pairwise, HP_PATTERN_ALLTOALL, 0, 65536, 4},
+        {&hp_generator_pairwise, HP_PATTERN_ALLTOALL, 0, UINT64_MAX, 4},
+        {&hp_generator_pairwise, HP_PATTERN_ALLTOALL, 3, 65536, 3}, /* what is asked for holds */
+        {&hp_generator_pairwise, HP_PATTERN_ALLTOALL, 40, 1 << 20, 40},
+        {&hp_generator_bruck, HP_PATTERN_ALLTOALL, 0, 65536, 16}, /* blocks are passed on */
+        {&hp_generator_linear, HP_PATTERN_SCATTER, 0, 65536, 16}, /* from one sender */
+        {&hp_generator_contention_free, HP_PATTERN_ALLTOALL, 0, 8, hp_generator_contention_free.in_flight},
+        {&hp_generator_contention_free, HP_PATTERN_ALLTOALL, 1, 8, 1},
+    };
+
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const hp_problem_t problem = {.pattern = cases[i].pattern, .count = 32};
+        assert_int_equal(
+            hp_block_steps_in_flight(cases[i].generator, &problem, cases[i].messages, cases[i].bytes),
+            cases[i].steps);
+    }
+}
+
+static void among_nodes_blocks_go_together(void **state)
+{
+    (void)state;
+    static const uint32_t first[] = {0, 4, 8};
+    const hp_problem_t problem = {
+        .pattern = HP_PATTERN_ALLTOALL, .count = 8, .node_first = first, .node_count = 2};
+
+    assert_int_equal(hp_block_steps_in_flight(&hp_generator_pairwise, &problem, 0, 65536), 16);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(long_blocks_of_an_alltoall_are_few_at_a_time),
+        cmocka_unit_test(among_nodes_blocks_go_together),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

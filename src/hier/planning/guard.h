@@ -20,9 +20,9 @@
  * Adaptive Routines for MPI Collective Operations, ICS 2006), but the host MPI's collective is always among the candidates.
  *
  * What was found before (wisdom.h) stands for a trial; the first such check then comes after 16 calls, after 64 of short ones.
- * That check, and the
- * first one after a short trial, says what the chosen slot takes; the question is open again if another one was faster than
- * that. What was found for a neighbouring bin of sizes is a reason for doubt: a slot that was slow there is out at the first sign of it here.
+ * That check, and the first one after a short trial, says what the chosen slot takes; the question is open again if another
+ * one was faster than that. What was found for a neighbouring bin of sizes is a reason for doubt: a slot that was slow there is
+ * out at the first sign of it here.
  *
  * A mock-up is the collective made of the host MPI's other ones: for an MPI that breaks its performance guidelines
  * (tuning/mockups.def). Most MPIs keep most of them, so its trial is short: one call to warm up and two that are timed, and

@@ -44,11 +44,25 @@ static void among_nodes_blocks_go_together(void **state)
     assert_int_equal(hp_block_steps_in_flight(&hp_generator_pairwise, &problem, 0, 65536), 16);
 }
 
+/* As hanpmpi_tune makes and writes them: what was measured with so many under way runs so. */
+static void a_window_of_its_own_holds(void **state)
+{
+    (void)state;
+    const hp_problem_t problem = {.pattern = HP_PATTERN_ALLTOALL, .count = 32};
+    hp_generator_t tuned = hp_generator_pairwise;
+
+    tuned.in_flight = 8;
+    assert_int_equal(hp_block_steps_in_flight(&tuned, &problem, 0, 8), 8);
+    assert_int_equal(hp_block_steps_in_flight(&tuned, &problem, 0, 1 << 20), 8);
+    assert_int_equal(hp_block_steps_in_flight(&tuned, &problem, 2, 1 << 20), 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(long_blocks_of_an_alltoall_are_few_at_a_time),
         cmocka_unit_test(among_nodes_blocks_go_together),
+        cmocka_unit_test(a_window_of_its_own_holds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

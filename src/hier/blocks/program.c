@@ -77,7 +77,7 @@ static item_t buffer_item(builder_t *b, hp_space_t space, uint32_t block)
         item.spot.offset = start_of(b, block) * extent(b);
     } else if (is_equal(b)) {
         item.count = call->count;
-        item.spot.offset = number_of(b, space, block) * call->count * extent(b);
+        item.spot.offset = number_of(b, space, block) * b->problem->stride * extent(b);
     } else {
         const hp_block_list_t *list = space == HP_SPACE_SEND ? &call->blocks->send : &call->blocks->recv;
         item.count = list->counts[number_of(b, space, block)];

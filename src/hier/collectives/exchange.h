@@ -1,6 +1,7 @@
 /* exchange: a collective of blocks (allgather, alltoall, reduce_scatter, gather, scatter, scan), or a short allreduce: messages among all ranks, as a
- * schedule says (schedule/schedule.h). One graph of tasks, no segments: a task starts when what it needs is there, and of the
- * steps of the schedule only so many have messages under way (HANPMPI_MESSAGES), so that no receiver is flooded.
+ * schedule says (schedule/schedule.h). One graph of tasks: a task starts when what it needs is there, and of the
+ * steps of the schedule only so many have messages under way (HANPMPI_MESSAGES), so that no receiver is flooded. Equal blocks
+ * that are reduced through the nodes go in slices of HANPMPI_SEGMENT_BYTES, a segment each; other collectives are one segment.
  *
  *      flat   every rank for itself, in the order of the ranks
  *      han    through the nodes: what leaves a node is put together there first (schedule/two_level.h)

@@ -91,6 +91,7 @@ PROGRAMS = {
     "lammps-pppm": Program("lmp", ["-in", "in.charged"], {"in.charged": inputs.CHARGED}, r"^\s*\d+(\s+-?[\d.eE+-]+){5,}\s*$", tolerance=1e-3, **LAMMPS_TIMES),
     "mpi4py-fft": Program("/usr/bin/python3", ["fft.py"], {"fft.py": inputs.FFT}, r"^transformed", tolerance=1e-6, seconds=r"^seconds: ([\d.]+)"),
     "is": example("is", "--class", "B", "--check"),
+    "is-a": example("is", "--class", "A", "--check"),
     "ft": example("ft", "--class", "A", "--check"),
     "sparse": example("sparse", "--check", "--iterations", "400"),
     "training-short": training("server", "--hidden", "128", "--epochs", "2"),

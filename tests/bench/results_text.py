@@ -402,7 +402,8 @@ def section_applications(directory):
     return ["## Applications", "", "`tests/bench/reproduce applications` (`tests/programs/real_programs.py --side applications all`): the program's own seconds, medians of runs in "
             "turns (least and most); ratio of the host MPI's to the library's, in a first run, with an empty cache, and in one that knows what that has found. Shares, by rank 0: "
             "of the time since MPI_Init in collectives, of that in each, and of that in calls that the library ran. Where 16 ranks share 2 cores and a program waits much, its "
-            "time varies by a fifth and more from run to run, with the library and without, and a ratio says no more than the ranges beside it.", *lines, ""]
+            "time varies by a fifth and more from run to run, with the library and without, and a ratio says no more than the ranges beside it. is and is-a: the "
+            "integer sort, classes B and A.", *lines, ""]
 
 
 def section_tuning(directory):

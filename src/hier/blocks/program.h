@@ -34,8 +34,8 @@ typedef struct {
     const hp_call_t *call;
     /* Blocks that go straight from rank to rank, beside the schedule: those with more elements than call->count. NULL: none. */
     const hp_blocks_t *longer;
-    size_t
-        stride; /* elements from one equal block to the next; more than call->count: the program is of a slice of each */
+    /* Elements from one equal block to the next; more than call->count: the program is of a slice of each. */
+    size_t stride;
     bool in_place;            /* the own block lies where it belongs in the buffer that has all */
     uint32_t steps_in_flight; /* >= 1 */
 } hp_block_problem_t;

@@ -3,6 +3,7 @@ import contextlib
 import io
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -13,6 +14,7 @@ from unittest import mock
 
 from hanpmpi_teach import wisdom
 from hanpmpi_teach.command import main
+from hanpmpi_teach.jobs import Launcher
 from hanpmpi_teach.model import About
 
 MADE_UP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "made_up_teach")
@@ -175,6 +177,20 @@ class Command(unittest.TestCase):
             time.sleep(0.02)
         self.assertEqual((process.returncode, self.marked()), (1, []), said)
         self.assertIn("ended by a signal", said)
+
+    def test_a_signal_while_a_job_is_started_ends_it_too(self):
+        popen, jobs = subprocess.Popen, []
+
+        def interrupted(*arguments, **words):
+            jobs.append(popen(*arguments, **words))
+            signal.raise_signal(signal.SIGTERM)
+            return jobs[0]
+
+        before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+        self.addCleanup(signal.signal, signal.SIGTERM, before)
+        with mock.patch("hanpmpi_teach.jobs.subprocess.Popen", interrupted), self.assertRaises(KeyboardInterrupt):
+            list(Launcher(["env"], "sleep", 60).run(["60"], {}))
+        self.assertEqual([job.poll() for job in jobs], [-signal.SIGTERM])
 
     def marked(self):
         """The processes with this test's folder in their environment."""

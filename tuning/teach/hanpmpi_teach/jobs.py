@@ -24,18 +24,20 @@ class Launcher:
     def run(self, words, environment, plan=None):
         """Yields the program's lines, as dictionaries. JobFailed: why it did not end well."""
         with tempfile.TemporaryFile(mode="w+", errors="replace") as said:
-            process = self._start(words, environment, said)
-            threading.Thread(target=_write, args=(process.stdin, plan), daemon=True).start()
-            lines = queue.Queue()
-            threading.Thread(target=_read, args=(process.stdout, lines), daemon=True).start()
+            process, lines = None, queue.Queue()
             try:
+                with _signals_put_off():
+                    process = self._start(words, environment, said)
+                threading.Thread(target=_write, args=(process.stdin, plan), daemon=True).start()
+                threading.Thread(target=_read, args=(process.stdout, lines), daemon=True).start()
                 yield from self._lines(lines)
                 if process.wait(timeout=self.patience):
                     raise JobFailed(f"it ended with status {process.returncode}")
             except (queue.Empty, subprocess.TimeoutExpired):
                 raise JobFailed(f"it said nothing for {self.patience:g} s") from None
             finally:
-                _end(process)
+                if process:
+                    _end(process)
                 said.seek(0)
                 self.said = said.read()[-2000:]
 
@@ -56,6 +58,21 @@ class Launcher:
                 document = json.loads(line)
                 if isinstance(document, dict) and "teach" in document:
                     yield document
+
+
+@contextlib.contextmanager
+def _signals_put_off():
+    """A signal that ends the tool waits until it is known whom else to end. It is not blocked: the job would inherit that."""
+    came, handlers = [], {}
+    for number in (signal.SIGINT, signal.SIGTERM):
+        handlers[number] = signal.signal(number, lambda number, _: came.append(number))
+    try:
+        yield
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        for number in came:
+            signal.raise_signal(number)
 
 
 def _write(pipe, plan):

@@ -32,7 +32,7 @@ def files_are_written_and_found(folder, network):
     said = run(OPTIONS.generate, network, "--with", "ranks=16 order=over_switches", "-o", schedules)
     names = sorted(os.listdir(schedules))
     assert names == ["allgather_depth_first_ring.json", "allreduce_depth_first_ring.json", "alltoall_contention_free.json",
-                     "bcast_depth_first_chain.json", "reduce_scatter_depth_first_ring.json"], names
+                     "bcast_depth_first_chain.json", "reduce_depth_first_rabenseifner.json", "reduce_scatter_depth_first_ring.json"], names
     assert said.count("of 16 ranks") == len(names), said
     listed = json.loads(run(OPTIONS.info, "--json", "--schedules", HANPMPI_SCHEDULES=schedules))["schedules"]
     found = {row["name"] for row in listed if not row["built_in"]}

@@ -1,12 +1,13 @@
-/* depth_first: rings and chains made for a network: through its machines in the order of a depth-first walk over the tree
- * of switches, so that a step crosses each direction of a link once at most (P. Patarasuk, A. Faraj, X. Yuan, Pipelined
- * Broadcast on Ethernet Switched Clusters, 2006; the ring: A. Faraj, P. Patarasuk, X. Yuan, Bandwidth Efficient
- * All-to-all Broadcast on Switched Clusters, 2005).
+/* depth_first: algorithms made for a network: a position does what it would do in another algorithm if it had the number of
+ * its place in a depth-first walk over the machines of the tree of switches, around from the root on.
  *
- * The ring is ring.c's and the chain that of tree.c: a position does there what it would do if it had the number of its
- * place in the walk. The chain begins at the root and goes around.
- * Rounds: as those: p - 1, allreduce 2 (p - 1); bcast p - 1 and blocks - 1 more.  Bytes: as those; on no link more.
- * Constraints: a network. The operation must commute. */
+ * ring, chain     a step crosses each direction of a link once at most (A. Faraj, P. Patarasuk, X. Yuan, Bandwidth Efficient
+ *                 All-to-all Broadcast on Switched Clusters, 2005; the chain: Pipelined Broadcast on Ethernet Switched
+ *                 Clusters, 2006)
+ * rabenseifner    what exchanges most is on one switch
+ *
+ * Rounds, bytes: as those.
+ * Constraints: a network, and theirs. The operation must commute. */
 #include <stdlib.h>
 #include "schedule/generator.h"
 #include "schedule/generators/generators.h"
@@ -107,12 +108,18 @@ static void generate_ring(hp_schedule_t *schedule, const hp_problem_t *problem, 
     generate(schedule, problem, me, &hp_generator_ring);
 }
 
+static void generate_rabenseifner(hp_schedule_t *schedule, const hp_problem_t *problem, uint32_t me)
+{
+    generate(schedule, problem, me, &hp_generator_rabenseifner);
+}
+
 static void generate_chain(hp_schedule_t *schedule, const hp_problem_t *problem, uint32_t me)
 {
     generate(schedule, problem, me, &hp_generator_chain);
 }
 
 enum { BLOCKS, BLOCKS_MAX = 4096 };
+enum { HALVING = HP_SERVES(BCAST) | HP_SERVES(REDUCE) | HP_SERVES(ALLREDUCE) };
 enum { RING = HP_SERVES(ALLGATHER) | HP_SERVES(REDUCE_SCATTER) | HP_SERVES(ALLREDUCE) };
 
 const hp_generator_t hp_generator_depth_first_ring = {
@@ -122,6 +129,13 @@ const hp_generator_t hp_generator_depth_first_ring = {
     .patterns = RING,
     .placed = RING,
     .generate = generate_ring};
+
+const hp_generator_t hp_generator_depth_first_rabenseifner = {
+    .name = "depth_first_rabenseifner",
+    .text = "made for a network: rabenseifner in depth-first order: neighbours exchange half of the vector",
+    .patterns = HALVING,
+    .placed = HALVING,
+    .generate = generate_rabenseifner};
 
 const hp_generator_t hp_generator_depth_first_chain = {
     .name = "depth_first_chain",

@@ -86,17 +86,53 @@ static void reduce_directly(hp_schedule_t *to, const hp_schedule_t *alltoall, ui
     }
 }
 
+static bool hands_on(const hp_step_t *step, uint32_t me)
+{
+    return step->action == HP_ACTION_STORE && step->to != (int32_t)me;
+}
+
+/* owners[block]: who has it when it is reduced, and what its number becomes: a position's own. false: some have none, or not
+ * one. */
+static bool find_owners(const hp_schedule_t *allreduces, uint32_t count, uint32_t *owners)
+{
+    memset(owners, 0xff, count * sizeof *owners);
+    for (uint32_t me = 0; me < count; me++) {
+        hp_range_t last = hp_range(HP_SPACE_RECV, 0, 0);
+        for (uint32_t i = 0; i < allreduces[me].step_count; i++) {
+            const hp_step_t *step = &allreduces[me].steps[i];
+            if (step->action != HP_ACTION_STORE && step->recv.count == 1)
+                last = allreduces[me].ranges[step->recv.first];
+        }
+        if (last.count != 1 || last.first >= count || owners[last.first] != UINT32_MAX)
+            return false;
+        owners[last.first] = me;
+    }
+    return true;
+}
+
+static void copy_renumbered(hp_schedule_t *to, const hp_schedule_t *from, const hp_list_t *list,
+                            const uint32_t *owners, bool receives)
+{
+    for (uint32_t i = 0; i < list->count; i++) {
+        const hp_range_t range = from->ranges[list->first + i];
+        for (uint32_t b = 0; b < range.count; b++)
+            (receives ? hp_schedule_receives
+                      : hp_schedule_sends)(to, hp_range(range.space, owners[hp_range_block(&range, b)], 1));
+    }
+}
+
 /* The steps of an allreduce but for those that hand results on. */
-static void reduce_half(hp_schedule_t *to, const hp_schedule_t *allreduce, uint32_t me)
+static void reduce_half(hp_schedule_t *to, const hp_schedule_t *allreduce, const uint32_t *owners,
+                        uint32_t me)
 {
     to->cut = allreduce->cut;
     for (uint32_t i = 0; i < allreduce->step_count; i++) {
         const hp_step_t *step = &allreduce->steps[i];
-        if (step->action == HP_ACTION_STORE && step->to != (int32_t)me)
+        if (hands_on(step, me))
             continue;
         copy_step(to, step, step->action);
-        copy_list(to, allreduce, &step->send, BLOCKS_SAME, me, false);
-        copy_list(to, allreduce, &step->recv, BLOCKS_SAME, me, true);
+        copy_renumbered(to, allreduce, &step->send, owners, false);
+        copy_renumbered(to, allreduce, &step->recv, owners, true);
     }
 }
 
@@ -150,18 +186,19 @@ static bool find_pair(const char *words, const hp_problem_t *problem, pair_t *pa
     return reduces && find_one(plus + 1 + strspn(plus + 1, " "), &pair->second, &pair->gathers);
 }
 
-static hp_status_t join(hp_schedule_t *joined, const pair_t *pair, const hp_schedule_t *first,
-                        const hp_schedule_t *second, uint32_t me)
+/* owners: of an alltoall's blocks NULL. */
+static hp_status_t join(hp_schedule_t *joined, const hp_schedule_t *first, const uint32_t *owners,
+                        const hp_schedule_t *second, uint32_t count, uint32_t me)
 {
     hp_schedule_init(joined);
     if (!is_plain(first) || !is_plain(second))
         return HP_ERR_ARG;
-    if (pair->first.pattern == HP_PATTERN_ALLTOALL)
-        reduce_directly(joined, first, pair->first.count, me);
+    if (owners)
+        reduce_half(joined, first, owners, me);
     else
-        reduce_half(joined, first, me);
+        reduce_directly(joined, first, count, me);
     gather(joined, second, me);
-    return joined->cut == pair->first.count ? joined->status : HP_ERR_ARG;
+    return joined->status;
 }
 
 /* The schedules of all positions. *status: what is wrong where there are none. */
@@ -171,10 +208,15 @@ static hp_schedule_t *join_all(const pair_t *pair, hp_status_t *status)
     hp_schedule_t *joined = calloc(count, sizeof *joined);
     hp_schedule_t *first = hp_schedules_make(&pair->reduces, &pair->first);
     hp_schedule_t *second = hp_schedules_make(&pair->gathers, &pair->second);
+    uint32_t *owners = malloc(count * sizeof *owners);
+    const bool halves = pair->first.pattern == HP_PATTERN_ALLREDUCE;
 
-    *status = joined && first && second ? HP_OK : HP_ERR_NO_MEM;
+    *status = joined && first && second && owners ? HP_OK : HP_ERR_NO_MEM;
+    if (*status == HP_OK && halves && (first->cut != count || !find_owners(first, count, owners)))
+        *status = HP_ERR_ARG;
     for (uint32_t me = 0; me < count && *status == HP_OK; me++)
-        *status = join(&joined[me], pair, &first[me], &second[me], me);
+        *status = join(&joined[me], &first[me], halves ? owners : NULL, &second[me], count, me);
+    free(owners);
     hp_schedules_free(first, count);
     hp_schedules_free(second, count);
     if (*status == HP_OK)

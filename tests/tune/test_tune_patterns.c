@@ -161,6 +161,7 @@ static void test_shared_rule(void **state)
     assert_string_equal(id_of(&fixture, &decided, TUNE_ALLGATHERV, 0), "flat-bruck");
     assert_string_equal(id_of(&fixture, &decided, TUNE_ALLGATHERV, 1), "native"); /* 99 us are no gain */
     assert_true(decided.complete && decided.cost.measurements > 0);
+    const int all = fixture.measured;
     assert_int_equal(tune_pattern_best(&fixture.lab, 1),
                      tune_space_find(&fixture.lists[TUNE_ALLTOALLV], "flat-pairwise_xor"));
     fixture_fini(&fixture);
@@ -178,6 +179,15 @@ static void test_shared_rule(void **state)
     /* The time ends in alltoallv: nothing is said of it. */
     choose(1, 1, 3, &decided, host_us, &fixture);
     assert_true(decided.choices[TUNE_ALLTOALLV][0].config == -1 && !decided.complete);
+    fixture_fini(&fixture);
+    /* It ends before the last measurement: what is four times as fast as the host MPI's is known. */
+    choose(20, 1, all - 1, &decided, host_us, &fixture);
+    assert_string_equal(id_of(&fixture, &decided, TUNE_ALLTOALLV, 0), "flat-pairwise");
+    assert_false(decided.complete);
+    fixture_fini(&fixture);
+    /* 82 us are near to the host MPI's 100: they were to be measured in turns. */
+    choose(10, 3.5, all, &decided, host_us, &fixture);
+    assert_int_equal(decided.choices[TUNE_ALLTOALLV][0].config, -1);
     fixture_fini(&fixture);
 }
 

@@ -371,6 +371,18 @@ static void test_shares(void **state)
     fixture_fini(&fixture);
 }
 
+static void test_long_calls_are_few(void **state)
+{
+    const tune_options_t options = {.repeat = 3};
+    (void)state;
+
+    assert_int_equal(tune_repetitions_of(&options, TUNE_KIND_DIRECT, 1024, 100), 60);
+    assert_int_equal(tune_repetitions_of(&options, TUNE_KIND_DIRECT, 1024, 50000), 20);
+    assert_int_equal(tune_repetitions_of(&options, TUNE_KIND_DIRECT, 1024, 300000), 3);
+    assert_int_equal(tune_repetitions_of(&options, TUNE_KIND_DIRECT, 1024, 5e6), 3);
+    assert_int_equal(tune_repetitions_of(&options, TUNE_KIND_DIRECT, 16 << 20, 5e6), 3);
+}
+
 static void test_priority(void **state)
 {
     int order[9];
@@ -417,6 +429,7 @@ int main(void)
         cmocka_unit_test(test_luck_is_no_choice),
         cmocka_unit_test(test_limits),
         cmocka_unit_test(test_shares),
+        cmocka_unit_test(test_long_calls_are_few),
         cmocka_unit_test(test_priority),
         cmocka_unit_test(test_plan),
     };

@@ -346,7 +346,7 @@ static void test_made_for_a_network(void **state)
     assert_true(has(&fixture, TUNE_ALLTOALL, "flat-contention_free_barriers"));
     assert_true(has(&fixture, TUNE_ALLGATHER, "han-depth_first_ring"));
     assert_true(has(&fixture, TUNE_ALLREDUCE, "han-depth_first_ring-shm-4K"));
-    assert_int_equal(fixture.lists[TUNE_BCAST].count, bcasts + 2 * 5); /* the chain: insides, segments */
+    assert_int_equal(fixture.lists[TUNE_BCAST].count, bcasts + 2 * 2 * 5); /* two: insides, segments */
     fixture_fini(&fixture);
 }
 

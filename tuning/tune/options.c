@@ -606,3 +606,12 @@ int tune_repetitions(const tune_options_t *options, tune_kind_t kind, size_t byt
     /* What pairs decide lies close together. */
     return times * options->repeat * (tune_kind_is_pair(kind) ? 2 : 1);
 }
+
+int tune_repetitions_of(const tune_options_t *options, tune_kind_t kind, size_t bytes, double us)
+{
+    const double most_us = 1e6;
+    const int wanted = tune_repetitions(options, kind, bytes),
+              least = wanted < options->repeat ? wanted : options->repeat;
+
+    return wanted * us <= most_us ? wanted : least * us >= most_us ? least : (int)(most_us / us);
+}

@@ -89,5 +89,7 @@ size_t tune_key_bytes(const tune_options_t *options, const tune_key_t *key);
 
 /* How often a message is timed: more often when it is short, in every search alike. */
 int tune_repetitions(const tune_options_t *options, tune_kind_t kind, size_t bytes);
+/* The same where a call takes so long: no more than a second of them, but at least options->repeat. */
+int tune_repetitions_of(const tune_options_t *options, tune_kind_t kind, size_t bytes, double us);
 
 #endif

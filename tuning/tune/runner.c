@@ -258,8 +258,8 @@ static bool first_batch(tune_runner_t *runner, const tune_key_t *key, const benc
 {
     enum { FEW = 10 };
 
-    if (runner->enough_us > 0 && repetitions > FEW) {
-        repeat(runner, key, collective, times, FEW);
+    if (runner->enough_us > 0 && repetitions > FEW && times->count < FEW) {
+        repeat(runner, key, collective, times, FEW - times->count);
         if (is_far_behind(runner, times))
             return false;
     }
@@ -267,17 +267,35 @@ static bool first_batch(tune_runner_t *runner, const tune_key_t *key, const benc
     return true;
 }
 
+/* Rank 0's answer: how often calls that take as long as these are worth being repeated. */
+static int worth_repeating(const tune_runner_t *runner, const tune_key_t *key, const times_t *times)
+{
+    int repetitions = 0;
+
+    if (runner->job->rank == 0) {
+        double us = 0;
+        for (int side = 0; side < times->sides; side++)
+            us += bench_quantiles(times->slowest[side], times->count).median / times->sides;
+        repetitions =
+            tune_repetitions_of(runner->options, key->kind, tune_key_bytes(runner->options, key), us);
+    }
+    BENCH_MPI(MPI_Bcast(&repetitions, 1, MPI_INT, 0, runner->job->sync));
+    return repetitions;
+}
+
 static void measure_batches(tune_runner_t *runner, const tune_key_t *key,
                             const bench_collective_t *collective, tune_record_t *record)
 {
-    const int repetitions =
-        tune_repetitions(runner->options, key->kind, tune_key_bytes(runner->options, key));
+    const int most = tune_repetitions(runner->options, key->kind, tune_key_bytes(runner->options, key)),
+              least = most < runner->options->repeat ? most : runner->options->repeat;
     times_t times = {.sides = tune_kind_is_pair(key->kind) ? 2 : 1};
 
     for (int side = 0; side < times.sides; side++) {
-        times.mine[side] = bench_allocate((size_t)(BATCHES_MAX * repetitions) * sizeof(double));
-        times.slowest[side] = bench_allocate((size_t)(BATCHES_MAX * repetitions) * sizeof(double));
+        times.mine[side] = bench_allocate((size_t)(BATCHES_MAX * most) * sizeof(double));
+        times.slowest[side] = bench_allocate((size_t)(BATCHES_MAX * most) * sizeof(double));
     }
+    repeat(runner, key, collective, &times, least);
+    const int repetitions = worth_repeating(runner, key, &times);
     const bool more = first_batch(runner, key, collective, &times, repetitions);
     while (more && times.count < BATCHES_MAX * repetitions && is_noisy(runner, &times))
         repeat(runner, key, collective, &times, repetitions);

@@ -106,6 +106,14 @@ bool tune_way_is_direct(tune_way_t way, tune_collective_t collective)
     return way == TUNE_WAY_linear;
 }
 
+bool tune_way_is_placed(tune_way_t way, tune_collective_t collective)
+{
+    for (int i = 0; i < BLOCK_WAYS; i++)
+        if (block_ways[i].collective == collective && block_ways[i].way == way)
+            return block_ways[i].is_placed;
+    return false;
+}
+
 bool tune_way_is_part(tune_way_t way, tune_collective_t collective)
 {
     for (int i = 0; i < BLOCK_WAYS; i++)
@@ -488,8 +496,8 @@ static void add_blocks(tune_list_t *list, tune_collective_t collective, const tu
 
 /* ---- allreduces of two algorithms ---- */
 
-/* Of the allreduce algorithms those that leave each position's own block with it on their way. */
-static bool leaves_own_block(tune_way_t way, int nodes)
+/* Of the allreduce algorithms those that leave a reduced block with each position on their way. */
+static bool leaves_a_block(tune_way_t way, int nodes)
 {
     return way == TUNE_WAY_circulant || (way == TUNE_WAY_rabenseifner && fits(0, 1, nodes));
 }
@@ -523,7 +531,7 @@ static void add_joined(tune_list_t *list, const tune_choices_t *choices, const t
         if (!is_part(second, TUNE_ALLGATHER, choices, layout->nodes))
             continue;
         for (int way = 0; way < TUNE_WAYS; way++)
-            if (choices->ways[way] && way != (int)gathers && leaves_own_block((tune_way_t)way, layout->nodes))
+            if (choices->ways[way] && way != (int)gathers && leaves_a_block((tune_way_t)way, layout->nodes))
                 add_pair(list, (tune_way_t)way, gathers, choices, layout);
         for (int first = 0; first < BLOCK_WAYS; first++)
             if (is_part(first, TUNE_ALLTOALL, choices, layout->nodes))

@@ -93,6 +93,8 @@ bool tune_way_splits(tune_way_t way, tune_collective_t collective);
 bool tune_way_is_tree(tune_way_t way);
 /* Does each block go straight from rank to rank? */
 bool tune_way_is_direct(tune_way_t way, tune_collective_t collective);
+/* Is it made for a network, of collectives of blocks? */
+bool tune_way_is_placed(tune_way_t way, tune_collective_t collective);
 /* Can it be a part of an allreduce of two algorithms? */
 bool tune_way_is_part(tune_way_t way, tune_collective_t collective);
 

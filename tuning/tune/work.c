@@ -166,12 +166,12 @@ static double one_call_us(const tune_estimator_t *estimator, const tune_key_t *k
 
 double tune_estimator_seconds(const tune_estimator_t *estimator, const tune_key_t *key)
 {
-    const int calls =
-        tune_repetitions(estimator->options, key->kind, tune_key_bytes(estimator->options, key)) + 1;
     double us = one_call_us(estimator, key, key->config);
 
     if (tune_kind_is_pair(key->kind))
         us = (us + one_call_us(estimator, key, key->other)) / 2;
+    const int calls =
+        1 + tune_repetitions_of(estimator->options, key->kind, tune_key_bytes(estimator->options, key), us);
     if (key->kind == TUNE_KIND_LOCKSTEP) /* some runs of some segments */
         return tune_estimate_seconds(&estimator->rates, 8 * us, 3);
     return tune_estimate_seconds(&estimator->rates, us, tune_kind_is_pair(key->kind) ? 2 * calls : calls);

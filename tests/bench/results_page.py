@@ -156,7 +156,7 @@ def page(results, directory, head, never_slower):
     summaries = [make(results) for make in (cluster_line, never_slower_line, regret_line, applications_line, node_line, simulated_line)]
     lines += [f"| {what} | {text} |" for what, text in filter(None, summaries)]
     lines += ["| | more: [computing meanwhile](docs/results/overlap.md), [example programs](docs/results/examples.md), [the tuner](docs/results/tuning.md), [teaching the MPI](docs/results/teaching.md), "
-              "[noise and late ranks](docs/results/noise.md), [a network of four switches](docs/results/network_tree.md), [guidelines](docs/guidelines.md), [instructions a call](docs/instructions.md) |", ""]
+              "[noise and late ranks](docs/results/noise.md), [networks of switches](docs/results/network_tree.md), [guidelines](docs/guidelines.md), [instructions a call](docs/instructions.md) |", ""]
     if "cluster_openmpi" in results:
         lines += [chart(results, directory), ""]
     return [*lines, *never_slower, "## Where it loses", "", *losses(results), "", "## Limits", "", *LIMITS.splitlines()]

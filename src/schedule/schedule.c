@@ -100,6 +100,12 @@ void hp_schedule_receives(hp_schedule_t *schedule, hp_range_t range)
     add(schedule, range, true);
 }
 
+void hp_schedule_renumbered(hp_schedule_t *schedule, hp_range_t range, const uint32_t *numbers, bool receives)
+{
+    for (uint32_t b = 0; b < range.count; b++)
+        add(schedule, hp_range(range.space, numbers[hp_range_block(&range, b)], 1), receives);
+}
+
 static void add_around(hp_schedule_t *schedule, hp_space_t space, uint64_t first, uint32_t count,
                        uint32_t circle, bool receives)
 {

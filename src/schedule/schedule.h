@@ -95,6 +95,9 @@ void hp_schedule_step(hp_schedule_t *schedule, int32_t to, int32_t from, hp_acti
 /* Adds blocks to the send or receive list of the last step. A range of no blocks adds nothing. */
 void hp_schedule_sends(hp_schedule_t *schedule, hp_range_t range);
 void hp_schedule_receives(hp_schedule_t *schedule, hp_range_t range);
+/* Either, of a range of which block b is called numbers[b]. */
+void hp_schedule_renumbered(hp_schedule_t *schedule, hp_range_t range, const uint32_t *numbers,
+                            bool receives);
 /* The same for count blocks from first on around a circle of so many: first may be any number. */
 void hp_schedule_sends_around(hp_schedule_t *schedule, hp_space_t space, uint64_t first, uint32_t count,
                               uint32_t circle);

@@ -1,5 +1,6 @@
 #include "runner.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -286,8 +287,9 @@ static int worth_repeating(const tune_runner_t *runner, const tune_key_t *key, c
 static void measure_batches(tune_runner_t *runner, const tune_key_t *key,
                             const bench_collective_t *collective, tune_record_t *record)
 {
-    const int most = tune_repetitions(runner->options, key->kind, tune_key_bytes(runner->options, key)),
-              least = most < runner->options->repeat ? most : runner->options->repeat;
+    const size_t bytes = tune_key_bytes(runner->options, key);
+    const int most = tune_repetitions(runner->options, key->kind, bytes),
+              least = tune_repetitions_of(runner->options, key->kind, bytes, INFINITY);
     times_t times = {.sides = tune_kind_is_pair(key->kind) ? 2 : 1};
 
     for (int side = 0; side < times.sides; side++) {

@@ -116,9 +116,8 @@ static void confirm(group_t *group, tune_choice_t *best, double *native_us)
 /* The host MPI's first, then what is made for the network: what is likely to matter is measured before the time is up. */
 static bool is_next(const group_t *group, int config, bool is_early)
 {
-    const tune_config_t *it = &group->lab->lists[group->collective].configs[config];
-    return (config == 0 ||
-            (it->algorithm != TUNE_NATIVE && tune_way_is_placed(it->way, group->collective))) == is_early;
+    const tune_way_t way = group->lab->lists[group->collective].configs[config].way;
+    return (config == 0 || tune_way_is_placed(way, group->collective)) == is_early;
 }
 
 /* Of what was measured on all patterns; where there was no time for more, what is clearly faster than the host MPI's. */

@@ -98,28 +98,33 @@ bool tune_way_is_tree(tune_way_t way)
     return ways[way].is_tree;
 }
 
+/* Of block_ways; -1: the way has none of this collective. */
+static int block_row(tune_way_t way, tune_collective_t collective)
+{
+    int row = BLOCK_WAYS - 1;
+
+    while (row >= 0 && (block_ways[row].collective != collective || block_ways[row].way != way))
+        row--;
+    return row;
+}
+
 bool tune_way_is_direct(tune_way_t way, tune_collective_t collective)
 {
-    for (int i = 0; i < BLOCK_WAYS; i++)
-        if (block_ways[i].collective == collective && block_ways[i].way == way)
-            return block_ways[i].is_direct;
-    return way == TUNE_WAY_linear;
+    const int row = block_row(way, collective);
+    return row < 0 ? way == TUNE_WAY_linear : block_ways[row].is_direct;
 }
 
 bool tune_way_is_placed(tune_way_t way, tune_collective_t collective)
 {
-    for (int i = 0; i < BLOCK_WAYS; i++)
-        if (block_ways[i].collective == collective && block_ways[i].way == way)
-            return block_ways[i].is_placed;
-    return false;
+    const int row = block_row(way, collective);
+    return row >= 0 && block_ways[row].is_placed;
 }
 
 bool tune_way_is_part(tune_way_t way, tune_collective_t collective)
 {
-    for (int i = 0; i < BLOCK_WAYS; i++)
-        if (block_ways[i].collective == collective && block_ways[i].way == way)
-            return block_ways[i].is_plain && (collective == TUNE_ALLGATHER || block_ways[i].is_direct);
-    return false;
+    const int row = block_row(way, collective);
+    return row >= 0 && block_ways[row].is_plain &&
+           (collective == TUNE_ALLGATHER || block_ways[row].is_direct);
 }
 
 const char *tune_inside_name(unsigned inside)

@@ -52,16 +52,12 @@ static bool is_by_position(hp_pattern_t pattern, hp_space_t space)
 static void copy_list(hp_schedule_t *schedule, const hp_schedule_t *plain, const hp_list_t *list,
                       hp_pattern_t pattern, const uint32_t *order, bool receives)
 {
-    void (*add)(hp_schedule_t *, hp_range_t) = receives ? hp_schedule_receives : hp_schedule_sends;
-
     for (uint32_t i = 0; i < list->count; i++) {
         const hp_range_t range = plain->ranges[list->first + i];
-        if (!is_by_position(pattern, range.space)) {
-            add(schedule, range);
-            continue;
-        }
-        for (uint32_t b = 0; b < range.count; b++)
-            add(schedule, hp_range(range.space, order[hp_range_block(&range, b)], 1));
+        if (is_by_position(pattern, range.space))
+            hp_schedule_renumbered(schedule, range, order, receives);
+        else
+            (receives ? hp_schedule_receives : hp_schedule_sends)(schedule, range);
     }
 }
 

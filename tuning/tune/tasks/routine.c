@@ -86,11 +86,6 @@ static void reduce_directly(hp_schedule_t *to, const hp_schedule_t *alltoall, ui
     }
 }
 
-static bool hands_on(const hp_step_t *step, uint32_t me)
-{
-    return step->action == HP_ACTION_STORE && step->to != (int32_t)me;
-}
-
 /* owners[block]: who has it when it is reduced, and what its number becomes: a position's own. false: some have none, or not
  * one. */
 static bool find_owners(const hp_schedule_t *allreduces, uint32_t count, uint32_t *owners)
@@ -113,12 +108,8 @@ static bool find_owners(const hp_schedule_t *allreduces, uint32_t count, uint32_
 static void copy_renumbered(hp_schedule_t *to, const hp_schedule_t *from, const hp_list_t *list,
                             const uint32_t *owners, bool receives)
 {
-    for (uint32_t i = 0; i < list->count; i++) {
-        const hp_range_t range = from->ranges[list->first + i];
-        for (uint32_t b = 0; b < range.count; b++)
-            (receives ? hp_schedule_receives
-                      : hp_schedule_sends)(to, hp_range(range.space, owners[hp_range_block(&range, b)], 1));
-    }
+    for (uint32_t i = 0; i < list->count; i++)
+        hp_schedule_renumbered(to, from->ranges[list->first + i], owners, receives);
 }
 
 /* The steps of an allreduce but for those that hand results on. */
@@ -128,7 +119,7 @@ static void reduce_half(hp_schedule_t *to, const hp_schedule_t *allreduce, const
     to->cut = allreduce->cut;
     for (uint32_t i = 0; i < allreduce->step_count; i++) {
         const hp_step_t *step = &allreduce->steps[i];
-        if (hands_on(step, me))
+        if (step->action == HP_ACTION_STORE && step->to != (int32_t)me)
             continue;
         copy_step(to, step, step->action);
         copy_renumbered(to, allreduce, &step->send, owners, false);

@@ -144,8 +144,7 @@ static double meeting_us(const hp_probes_t *probes, const hp_layout_t *layout, h
     const double met = 0.25, lead = hp_least_double(setting->sends_per_child * part, whole);
     hp_model_network_cost_t one, all;
 
-    if (collective != HP_ALLREDUCE || !layout->network || hp_inter_node_is_tree(setting->inter_node) ||
-        setting->inter_node == HP_INTER_NODE_double_tree ||
+    if (collective != HP_ALLREDUCE || hp_inter_node_is_tree(setting->inter_node) ||
         !hp_model_network(probes, layout, collective, part, setting, &one) ||
         !hp_model_network(probes, layout, collective, lead, setting, &all))
         return 0;

@@ -21,8 +21,9 @@ class Trouble(Exception):
 
 
 class Tree:
-    def __init__(self, switches, hosts, links):
-        self.switches, self.hosts, self.links = list(switches), list(hosts), list(links)
+    def __init__(self, switches, hosts, links, queue=None):
+        """queue: what a port holds, as the file says it; None: it says nothing."""
+        self.switches, self.hosts, self.links, self.queue = list(switches), list(hosts), list(links), queue
         self.speeds = {}  # of each link and direction, (from, to): rate, latency
         for link in self.links:
             self.speeds[link.one, link.other] = link.to, link.latency
@@ -75,6 +76,7 @@ class Tree:
 
         lines = [f"hosts {host.name}:{host.ranks} on {host.switch} {rates(host.up, host.down)} {host.latency * 1e6:.17g}us" for host in self.hosts]
         lines += [f"{link.one} - {link.other} {rates(link.to, link.back)} {link.latency * 1e6:.17g}us" for link in self.links]
+        lines += [f"queue {self.queue}"] if self.queue else []
         return "\n".join(lines) + "\n"
 
 
@@ -105,7 +107,7 @@ def read(path):
         name, ranks = entry["names"][0].rsplit(":", 1)
         hosts.append(Host(name, entry["switch"], int(ranks), *rates(entry["rate"]), latency(entry["latency"])))
     return Tree(found["switches"], hosts,
-                [Link(*entry["between"], *rates(entry["rate"]), latency(entry["latency"])) for entry in found["links"]])
+                [Link(*entry["between"], *rates(entry["rate"]), latency(entry["latency"])) for entry in found["links"]], found.get("queue"))
 
 
 def pairs_of(kind, switches):

@@ -40,6 +40,7 @@ typedef struct {
     uint32_t machine_count, machine_room;
     uint32_t *names, name_room; /* a hash table: a node + 1, or 0 */
     hp_network_speed_t inside;  /* between ranks of one machine */
+    double queue; /* bytes that a port holds before it drops any; 0: not known, INFINITY: it drops none */
 } hp_network_t;
 
 void hp_network_init(hp_network_t *network);

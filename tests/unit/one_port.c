@@ -88,7 +88,7 @@ static void build(run_t *run, const hp_schedule_t *schedules, const hp_problem_t
     assert_non_null(machines);
     for (uint32_t i = 0; i < count; i++)
         machines[i] = i;
-    assert_int_equal(hp_cost_graph_init(&run->graph, schedules, problem, &network, machines), HP_OK);
+    assert_int_equal(hp_cost_graph_init(&run->graph, schedules, problem, &network, machines, 0), HP_OK);
     run->ready = calloc(run->graph.part_count + 1, sizeof *run->ready);
     run->passed = calloc(run->graph.part_count + 1, sizeof *run->passed);
     run->next = calloc(count, 2 * sizeof *run->next);

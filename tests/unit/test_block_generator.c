@@ -1,5 +1,6 @@
 /* test_block_generator: how many messages of a collective of blocks are under way at a time. */
 #include "hier/blocks/generator.h"
+#include <math.h>
 #include "check.h"
 #include "schedule/generators/generators.h"
 
@@ -11,26 +12,35 @@ static void long_blocks_of_an_alltoall_are_few_at_a_time(void **state)
         hp_pattern_t pattern;
         int64_t messages; /* the knob */
         uint64_t bytes;
+        double room;
         uint32_t steps;
     } cases[] = {
-        {&hp_generator_pairwise, HP_PATTERN_ALLTOALL, 0, 0, 16},
-        {&hp_generator_pairwise, HP_PATTERN_ALLTOALL, 0, 16384, 16},
-        {&hp_generator_pairwise, HP_PATTERN_ALLTOALL, 0, 32768, 8},
-        {&hp_generator_pairwise, HP_PATTERN_ALLTOALL, 0, 65536, 4},
-        {&hp_generator_pairwise, HP_PATTERN_ALLTOALL, 0, UINT64_MAX, 4},
-        {&hp_generator_pairwise, HP_PATTERN_ALLTOALL, 3, 65536, 3}, /* what is asked for holds */
-        {&hp_generator_pairwise, HP_PATTERN_ALLTOALL, 40, 1 << 20, 40},
-        {&hp_generator_bruck, HP_PATTERN_ALLTOALL, 0, 65536, 16}, /* blocks are passed on */
-        {&hp_generator_linear, HP_PATTERN_SCATTER, 0, 65536, 16}, /* from one sender */
-        {&hp_generator_contention_free, HP_PATTERN_ALLTOALL, 0, 8, hp_generator_contention_free.in_flight},
-        {&hp_generator_contention_free, HP_PATTERN_ALLTOALL, 1, 8, 1},
+        {&hp_generator_pairwise, HP_PATTERN_ALLTOALL, 0, 0, 0, 16},
+        {&hp_generator_pairwise, HP_PATTERN_ALLTOALL, 0, 16384, 0, 16},
+        {&hp_generator_pairwise, HP_PATTERN_ALLTOALL, 0, 32768, 0, 8},
+        {&hp_generator_pairwise, HP_PATTERN_ALLTOALL, 0, 65536, 0, 4},
+        {&hp_generator_pairwise, HP_PATTERN_ALLTOALL, 0, UINT64_MAX, 0, 4},
+        {&hp_generator_pairwise, HP_PATTERN_ALLTOALL, 3, 65536, 0, 3}, /* what is asked for holds */
+        {&hp_generator_pairwise, HP_PATTERN_ALLTOALL, 40, 1 << 20, 0, 40},
+        {&hp_generator_pairwise, HP_PATTERN_ALLTOALL, 0, 4096, 16384, 4}, /* what the queues hold */
+        {&hp_generator_pairwise, HP_PATTERN_ALLTOALL, 0, 16385, 16384, 1},
+        {&hp_generator_pairwise, HP_PATTERN_ALLTOALL, 0, 8, 16384, 16},
+        {&hp_generator_pairwise, HP_PATTERN_ALLTOALL, 0, 0, 16384, 16},
+        {&hp_generator_pairwise, HP_PATTERN_ALLTOALL, 0, 1 << 20, INFINITY, 64}, /* they drop nothing */
+        {&hp_generator_pairwise, HP_PATTERN_ALLTOALL, 2, 8, INFINITY, 2},
+        {&hp_generator_contention_free, HP_PATTERN_ALLTOALL, 0, 8, INFINITY,
+         hp_generator_contention_free.in_flight},
+        {&hp_generator_bruck, HP_PATTERN_ALLTOALL, 0, 65536, 0, 16}, /* blocks are passed on */
+        {&hp_generator_linear, HP_PATTERN_SCATTER, 0, 65536, 0, 16}, /* from one sender */
+        {&hp_generator_contention_free, HP_PATTERN_ALLTOALL, 0, 8, 0, hp_generator_contention_free.in_flight},
+        {&hp_generator_contention_free, HP_PATTERN_ALLTOALL, 1, 8, 0, 1},
     };
 
     for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
         const hp_problem_t problem = {.pattern = cases[i].pattern, .count = 32};
-        assert_int_equal(
-            hp_block_steps_in_flight(cases[i].generator, &problem, cases[i].messages, cases[i].bytes),
-            cases[i].steps);
+        assert_int_equal(hp_block_steps_in_flight(cases[i].generator, &problem, cases[i].messages,
+                                                  cases[i].bytes, cases[i].room),
+                         cases[i].steps);
     }
 }
 
@@ -41,7 +51,7 @@ static void among_nodes_blocks_go_together(void **state)
     const hp_problem_t problem = {
         .pattern = HP_PATTERN_ALLTOALL, .count = 8, .node_first = first, .node_count = 2};
 
-    assert_int_equal(hp_block_steps_in_flight(&hp_generator_pairwise, &problem, 0, 65536), 16);
+    assert_int_equal(hp_block_steps_in_flight(&hp_generator_pairwise, &problem, 0, 65536, 0), 16);
 }
 
 /* As hanpmpi_tune makes and writes them: what was measured with so many under way runs so. */
@@ -52,9 +62,9 @@ static void a_window_of_its_own_holds(void **state)
     hp_generator_t tuned = hp_generator_pairwise;
 
     tuned.in_flight = 8;
-    assert_int_equal(hp_block_steps_in_flight(&tuned, &problem, 0, 8), 8);
-    assert_int_equal(hp_block_steps_in_flight(&tuned, &problem, 0, 1 << 20), 8);
-    assert_int_equal(hp_block_steps_in_flight(&tuned, &problem, 2, 1 << 20), 2);
+    assert_int_equal(hp_block_steps_in_flight(&tuned, &problem, 0, 8, 0), 8);
+    assert_int_equal(hp_block_steps_in_flight(&tuned, &problem, 0, 1 << 20, 0), 8);
+    assert_int_equal(hp_block_steps_in_flight(&tuned, &problem, 2, 1 << 20, 0), 2);
 }
 
 int main(void)

@@ -124,6 +124,42 @@ static void linear_at_the_root(void **state)
     hp_network_fini(&network);
 }
 
+/* The next message is sent when the one before has left. */
+static void a_window_of_steps(void **state)
+{
+    enum { N = 9 };
+    const double bytes = 100000, message_us = bytes / rate, way_us = send_us + latency_us + recv_us;
+    const hp_problem_t problem = {.pattern = HP_PATTERN_BCAST, .count = N};
+    hp_network_t network;
+    (void)state;
+
+    star(&network, N);
+    hp_cost_setting_t setting = setting_of(&network, bytes);
+    setting.in_flight = 1;
+    assert_near(cost_of("linear", problem, &setting).us, (N - 1) * message_us + (N - 2) * send_us + way_us);
+    setting.in_flight = N - 1;
+    assert_near(cost_of("linear", problem, &setting).us, (N - 1) * message_us + way_us);
+    hp_network_fini(&network);
+}
+
+/* All at once into one link: but for the first, which did not wait, and the last, which came alone. Of a ring none waits. */
+static void what_shares_a_link_comes_together(void **state)
+{
+    enum { N = 9 };
+    hp_network_t network;
+    (void)state;
+
+    star(&network, N);
+    const hp_cost_setting_t setting = setting_of(&network, 100000);
+    const hp_cost_t gather =
+                        cost_of("linear", (hp_problem_t){.pattern = HP_PATTERN_GATHER, .count = N}, &setting),
+                    ring = cost_of("ring", (hp_problem_t){.pattern = HP_PATTERN_ALLGATHER, .count = N},
+                                   &setting);
+    assert_near(gather.shared_us, (N - 3) * recv_us);
+    assert_true(ring.shared_us == 0);
+    hp_network_fini(&network);
+}
+
 /* Up to the root and down again: it hears all before it answers. */
 static void linear_barrier(void **state)
 {
@@ -461,6 +497,8 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(ring_on_a_star),
                                        cmocka_unit_test(binomial_bcast),
                                        cmocka_unit_test(linear_at_the_root),
+                                       cmocka_unit_test(a_window_of_steps),
+                                       cmocka_unit_test(what_shares_a_link_comes_together),
                                        cmocka_unit_test(linear_barrier),
                                        cmocka_unit_test(recursive_doubling_reduces),
                                        cmocka_unit_test(segments_follow_each_other),

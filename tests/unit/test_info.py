@@ -282,9 +282,9 @@ def network():
     with tempfile.TemporaryDirectory() as folder:
         tree, svg, copy = (os.path.join(folder, name) for name in ("chain.net", "chain.svg", "copy.json"))
         with open(tree, "w", encoding="ascii") as file:
-            file.write("links 1gbit\nhosts a[0-3] on s0\nhosts b[0-3]:2 on s1\nhosts c[0-2] d on s2\ns0 - s1; s1 - s2 500mbit/1gbit 5us\n")
+            file.write("links 1gbit\nhosts a[0-3] on s0\nhosts b[0-3]:2 on s1\nhosts c[0-2] d on s2\ns0 - s1; s1 - s2 500mbit/1gbit 5us\nqueue 64KB\n")
         said = run("--network", tree)
-        assert "12 machines, 3 switches, room for 16 ranks" in said, said
+        assert "12 machines, 3 switches, room for 16 ranks, ports that hold 64 KB\n" in said, said
         assert re.search(r"─ a0 to a3, 4 hosts +1 Gbit/s\n", said) and "b0 to b3, 4 hosts of 2 ranks" in said, said
 
         # Of 16 ranks 4 are on s0 and 4 on s2; an allgather's ring takes each trunk once a step.

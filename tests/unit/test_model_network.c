@@ -219,10 +219,43 @@ static void what_is_shared_counts(void **state)
     trees_fini(&place.tree);
 }
 
+/* Which schedule of blocks is fastest depends on where the ranks are, and on what messages cost. */
+static void blocks_go_by_the_network(void **state)
+{
+    static const struct {
+        hp_collective_t collective;
+        uint64_t bytes;
+        hp_placement_order_t order;
+        hp_inter_node_t chosen;
+    } cases[] = {
+        {HP_ALLGATHER, 64, HP_PLACEMENT_BLOCK, HP_INTER_NODE_depth_first_mesh2d},
+        {HP_ALLGATHER, 64, HP_PLACEMENT_OVER_SWITCHES, HP_INTER_NODE_mesh3d},
+        {HP_ALLGATHER, 65536, HP_PLACEMENT_OVER_SWITCHES, HP_INTER_NODE_depth_first_ring},
+        {HP_ALLTOALL, 64, HP_PLACEMENT_BLOCK,
+         HP_INTER_NODE_mesh2d}, /* 31 receives would come after the links' work */
+        {HP_ALLTOALL, 32768, HP_PLACEMENT_BLOCK, HP_INTER_NODE_pairwise},
+    };
+    (void)state;
+
+    for (unsigned i = 0; i < ARRAY_LENGTH(cases); i++) {
+        hp_algorithm_id_t algorithm;
+        hp_setting_t setting;
+        hp_probes_t described;
+        place_t place;
+        double us;
+        start(&place, TREES_CHAIN, cases[i].order);
+        assert_true(hp_probes_described(&place.layout, &described));
+        assert_true(hp_model_choose(&described, &place.layout, cases[i].collective, cases[i].bytes,
+                                    &algorithm, &setting, &us));
+        assert_string_equal(hp_inter_node_name(setting.inter_node), hp_inter_node_name(cases[i].chosen));
+        trees_fini(&place.tree);
+    }
+}
+
 /* On a network that nobody has asked of yet, and again. */
 static void a_choice_is_cheap(void **state)
 {
-    static const hp_collective_t collectives[] = {HP_BCAST, HP_ALLREDUCE};
+    static const hp_collective_t collectives[] = {HP_BCAST, HP_ALLREDUCE, HP_ALLGATHER, HP_ALLTOALL};
     place_t place;
     (void)state;
 
@@ -246,9 +279,11 @@ static void a_choice_is_cheap(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_cell_is_below), cmocka_unit_test(no_cell_is_far_below_unprobed),
-        cmocka_unit_test(a_description_stands_for_probes), cmocka_unit_test(what_is_shared_counts),
-        cmocka_unit_test(a_choice_is_cheap)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(no_cell_is_below),
+                                       cmocka_unit_test(no_cell_is_far_below_unprobed),
+                                       cmocka_unit_test(a_description_stands_for_probes),
+                                       cmocka_unit_test(what_is_shared_counts),
+                                       cmocka_unit_test(blocks_go_by_the_network),
+                                       cmocka_unit_test(a_choice_is_cheap)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -44,6 +44,7 @@ static void check_example(const char *text)
     assert_link(&network, "s0", "s1", 1250, 5);
     assert_link(&network, "s1", "s0", 125, 5);
     assert_true(network.inside.rate == 10000 && network.inside.latency_us == 0.5);
+    assert_true(network.queue == 64000);
     assert_int_equal(network.nodes[hp_network_node(&network, "n10")].ranks, 4);
     assert_int_equal(network.nodes[hp_network_node(&network, "a")].ranks, 1);
     assert_int_equal(hp_network_machine(&network, "n09"), 3);
@@ -58,10 +59,11 @@ static void examples(void **state)
                   "hosts a b n[08-11]:4 on s0\r\n"
                   "\n"
                   "hosts c d on s1 100mbit 30us; s0 - s1 10gbit/1gbit 5us\n"
-                  "inside 80gbit 0.5us");
+                  "inside 80gbit 0.5us\n"
+                  "queue 64KB");
     check_example(
         " {\"format\": 1, \"comment\": \"...\", \"usual\": {\"rate\": \"1gbit\", \"latency\": \"20us\"},"
-        "\"inside\": {\"rate\": \"80gbit\", \"latency\": \"0.5us\"}, \"switches\": [\"s0\", \"s1\"],"
+        "\"inside\": {\"rate\": \"80gbit\", \"latency\": \"0.5us\"}, \"queue\": \"64kb\", \"switches\": [\"s0\", \"s1\"],"
         "\"hosts\": [{\"names\": [\"a\", \"b\", \"n[08-11]:4\"], \"switch\": \"s0\"},"
         "{\"names\": [\"c\", \"d\"], \"switch\": \"s1\", \"rate\": \"100mbit\", \"latency\": \"30us\"}],"
         "\"links\": [{\"between\": [\"s0\", \"s1\"], \"rate\": \"10gbit/1gbit\", \"latency\": \"5us\"}]}");
@@ -78,8 +80,10 @@ static void nothing_said(void **state)
     assert_link(&network, "a", "s0", HP_NETWORK_RATE, 0);
     assert_link(&network, "s0", "s1", 1250, 0);
     assert_true(isinf(network.inside.rate));
+    assert_true(network.queue == 0);
     hp_network_fini(&network);
-    assert_int_equal(parse(&network, "hosts a on s", why), HP_OK);
+    assert_int_equal(parse(&network, "hosts a on s; queue lossless", why), HP_OK);
+    assert_true(isinf(network.queue));
     hp_network_fini(&network);
 }
 
@@ -178,6 +182,10 @@ static void bad_texts(void **state)
         {"links 1gbit/2gbit", "1: two rates: expected one"},
         {"inside 0gbit", "1: a link of rate 0gbit carries nothing"},
         {"s0 -", "1: \"s0\" begins no statement"},
+        {"queue", "1: queue with 0 words: expected \"queue BYTES\" or \"queue lossless\""},
+        {"queue 64 KB", "1: queue with 2 words: expected"},
+        {"queue 0KB", "1: \"0KB\" is no queue: expected bytes such as 64KB, or lossless"},
+        {"queue 64kbit", "1: \"64kbit\" is no queue"},
     };
     (void)state;
 
@@ -195,7 +203,7 @@ static void bad_json(void **state)
         {"{\"format\": 1, \"format\": 1}", "1: duplicate object key"},
         {"{}", " there is no \"format\": expected \"format\": 1"},
         {"{\"format\": 2}", " a format that is not known: expected \"format\": 1"},
-        {"{\"format\": 1, \"host\": []}", " unknown key \"host\": expected format, comment, usual, inside, "
+        {"{\"format\": 1, \"host\": []}", " unknown key \"host\": expected format, comment, usual, inside, queue, "
                                           "switches, hosts, links"},
         {HEAD "\"hosts\": []}", " no hosts: expected at least one"},
         {HEAD "\"hosts\": {}}", " hosts: no array: expected [...]"},
@@ -228,6 +236,8 @@ static void bad_json(void **state)
         {"{\"format\": 1, \"switches\": [\"s0\", \"s0\"]}", " switches[1]: switch \"s0\" is there already"},
         {"{\"format\": 1, \"switches\": [4]}", " switches[0]: no text: expected a name"},
         {"{\"format\": 1, \"usual\": {\"rate\": \"1gbit/2gbit\"}}", " usual: two rates: expected one"},
+        {"{\"format\": 1, \"queue\": 7}", " no text in \"queue\": expected a text"},
+        {"{\"format\": 1, \"queue\": \"deep\"}", " \"deep\" is no queue"},
         {"{\"format\": 1, \"inside\": 7}", " inside: no object: expected {...}"},
         {"{\"format\": 1, \"inside\": {\"latency\": \"soon\"}}", " inside: \"soon\" is no latency"},
     };
@@ -310,6 +320,7 @@ static void ibnetdiscover(void **state)
     (void)state;
 
     read_network(&network, NETWORKS_DIR "/fabric.ibnet");
+    assert_true(isinf(network.queue));
     assert_int_equal(network.machine_count, 3);
     assert_int_equal(network.node_count, 3 + 3);
     assert_link(&network, "a", "S-leaf0", 25000, 0);

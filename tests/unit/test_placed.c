@@ -326,6 +326,29 @@ static void rings_cross_each_link_once(void **state)
     }
 }
 
+/* Eight hosts each on four switches in a chain: of the lines between switches the middle link carries 2 x 2 x 8 messages of
+ * one block, wherever the ranks are. Neighbours first, it would carry 8 blocks of each. */
+static void meshes_send_far_what_is_short(void **state)
+{
+    (void)state;
+    for (int order = HP_PLACEMENT_BLOCK; order < HP_PLACEMENT_ORDERS; order++) {
+        trees_t tree;
+        trees_even(&tree, TREES_CHAIN, 4, 8, (hp_placement_order_t)order);
+        const hp_cost_setting_t setting = {
+            .network = &tree.network, .machines = tree.machines, .bytes = 1, .no_run = true};
+        const hp_problem_t problem = problem_on(&tree, HP_PATTERN_ALLGATHER);
+        hp_cost_t far, near;
+        verify(hp_generator_find("depth_first_mesh2d"), problem);
+        verify(hp_generator_find("depth_first_mesh3d"), problem);
+        assert_int_equal(hp_generator_cost(hp_generator_find("depth_first_mesh2d"), &problem, &setting, &far),
+                         HP_OK);
+        assert_int_equal(hp_generator_cost(hp_generator_find("mesh2d"), &problem, &setting, &near), HP_OK);
+        assert_true(far.link_bytes == 2 * 2 * 8);
+        assert_true(order != HP_PLACEMENT_BLOCK || near.link_bytes == 8 * 2 * 2 * 8);
+        trees_fini(&tree);
+    }
+}
+
 /* Every message of a chain at a time, whatever the root: no link has two. */
 static void chains_share_no_link(void **state)
 {
@@ -713,6 +736,7 @@ int main(void)
         cmocka_unit_test(golden_loads_of_doubling),
         cmocka_unit_test(every_tree_in_the_fewest_phases),
         cmocka_unit_test(rings_cross_each_link_once),
+        cmocka_unit_test(meshes_send_far_what_is_short),
         cmocka_unit_test(chains_share_no_link),
         cmocka_unit_test(unequal_links_are_filled),
         cmocka_unit_test(phases_are_kept_apart),

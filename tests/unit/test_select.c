@@ -424,6 +424,7 @@ static void a_described_network_decides(void **state)
     without_model.model = 0;
     hp_network_init(&network);
     assert_true(hp_generator_sample_network(&network, 8));
+    network.queue = 64000;
     hp_comm_t *comm = comm_of(8, &knobs);
     const hp_candidate_t *first = &found.slot[HP_SLOT_RULE];
     hp_situation_t situation = hp_candidates_situation(comm);
@@ -432,6 +433,7 @@ static void a_described_network_decides(void **state)
     const uint64_t by_rule = hp_candidate_id(first);
 
     assert_int_equal(hp_comm_set_network(comm, &network, machines), HP_OK);
+    assert_true(comm->network->room == 64000. / 4 / 2); /* of four hosts that share a link, two ranks each */
     situation = hp_candidates_situation(comm);
     hp_candidates_find(&situation, HP_ALLREDUCE, 1 << 20, &found);
     assert_int_equal(first->by, HP_DECIDER_NETWORK);

@@ -134,8 +134,13 @@ static void print_summary(const answer_t *answer)
     uint32_t busiest = 0;
 
     printf("%s\n", answer->title);
-    printf("%u machines, %u switches, room for %llu ranks\n", network->machine_count,
+    printf("%u machines, %u switches, room for %llu ranks", network->machine_count,
            network->node_count - network->machine_count, (unsigned long long)count_room(network));
+    if (isinf(network->queue))
+        printf(", lossless");
+    else if (network->queue > 0)
+        printf(", ports that hold %.6g KB", network->queue / 1000);
+    putchar('\n');
     for (uint32_t link = 0; answer->link_bytes && link < hp_network_links(network); link++) {
         const double us = answer->link_bytes[link] / hp_network_link(network, link).speed.rate;
         if (us > most) {
@@ -213,6 +218,14 @@ static json_t *latency_json(double us)
     return json_string(text);
 }
 
+static json_t *queue_json(double bytes)
+{
+    char text[64];
+
+    snprintf(text, sizeof text, "%.17gB", bytes);
+    return json_string(isfinite(bytes) ? text : "lossless");
+}
+
 static int print_json(const hp_network_t *network)
 {
     json_t *switches = json_array(), *hosts = json_array(), *links = json_array();
@@ -243,6 +256,8 @@ static int print_json(const hp_network_t *network)
                                                rate_json(node->up.rate, node->down.rate), "latency",
                                                latency_json(node->up.latency_us)));
     }
+    if (network->queue > 0)
+        json_object_set_new(file, "queue", queue_json(network->queue));
     json_object_set_new(file, "switches", switches);
     json_object_set_new(file, "hosts", hosts);
     json_object_set_new(file, "links", links);

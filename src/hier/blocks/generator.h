@@ -24,8 +24,9 @@ const hp_generator_t *hp_block_generator(hp_collective_t collective, const hp_se
 
 /* The messages of so many steps are under way at a time: as many as the knob `messages` says, or fewer where the schedule
  * keeps messages off each other's links. The knob 0: 16; where long blocks of an alltoall go straight to whom they are
- * for, as many as have 256 KiB together, but 4 at least, unless the schedule says how many. bytes: of a block, on average. */
+ * for, as many as have 256 KiB together, but 4 at least, and where the queues of the network are known, as many as they have
+ * room for, unless the schedule says how many. bytes: of a block, on average; room: hp_comm_network_t's, 0: not known. */
 uint32_t hp_block_steps_in_flight(const hp_generator_t *generator, const hp_problem_t *problem,
-                                  int64_t messages, uint64_t bytes);
+                                  int64_t messages, uint64_t bytes, double room);
 
 #endif

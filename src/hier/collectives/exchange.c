@@ -186,7 +186,8 @@ static hp_status_t make_programs(exchange_t *x, hp_arena_t *arena, const hp_sett
                     (pattern == HP_PATTERN_ALLGATHER ||
                      (hp_pattern_is(pattern, HP_PATTERN_ROOTED) && x->position == x->problem.root)),
         .steps_in_flight =
-            hp_block_steps_in_flight(generator, &x->problem, x->comm->knobs.messages, block_bytes(x))};
+            hp_block_steps_in_flight(generator, &x->problem, x->comm->knobs.messages, block_bytes(x),
+                                     x->comm->network ? x->comm->network->room : 0)};
     hp_schedule_init(&schedule);
     hp_status_t status = hp_schedule_make(&schedule, generator, &x->problem, x->position);
     if (status == HP_OK)

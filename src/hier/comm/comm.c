@@ -133,7 +133,9 @@ hp_status_t hp_comm_create(uint32_t rank, uint32_t size, const hp_locality_t *ta
 
 hp_status_t hp_comm_set_network(hp_comm_t *comm, const hp_network_t *network, const uint32_t *machines)
 {
+    const hp_hierarchy_t *h = comm->hierarchy;
     const uint32_t size = comm->size;
+    uint32_t ranks;
     hp_comm_network_t *own = calloc(1, sizeof *own + 2 * (size_t)size * sizeof *machines);
 
     if (!own)
@@ -141,16 +143,20 @@ hp_status_t hp_comm_set_network(hp_comm_t *comm, const hp_network_t *network, co
     uint32_t *by_rank = (uint32_t *)(own + 1), *by_place = by_rank + size;
     memcpy(by_rank, machines, size * sizeof *by_rank);
     for (uint32_t rank = 0; rank < size; rank++)
-        by_place[hp_hierarchy_place(comm->hierarchy, rank)] = machines[rank];
+        by_place[hp_hierarchy_place(h, rank)] = machines[rank];
     own->ranks = (hp_placement_t){network, by_rank, size};
     own->places = (hp_placement_t){network, by_place, size};
     hp_network_fingerprint(network, own->fingerprint, sizeof own->fingerprint);
     own->hash = hp_hash_add(HP_HASH_BASIS, own->fingerprint, strlen(own->fingerprint));
-    own->hash = hp_hash_add(own->hash, machines, size * sizeof *machines) | 1; /* not 0 */
+    own->hash = hp_hash_add(own->hash, machines, size * sizeof *machines);
     if (hp_network_traits(network, &own->traits) != HP_OK) {
         free(own);
         return HP_ERR_NO_MEM;
     }
+    /* The hosts that share a link, and the ranks of a host, fill its queue together. */
+    hp_hierarchy_node_ranks(h, hp_hierarchy_node_leader(h, hp_hierarchy_fullest_node(h)), &ranks);
+    own->room = network->queue / own->traits.blocking / ranks;
+    own->hash = hp_hash_add(own->hash, &own->room, sizeof own->room) | 1; /* not 0 */
     free(comm->network);
     comm->network = own;
     return HP_OK;

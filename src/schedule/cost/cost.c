@@ -197,7 +197,8 @@ static hp_status_t cost_of(const hp_schedule_t *schedules, const hp_problem_t *p
     for (uint32_t i = 0; i < problem->count; i++)
         if (machines[i] >= setting->network->machine_count || schedules[i].cut != cut)
             return HP_ERR_ARG;
-    hp_status_t status = hp_cost_graph_init(&graph, schedules, problem, setting->network, machines);
+    hp_status_t status =
+        hp_cost_graph_init(&graph, schedules, problem, setting->network, machines, setting->in_flight);
     if (status != HP_OK)
         return status;
     const figures_t figures = {&graph, problem, setting, block_bytes, segments, cost};

@@ -31,6 +31,8 @@ typedef struct {
     numbers_t readers;       /* pairs: a part, and the entry before it in the list of a block */
     numbers_t edges;         /* pairs: a part, and one that needs it */
     uint32_t sync, sync_end; /* the parts of the last sync step */
+    uint32_t in_flight;      /* steps with messages that may be under way; 0: any number */
+    numbers_t steps;         /* of those so far: their first part, then the one behind the last */
     uint32_t *last_send,
         *seen; /* of each position and stream; of each part the last that was made to need it */
     hp_status_t status;
@@ -139,6 +141,24 @@ static void add_send(builder_t *builder, const hp_step_t *step)
     add_path(builder, &parts[part], (uint32_t)step->to);
 }
 
+/* The step that has been under way longest comes first. */
+static void wait_for_turn(builder_t *builder, uint32_t first)
+{
+    const numbers_t *steps = &builder->steps;
+    const uint32_t end = builder->graph->part_count;
+
+    if (builder->in_flight == 0)
+        return;
+    if (steps->count >= 2 * builder->in_flight) {
+        const uint32_t *before = &steps->entries[steps->count - 2 * builder->in_flight];
+        for (uint32_t mine = first; mine < end; mine++)
+            for (uint32_t part = before[0]; part < before[1]; part++)
+                need(builder, mine, part);
+    }
+    push(builder, &builder->steps, first);
+    push(builder, &builder->steps, end);
+}
+
 static void add_step(builder_t *builder, const hp_step_t *step)
 {
     hp_cost_graph_t *graph = builder->graph;
@@ -164,6 +184,8 @@ static void add_step(builder_t *builder, const hp_step_t *step)
     for (uint32_t mine = first; mine < graph->part_count; mine++)
         for (uint32_t before = builder->sync; before < (step->sync ? first : builder->sync_end); before++)
             need(builder, mine, before);
+    if (!local)
+        wait_for_turn(builder, first);
     if (step->sync) {
         builder->sync = first;
         builder->sync_end = graph->part_count;
@@ -220,7 +242,7 @@ static void add_position(builder_t *builder, uint32_t position)
     builder->position = position;
     builder->graph->first_part[position] = builder->graph->part_count;
     builder->sync = builder->sync_end = builder->graph->part_count;
-    builder->readers.count = builder->edges.count = 0;
+    builder->readers.count = builder->edges.count = builder->steps.count = 0;
     memset(builder->last_send, 0xff, streams * sizeof *builder->last_send);
     if (!start_blocks(builder, position))
         builder->status = HP_ERR_NO_MEM;
@@ -319,13 +341,14 @@ static hp_status_t build(builder_t *builder)
 
 hp_status_t hp_cost_graph_init(hp_cost_graph_t *graph, const hp_schedule_t *schedules,
                                const hp_problem_t *problem, const hp_network_t *network,
-                               const uint32_t *machines)
+                               const uint32_t *machines, uint32_t in_flight)
 {
     builder_t builder = {.graph = graph,
                          .schedules = schedules,
                          .problem = problem,
                          .network = network,
                          .machines = machines,
+                         .in_flight = in_flight,
                          .status = HP_OK};
 
     *graph = (hp_cost_graph_t){.parts = NULL};
@@ -336,6 +359,7 @@ hp_status_t hp_cost_graph_init(hp_cost_graph_t *graph, const hp_schedule_t *sche
         free(builder.blocks[space]);
     free(builder.readers.entries);
     free(builder.edges.entries);
+    free(builder.steps.entries);
     free(builder.seen);
     free(builder.last_send);
     free(builder.path);

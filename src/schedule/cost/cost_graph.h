@@ -33,10 +33,11 @@ typedef struct {
     uint32_t *links;
 } hp_cost_graph_t;
 
-/* machines: of each position. HP_ERR_ARG: the messages do not meet. */
+/* machines: of each position; in_flight: steps with messages of a position that may be under way, 0: any number.
+ * HP_ERR_ARG: the messages do not meet. */
 hp_status_t hp_cost_graph_init(hp_cost_graph_t *graph, const hp_schedule_t *schedules,
                                const hp_problem_t *problem, const hp_network_t *network,
-                               const uint32_t *machines);
+                               const uint32_t *machines, uint32_t in_flight);
 void hp_cost_graph_fini(hp_cost_graph_t *graph);
 
 /* How long a part's own work keeps its processor busy. */

@@ -19,7 +19,14 @@ typedef struct {
     moment_t head; /* of a message: where its first byte is */
     moment_t left; /* its last byte has left the sender */
     double rate;   /* of the slowest link it has taken */
+    bool waited;   /* for a link */
 } instance_t;
+
+/* Messages on their way to a position, and what its processor has to do for those that share links. */
+typedef struct {
+    uint32_t under_way;
+    double shared_us;
+} arrivals_t;
 
 typedef enum {
     EVENT_DONE, /* the processor is done with it */
@@ -43,7 +50,8 @@ typedef struct {
     instance_t *instances;
     moment_t *processors, *links; /* when they are free */
     moment_t *ends;               /* of each segment, on the last position */
-    uint32_t *open;               /* of each segment and position: parts that are not complete */
+    arrivals_t *arrivals;
+    uint32_t *open; /* of each segment and position: parts that are not complete */
     uint64_t complete;
     event_t *events; /* a heap */
     uint32_t event_count, event_room, order;
@@ -153,12 +161,23 @@ static void complete(run_t *run, uint32_t instance, const moment_t *moment)
         satisfy(run, (uint32_t)later_segment * graph->part_count + i, moment);
 }
 
+static void arrive(run_t *run, const hp_part_t *send, const instance_t *it)
+{
+    const hp_part_t *part = &run->graph->parts[send->peer];
+    arrivals_t *arrivals = &run->arrivals[part->position];
+
+    if (it->waited && arrivals->under_way > 1)
+        arrivals->shared_us += hp_cost_work(part, &run->setting->processor, run->block_bytes).overhead_us;
+    arrivals->under_way--;
+}
+
 static void hop(run_t *run, uint32_t instance, uint32_t i)
 {
     const hp_part_t *part = part_of(run, instance);
     instance_t *it = &run->instances[instance];
 
     if (i == part->link_count) {
+        arrive(run, part, it);
         satisfy(run, instance - instance % run->graph->part_count + part->peer, &it->at);
         return;
     }
@@ -168,6 +187,7 @@ static void hop(run_t *run, uint32_t instance, uint32_t i)
     /* What comes in more slowly than the link carries it may begin so much later and end no later: others fit in. */
     const double idle_us = i > 0 && it->rate < speed.rate ? bytes / it->rate - busy_us : 0;
     const moment_t turn = later(&run->links[link], -idle_us, LINK), first = *latest(&it->head, &turn);
+    it->waited |= i > 0 && turn.us > it->head.us;
     run->links[link] = later(latest(&it->head, &run->links[link]), busy_us, LINK);
     const moment_t last = *latest(&run->links[link], &it->at);
     it->rate = i == 0 || speed.rate < it->rate ? speed.rate : it->rate;
@@ -191,6 +211,7 @@ static void done(run_t *run, uint32_t instance)
         return;
     }
     it->head = moment;
+    run->arrivals[run->graph->parts[part->peer].position].under_way++;
     hop(run, instance, 0);
     if (part->next != HP_NO_PART)
         satisfy(run, instance - instance % run->graph->part_count + part->next, &moment);
@@ -238,6 +259,9 @@ static void report(const run_t *run, uint32_t segments, hp_cost_t *cost)
     cost->us = end->us;
     if (segments > run->segments)
         cost->us += (segments - run->segments) * (end->us - end_of(run, half)->us) / (run->segments - half);
+    for (uint32_t i = 0; i < run->positions; i++)
+        if (run->arrivals[i].shared_us > cost->shared_us)
+            cost->shared_us = run->arrivals[i].shared_us;
     cost->share_us.latency = end->share[LATENCY];
     cost->share_us.overhead = end->share[OVERHEAD];
     cost->share_us.link = end->share[LINK];
@@ -278,9 +302,10 @@ hp_status_t hp_cost_run(const hp_cost_graph_t *graph, uint32_t positions, const 
     run.processors = calloc(positions, sizeof *run.processors);
     run.links = calloc(hp_network_links(setting->network), sizeof *run.links);
     run.ends = calloc(run_segments, sizeof *run.ends);
+    run.arrivals = calloc(positions, sizeof *run.arrivals);
     run.open = calloc((size_t)run_segments * positions, sizeof *run.open);
     run.events = malloc(run.event_room * sizeof *run.events);
-    if (run.instances && run.processors && run.links && run.ends && run.open && run.events) {
+    if (run.instances && run.processors && run.links && run.ends && run.arrivals && run.open && run.events) {
         run_events(&run);
         if (!run.no_memory)
             status = run.complete == instances ? HP_OK : HP_ERR_ARG;
@@ -291,6 +316,7 @@ hp_status_t hp_cost_run(const hp_cost_graph_t *graph, uint32_t positions, const 
     free(run.processors);
     free(run.links);
     free(run.ends);
+    free(run.arrivals);
     free(run.open);
     free(run.events);
     return status;

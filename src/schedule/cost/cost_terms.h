@@ -24,6 +24,7 @@ typedef struct {
     hp_cost_processor_t processor;
     double bytes;              /* of the vector where the pattern has one, else of a block */
     uint32_t segments, window; /* 0 segments are 1; window 0: all at a time */
+    uint32_t in_flight;        /* steps with messages of a position that may be under way; 0: any number */
     bool no_run;               /* the figures alone */
     /* Filled unless NULL: a load for each position, bytes for each link. */
     hp_cost_load_t *loads;
@@ -46,6 +47,9 @@ typedef struct {
         HP_COST_SHARE_TABLE(X)
 #undef X
     } share_us;
+    double
+        shared_us; /* of the run: what a processor has to do for messages that wait for links together: where links are
+                       * shared fairly these end together, and it comes after the links' work and not beside it */
     double estimate_us;
     double chain_us;     /* the longest chain of messages, alone, one segment */
     uint32_t rounds;     /* messages in the longest chain */

@@ -5,12 +5,14 @@
  *                 All-to-all Broadcast on Switched Clusters, 2005; the chain: Pipelined Broadcast on Ethernet Switched
  *                 Clusters, 2006)
  * rabenseifner    what exchanges most is on one switch
+ * mesh            allgather: the farthest exchange first, and so the least; alltoall: lines on one switch
  *
  * Rounds, bytes: as those.
  * Constraints: a network, and theirs. The operation must commute. */
 #include <stdlib.h>
 #include "schedule/generator.h"
 #include "schedule/generators/generators.h"
+#include "schedule/generators/parts/mesh.h"
 #include "topo_tree/network/placement.h"
 
 /* The positions in the order of the walk, from position 0 on around; those of one machine in their own order. NULL: no
@@ -46,7 +48,8 @@ static uint32_t *walk(const hp_problem_t *problem)
 static bool is_by_position(hp_pattern_t pattern, hp_space_t space)
 {
     return (pattern == HP_PATTERN_ALLGATHER && space == HP_SPACE_RECV) ||
-           (pattern == HP_PATTERN_REDUCE_SCATTER && space == HP_SPACE_SEND);
+           (pattern == HP_PATTERN_REDUCE_SCATTER && space == HP_SPACE_SEND) ||
+           (pattern == HP_PATTERN_ALLTOALL && space != HP_SPACE_SCRATCH);
 }
 
 static void copy_list(hp_schedule_t *schedule, const hp_schedule_t *plain, const hp_list_t *list,
@@ -80,7 +83,7 @@ static void copy_steps(hp_schedule_t *schedule, const hp_schedule_t *plain, hp_p
 }
 
 static void generate(hp_schedule_t *schedule, const hp_problem_t *problem, uint32_t me,
-                     const hp_generator_t *generator)
+                     void (*plain_generate)(hp_schedule_t *, const hp_problem_t *, uint32_t))
 {
     uint32_t *order = walk(problem), place = 0;
     hp_schedule_t plain;
@@ -93,7 +96,7 @@ static void generate(hp_schedule_t *schedule, const hp_problem_t *problem, uint3
         place++;
     hp_schedule_init(&plain);
     plain.cut = schedule->cut;
-    generator->generate(&plain, problem, place);
+    plain_generate(&plain, problem, place);
     copy_steps(schedule, &plain, problem->pattern, order);
     hp_schedule_fini(&plain);
     free(order);
@@ -101,21 +104,32 @@ static void generate(hp_schedule_t *schedule, const hp_problem_t *problem, uint3
 
 static void generate_ring(hp_schedule_t *schedule, const hp_problem_t *problem, uint32_t me)
 {
-    generate(schedule, problem, me, &hp_generator_ring);
+    generate(schedule, problem, me, hp_generator_ring.generate);
 }
 
 static void generate_rabenseifner(hp_schedule_t *schedule, const hp_problem_t *problem, uint32_t me)
 {
-    generate(schedule, problem, me, &hp_generator_rabenseifner);
+    generate(schedule, problem, me, hp_generator_rabenseifner.generate);
 }
 
 static void generate_chain(hp_schedule_t *schedule, const hp_problem_t *problem, uint32_t me)
 {
-    generate(schedule, problem, me, &hp_generator_chain);
+    generate(schedule, problem, me, hp_generator_chain.generate);
+}
+
+static void generate_mesh2d(hp_schedule_t *schedule, const hp_problem_t *problem, uint32_t me)
+{
+    generate(schedule, problem, me, hp_generate_mesh2d_far_first);
+}
+
+static void generate_mesh3d(hp_schedule_t *schedule, const hp_problem_t *problem, uint32_t me)
+{
+    generate(schedule, problem, me, hp_generate_mesh3d_far_first);
 }
 
 enum { BLOCKS, BLOCKS_MAX = 4096 };
 enum { HALVING = HP_SERVES(BCAST) | HP_SERVES(REDUCE) | HP_SERVES(ALLREDUCE) };
+enum { MESH = HP_SERVES(ALLGATHER) | HP_SERVES(ALLTOALL) };
 enum { RING = HP_SERVES(ALLGATHER) | HP_SERVES(REDUCE_SCATTER) | HP_SERVES(ALLREDUCE) };
 
 const hp_generator_t hp_generator_depth_first_ring = {
@@ -132,6 +146,22 @@ const hp_generator_t hp_generator_depth_first_rabenseifner = {
     .patterns = HALVING,
     .placed = HALVING,
     .generate = generate_rabenseifner};
+
+const hp_generator_t hp_generator_depth_first_mesh2d = {
+    .name = "depth_first_mesh2d",
+    .text = "made for a network: mesh2d in depth-first order, of allgathers the farthest first",
+    .patterns = MESH,
+    .placed = MESH,
+    .equal = HP_SERVES(ALLTOALL),
+    .generate = generate_mesh2d};
+
+const hp_generator_t hp_generator_depth_first_mesh3d = {
+    .name = "depth_first_mesh3d",
+    .text = "made for a network: mesh3d in depth-first order, of allgathers the farthest first",
+    .patterns = MESH,
+    .placed = MESH,
+    .equal = HP_SERVES(ALLTOALL),
+    .generate = generate_mesh3d};
 
 const hp_generator_t hp_generator_depth_first_chain = {
     .name = "depth_first_chain",

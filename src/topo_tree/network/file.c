@@ -1,6 +1,7 @@
 #include "topo_tree/network/file.h"
 
 #include <ctype.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +21,8 @@ typedef struct {
 } statement_t;
 
 static const char *const statements = "expected \"hosts NAME ... on SWITCH [RATE [LATENCY]]\", \"A - B [RATE "
-                                      "[LATENCY]]\", \"links RATE [LATENCY]\" or \"inside RATE [LATENCY]\"";
+                                      "[LATENCY]]\", \"links RATE [LATENCY]\", \"inside RATE [LATENCY]\" or "
+                                      "\"queue BYTES\"";
 
 /* The words from the i-th on: [RATE [LATENCY]]. */
 static bool take_speeds(hp_network_reader_t *reader, const statement_t *statement, uint32_t i,
@@ -82,6 +84,15 @@ static bool take_one_speed(hp_network_reader_t *reader, const statement_t *state
     return true;
 }
 
+static bool take_queue(hp_network_reader_t *reader, const statement_t *statement)
+{
+    return statement->count == 2 ? hp_network_take_queue(reader, statement->words[1])
+                                 : hp_network_refuse(reader,
+                                                     "queue with %" PRIu32
+                                                     " words: expected \"queue BYTES\" or \"queue lossless\"",
+                                                     statement->count - 1);
+}
+
 static bool take_statement(hp_network_reader_t *reader, const statement_t *statement)
 {
     if (statement->count == 0)
@@ -94,6 +105,8 @@ static bool take_statement(hp_network_reader_t *reader, const statement_t *state
         return take_one_speed(reader, statement, &reader->usual);
     if (strcmp(statement->words[0], "inside") == 0)
         return take_one_speed(reader, statement, &reader->network->inside);
+    if (strcmp(statement->words[0], "queue") == 0)
+        return take_queue(reader, statement);
     return hp_network_refuse(reader, "\"%.40s\" begins no statement: %s", statement->words[0], statements);
 }
 

@@ -8,6 +8,7 @@
  *      hosts c d on s1 100mbit 30us
  *      s0 - s1 10gbit/1gbit 5us            # from s0 to s1, and back; one rate is both
  *      inside 80gbit 0.5us                 # between ranks of one machine
+ *      queue 64KB                          # a port drops what comes when it holds so much; or: lossless
  *
  * n[0-3,8] and a,b are lists of names.
  *
@@ -15,7 +16,7 @@
  *
  *      {"format": 1, "comment": "...",
  *       "usual": {"rate": "1gbit", "latency": "20us"},
- *       "inside": {"rate": "80gbit", "latency": "0.5us"},
+ *       "inside": {"rate": "80gbit", "latency": "0.5us"}, "queue": "64KB",
  *       "switches": ["s0", "s1"],
  *       "hosts": [{"names": ["a", "b", "n[08-11]:4"], "switch": "s0", "rate": "100mbit", "latency": "30us"}, ...],
  *       "links": [{"between": ["s0", "s1"], "rate": "10gbit/1gbit", "latency": "5us"}]}

@@ -1,6 +1,7 @@
 #include "topo_tree/network/ibnetdiscover.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include "topo_tree/network/fabric.h"
@@ -143,6 +144,7 @@ bool hp_network_take_ibnetdiscover(hp_network_reader_t *reader, char *text, size
     bool taken = true;
     char *line;
 
+    reader->network->queue = INFINITY; /* InfiniBand sends where there is room */
     hp_fabric_init(&dump.fabric);
     while (taken && (line = hp_network_next_line(&lines, false)))
         taken = take_line(&dump, line);

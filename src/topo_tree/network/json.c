@@ -80,6 +80,14 @@ static bool take_speed(hp_network_reader_t *reader, const json_t *root, const ch
     return true;
 }
 
+static bool take_queue(hp_network_reader_t *reader, const json_t *root)
+{
+    const char *queue;
+
+    return take_text(reader, root, "queue", false, &queue) &&
+           (!queue || hp_network_take_queue(reader, queue));
+}
+
 static bool take_switch(hp_network_reader_t *reader, const json_t *value)
 {
     const char *name = json_string_value(value);
@@ -162,7 +170,7 @@ static bool take_format(hp_network_reader_t *reader, const json_t *root)
 
 bool hp_network_take_json(hp_network_reader_t *reader, const char *text, size_t length)
 {
-    static const char *const keys[] = {"format",   "comment", "usual", "inside",
+    static const char *const keys[] = {"format",   "comment", "usual", "inside", "queue",
                                        "switches", "hosts",   "links", NULL};
     json_error_t error = {.text = ""};
     json_t *root = json_loadb(text, length, JSON_REJECT_DUPLICATES, &error);
@@ -176,7 +184,7 @@ bool hp_network_take_json(hp_network_reader_t *reader, const char *text, size_t 
     const bool fine = check_keys(reader, root, keys) && take_format(reader, root) &&
                       take_speed(reader, root, "usual", &reader->usual) &&
                       take_speed(reader, root, "inside", &reader->network->inside) &&
-                      take_array(reader, root, "switches", take_switch) &&
+                      take_queue(reader, root) && take_array(reader, root, "switches", take_switch) &&
                       take_array(reader, root, "hosts", take_hosts) &&
                       take_array(reader, root, "links", take_link) && hp_network_take_all(reader);
     json_decref(root);

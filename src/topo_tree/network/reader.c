@@ -48,6 +48,7 @@ typedef struct {
 static const unit_t rate_units[] = {{"bit", 0.125e-6}, {"kbit", 0.125e-3}, {"mbit", 0.125}, {"gbit", 125},
                                     {"tbit", 125000},  {"b", 1e-6},        {"kb", 1e-3},    {"mb", 1},
                                     {"gb", 1000},      {"tb", 1e6},        {NULL, 0}};
+static const unit_t byte_units[] = {{"b", 1}, {"kb", 1e3}, {"mb", 1e6}, {"gb", 1e9}, {NULL, 0}};
 static const unit_t time_units[] = {{"ns", 1e-3}, {"us", 1}, {"ms", 1e3}, {"s", 1e6}, {NULL, 0}};
 
 /* A plain number and a unit, which may be followed by suffix; length: of text. false: it is none. */
@@ -109,6 +110,18 @@ bool hp_network_take_latency(hp_network_reader_t *reader, const char *text, doub
 {
     return measure(text, strlen(text), time_units, "", latency_us) ||
            hp_network_refuse(reader, "\"%.40s\" is no latency: expected a time such as 1.5us", text);
+}
+
+bool hp_network_take_queue(hp_network_reader_t *reader, const char *text)
+{
+    double *queue = &reader->network->queue;
+
+    if (strcasecmp(text, "lossless") == 0) {
+        *queue = INFINITY;
+        return true;
+    }
+    return (measure(text, strlen(text), byte_units, "", queue) && *queue > 0) ||
+           hp_network_refuse(reader, "\"%.40s\" is no queue: expected bytes such as 64KB, or lossless", text);
 }
 
 /* ---- names ---- */

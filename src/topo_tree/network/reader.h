@@ -34,6 +34,9 @@ bool hp_network_take_rates(hp_network_reader_t *reader, const char *text, double
 /* "1.5us". */
 bool hp_network_take_latency(hp_network_reader_t *reader, const char *text, double *latency_us);
 
+/* "64KB", of 1000 each, or "lossless". */
+bool hp_network_take_queue(hp_network_reader_t *reader, const char *text);
+
 /* Adds a host to a switch. */
 bool hp_network_take_host(hp_network_reader_t *reader, const char *name, uint32_t ranks,
                           uint32_t node_of_switch, hp_network_speed_t up, hp_network_speed_t down);

@@ -93,15 +93,15 @@ bool hp_model_blocks_schedule(const hp_layout_t *layout, const hp_algorithm_t *a
 
 /* ---- messages ---- */
 
-static uint32_t steps_in_flight(const described_t *d, uint64_t bytes)
+static uint32_t steps_in_flight(const hp_layout_t *layout, const described_t *d, uint64_t bytes)
 {
     hp_knobs_t knobs;
     hp_knobs_defaults(&knobs);
-    return hp_block_steps_in_flight(d->generator, &d->problem, knobs.messages, bytes);
+    return hp_block_steps_in_flight(d->generator, &d->problem, knobs.messages, bytes,
+                                    layout->network ? layout->network->room : 0);
 }
 
-static hp_walk_machine_t machine_of(const hp_probes_t *probes, uint32_t ranks, const described_t *d,
-                                    uint64_t bytes)
+static hp_walk_machine_t machine_of(const hp_probes_t *probes, uint32_t ranks, uint32_t steps_in_flight)
 {
     const double between_us = probes->between_cpu_us, half_us = probes->inside_us / 2;
     const double inside_us = between_us > 0 ? hp_least_double(between_us, half_us) : half_us;
@@ -113,14 +113,20 @@ static hp_walk_machine_t machine_of(const hp_probes_t *probes, uint32_t ranks, c
         .copy_rate = probes->copy_rate,
         .reduce_rate = probes->reduce_rate,
         .cores = probes->cores,
-        .steps_in_flight = steps_in_flight(d, bytes)};
+        .steps_in_flight = steps_in_flight};
 }
 
-/* How long the messages take on the network if nothing else costs anything: all of them, run; of many positions what the
- * busiest link has to carry. 0: no network is known, or there are too many positions to look at. */
-static double on_network_us(const described_t *d, double bytes)
+enum { POSITIONS_RUN = 64, POSITIONS_MAX = 128 };
+
+/* Is there a network on which all messages can be run? Of more positions only links are looked at, of many nothing. */
+static bool has_run(const hp_problem_t *problem)
 {
-    enum { POSITIONS_MAX = 128, POSITIONS_RUN = 64 };
+    return problem->placement && problem->count <= POSITIONS_RUN;
+}
+
+/* How long the messages between machines take on the network. 0: nothing is known of it. */
+static double on_network_us(const described_t *d, const hp_walk_machine_t *machine, double bytes)
+{
     const hp_problem_t *problem = &d->problem;
     uint32_t machines[POSITIONS_MAX];
     hp_cost_t cost;
@@ -131,11 +137,16 @@ static double on_network_us(const described_t *d, double bytes)
         machines[i] = hp_problem_machine(problem, i);
     const hp_cost_setting_t setting = {.network = problem->placement->network,
                                        .machines = machines,
+                                       .processor = {.send_us = machine->between.overhead_us,
+                                                     .recv_us = machine->between.overhead_us,
+                                                     .reduce_rate = machine->reduce_rate,
+                                                     .copy_rate = machine->copy_rate},
                                        .bytes = bytes,
-                                       .no_run = problem->count > POSITIONS_RUN};
+                                       .in_flight = machine->steps_in_flight,
+                                       .no_run = !has_run(problem)};
     if (hp_generator_cost(d->generator, problem, &setting, &cost) != HP_OK)
         return 0;
-    return setting.no_run ? cost.link_us : cost.us;
+    return setting.no_run ? cost.link_us : cost.us + cost.shared_us;
 }
 
 static double by_messages(const hp_probes_t *probes, const hp_layout_t *layout,
@@ -150,10 +161,12 @@ static double by_messages(const hp_probes_t *probes, const hp_layout_t *layout,
     describe(&d, layout, algorithm, setting);
     if (!d.generator)
         return -1;
-    const hp_walk_machine_t machine = machine_of(probes, layout->most_ranks, &d, bytes);
+    hp_walk_machine_t machine = machine_of(probes, layout->most_ranks, steps_in_flight(layout, &d, bytes));
+    if (has_run(&d.problem))
+        machine.between.latency_us = 0; /* the run has that of each way */
     const double us =
         hp_walk_us(d.generator, &d.problem, layout->most_ranks, &machine, (double)bytes, steps_max);
-    return us < 0 ? us : hp_most_double(us, on_network_us(&d, (double)bytes));
+    return us < 0 ? us : hp_most_double(us, on_network_us(&d, &machine, (double)bytes));
 }
 
 /* ---- one of the algorithms ---- */

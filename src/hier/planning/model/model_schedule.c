@@ -108,7 +108,7 @@ static bool find_ways(const hp_schedule_t *schedules, const hp_problem_t *proble
 {
     const uint32_t cut = schedules[0].cut ? schedules[0].cut : 1;
     hp_cost_graph_t graph;
-    bool fine = hp_cost_graph_init(&graph, schedules, problem, network, machines) == HP_OK;
+    bool fine = hp_cost_graph_init(&graph, schedules, problem, network, machines, 0) == HP_OK;
 
     for (unsigned i = 0; i < HP_MODEL_WAYS && fine; i++) {
         const double unit = costs[i].latencies;

@@ -33,6 +33,7 @@ def read_options():
     parser.add_argument("--taken", default=COLLECTIVES, help="collectives that the library must have run, at every size")
     parser.add_argument("--twice", action="store_true")
     parser.add_argument("--on-request", metavar="VARIABLE")
+    parser.add_argument("--tell-network", action="store_true", help="HANPMPI_NETWORK describes the tree to the library")
     parser.add_argument("--timeout", type=int, default=100)
     machine.add_options(parser)
     return parser.parse_args()
@@ -50,6 +51,8 @@ def main():
     with tempfile.TemporaryDirectory(prefix="hanpmpi-platform-") as directory:
         stem = Path(directory) / "machine"
         ranks = machine.write(options, options.network, stem)
+        if options.tell_network:
+            settings["HANPMPI_NETWORK"] = f"{stem}.net"
         for _ in range(2 if options.twice else 1):
             status, output, errors = smpirun.run(options.programs / "simulated", arguments, stem, ranks, settings, smpirun.CHEAP,
                                                  options.timeout)

@@ -181,11 +181,11 @@ static bool is_hopeless(const tune_lab_t *lab, tune_search_id_t id, const tune_s
 
 /* The best of many noisy figures is too good: where the host MPI's comes near, both are measured in turns, and the host MPI's stays
  * unless the other one is faster then, too. false: no time is left. */
-static bool confirm(tune_lab_t *lab, tune_search_t *search, tune_collective_t collective, size_t bytes,
-                    tune_choice_t *best)
+static bool confirm(tune_lab_t *lab, tune_search_id_t id, tune_search_t *search, tune_collective_t collective,
+                    size_t bytes, tune_choice_t *best)
 {
     const double near = 1.25, faster = 1.02;
-    const tune_key_t native = {TUNE_KIND_TASK, collective, 0, -1, bytes};
+    const tune_key_t native = {kind_of(id), collective, 0, -1, bytes};
     const tune_key_t pair = {TUNE_KIND_PAIR, collective, 0, best->config, bytes};
     const tune_record_t *record = tune_book_find(&lab->book, &native);
 
@@ -220,7 +220,7 @@ static bool measure_size(tune_lab_t *lab, tune_search_id_t id, tune_search_t *se
         if (record->count)
             consider(&best, config, record->us[0]);
     }
-    if (kinds[id].tasks && !confirm(lab, search, collective, bytes, &best))
+    if ((kinds[id].tasks || lab->options->routines) && !confirm(lab, id, search, collective, bytes, &best))
         return false;
     search->choices[collective][size] = best;
     return true;

@@ -14,6 +14,7 @@ typedef struct {
     hp_placement_t ranks, places;
     uint64_t hash; /* of network and machines: the same for the same */
     hp_network_traits_t traits;
+    double rate; /* of the slowest link of a machine */
     double room; /* bytes that a rank may have under way with no port full; 0: not known, INFINITY: any */
     char fingerprint[HP_NETWORK_FINGERPRINT_BYTES];
 } hp_comm_network_t;

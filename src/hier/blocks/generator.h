@@ -22,11 +22,18 @@ bool hp_block_serves(const hp_generator_t *generator, hp_collective_t collective
 const hp_generator_t *hp_block_generator(hp_collective_t collective, const hp_setting_t *setting,
                                          hp_problem_t *problem);
 
-/* The messages of so many steps are under way at a time: as many as the knob `messages` says, or fewer where the schedule
- * keeps messages off each other's links. The knob 0: 16; where long blocks of an alltoall go straight to whom they are
- * for, as many as have 256 KiB together, but 4 at least, and where the queues of the network are known, as many as they have
- * room for, unless the schedule says how many. bytes: of a block, on average; room: hp_comm_network_t's, 0: not known. */
+typedef struct {
+    int64_t messages; /* the knob; 0: automatic */
+    uint64_t bytes;   /* of a block, on average */
+    double room;      /* hp_comm_network_t's; 0: not known */
+} hp_block_load_t;
+
+/* The messages of so many steps are under way at a time: as many as the knob says, or fewer where the schedule keeps messages off
+ * each other's links. Automatic: 16; where long blocks of an alltoall go straight to whom they are for, as many as have
+ * 256 KiB together, but 4 at least, unless the generator says how many; where more than two positions send to one and it is
+ * known what the queues of the network hold, as many as they have room for. schedule: of any position, without a node
+ * problem. */
 uint32_t hp_block_steps_in_flight(const hp_generator_t *generator, const hp_problem_t *problem,
-                                  int64_t messages, uint64_t bytes, double room);
+                                  const hp_schedule_t *schedule, const hp_block_load_t *load);
 
 #endif

@@ -186,6 +186,16 @@ static hp_cut_t cut_of(const exchange_t *x, const hp_setting_t *setting)
     return hp_cut_make(&x->call, &slices);
 }
 
+static uint32_t steps_in_flight(const exchange_t *x, const hp_generator_t *generator,
+                                const hp_schedule_t *schedule)
+{
+    const hp_block_load_t load = {.messages = x->comm->knobs.messages,
+                                  .bytes = block_bytes(x),
+                                  .room = x->comm->network ? x->comm->network->room : 0};
+
+    return hp_block_steps_in_flight(generator, &x->problem, schedule, &load);
+}
+
 static hp_status_t make_programs(exchange_t *x, hp_arena_t *arena, const hp_setting_t *setting)
 {
     const hp_generator_t *generator = choose(x, setting);
@@ -200,7 +210,7 @@ static hp_status_t make_programs(exchange_t *x, hp_arena_t *arena, const hp_sett
     hp_call_t call = x->call;
     if (slices > 1)
         call.count = x->cut.segment_elements;
-    const hp_block_problem_t problem = {
+    hp_block_problem_t problem = {
         .schedule = &schedule,
         .problem = &x->problem,
         .position = x->position,
@@ -210,12 +220,10 @@ static hp_status_t make_programs(exchange_t *x, hp_arena_t *arena, const hp_sett
         .stride = x->call.count,
         .in_place = hp_call_is_in_place(&x->call) &&
                     (pattern == HP_PATTERN_ALLGATHER ||
-                     (hp_pattern_is(pattern, HP_PATTERN_ROOTED) && x->position == x->problem.root)),
-        .steps_in_flight =
-            hp_block_steps_in_flight(generator, &x->problem, x->comm->knobs.messages, block_bytes(x),
-                                     x->comm->network ? x->comm->network->room : 0)};
+                     (hp_pattern_is(pattern, HP_PATTERN_ROOTED) && x->position == x->problem.root))};
     hp_schedule_init(&schedule);
     hp_status_t status = hp_schedule_make(&schedule, generator, &x->problem, x->position);
+    problem.steps_in_flight = steps_in_flight(x, generator, &schedule);
     if (status == HP_OK)
         status = hp_block_program_make(arena, &problem, &x->program);
     if (status == HP_OK && rest < x->cut.segment_elements) {

@@ -20,6 +20,9 @@ static const double worthwhile_mockup = 0.95;
 static const double drift = 1.5;
 /* Of a time that few calls stand behind. */
 static const double drift_rough = 2.0;
+/* So many times as long is no jump, whatever some of the eight took: a link that lets the first messages through at once, and then takes
+ * what it is made for. */
+static const double drift_far = 4.0;
 enum { FEW_ROUNDS = 4 };
 /* The slowest rank took so many times as long as the fastest, by the median: they did not arrive together. */
 static const double together = 3.0;
@@ -272,7 +275,9 @@ static double other_us(const hp_guard_t *guard)
 static bool has_changed(const hp_guard_t *guard, hp_guard_spread_t now)
 {
     const double before = guard->settled_us, other = other_us(guard);
-    const bool is_slower = now.least > before && now.median > before * (guard->is_rough ? drift_rough : drift);
+    const bool is_slower =
+        (now.least > before && now.median > before * (guard->is_rough ? drift_rough : drift)) ||
+        now.median > before * drift_far;
 
     if (guard->is_rough)
         return is_slower && (other < 0 || now.median > other);

@@ -95,10 +95,15 @@ bool hp_model_blocks_schedule(const hp_layout_t *layout, const hp_algorithm_t *a
 
 static uint32_t steps_in_flight(const hp_layout_t *layout, const described_t *d, uint64_t bytes)
 {
-    hp_knobs_t knobs;
-    hp_knobs_defaults(&knobs);
-    return hp_block_steps_in_flight(d->generator, &d->problem, knobs.messages, bytes,
-                                    layout->network ? layout->network->room : 0);
+    const hp_block_load_t load = {.bytes = bytes, .room = layout->network ? layout->network->room : 0};
+    hp_schedule_t schedule;
+
+    hp_schedule_init(&schedule);
+    if (load.room > 0)
+        hp_schedule_make(&schedule, d->generator, &d->problem, 0);
+    const uint32_t steps = hp_block_steps_in_flight(d->generator, &d->problem, &schedule, &load);
+    hp_schedule_fini(&schedule);
+    return steps;
 }
 
 static hp_walk_machine_t machine_of(const hp_probes_t *probes, uint32_t ranks, uint32_t steps_in_flight)

@@ -15,7 +15,7 @@ static uint32_t steps_of(const hp_generator_t *generator, hp_problem_t problem, 
     hp_generator_usual(generator, &problem);
     if (!generator->placed)
         assert_int_equal(hp_schedule_make(&schedule, generator, &problem, 0), HP_OK);
-    const uint32_t steps = hp_block_steps_in_flight(generator, &problem, &schedule, &load);
+    const uint32_t steps = hp_block_steps_in_flight(generator, &problem, &schedule, 0, &load);
     hp_schedule_fini(&schedule);
     return steps;
 }
@@ -91,12 +91,32 @@ static void a_window_of_its_own_holds(void **state)
     assert_int_equal(steps_of(&tuned, problem, 2, 1 << 20, 0), 2);
 }
 
+/* On flat machines, and through nodes of four, of which all ranks take part in the rings. */
+static void rings_pass_on(void **state)
+{
+    (void)state;
+    static const uint32_t first[] = {0, 4, 8, 12};
+    const hp_problem_t flat = {.pattern = HP_PATTERN_ALLGATHER, .count = 12},
+                       nodes = {.pattern = HP_PATTERN_ALLGATHER,
+                                .count = 12,
+                                .node_first = first,
+                                .node_count = 3,
+                                .leaders = HP_LEADERS_ALL};
+
+    assert_true(hp_block_passes_on(&hp_generator_ring, &flat));
+    assert_true(hp_block_passes_on(&hp_generator_ring, &nodes));
+    assert_false(hp_block_passes_on(&hp_generator_pairwise, &flat));
+    assert_false(hp_block_passes_on(&hp_generator_neighbour_exchange, &flat));
+    assert_false(hp_block_passes_on(&hp_generator_mesh2d, &flat));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(long_blocks_of_an_alltoall_are_few_at_a_time),
         cmocka_unit_test(among_nodes_blocks_go_together),
         cmocka_unit_test(a_window_of_its_own_holds),
+        cmocka_unit_test(rings_pass_on),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -433,7 +433,8 @@ static void a_described_network_decides(void **state)
     const uint64_t by_rule = hp_candidate_id(first);
 
     assert_int_equal(hp_comm_set_network(comm, &network, machines), HP_OK);
-    assert_true(comm->network->room == 64000. / 4 / 2); /* of four hosts that share a link, two ranks each */
+    assert_true(comm->network->room ==
+                64000. / 2 / 4 / 2); /* half, of four hosts that share a link, two ranks each */
     situation = hp_candidates_situation(comm);
     hp_candidates_find(&situation, HP_ALLREDUCE, 1 << 20, &found);
     assert_int_equal(first->by, HP_DECIDER_NETWORK);

@@ -143,36 +143,65 @@ static int64_t messages_of_alltoall(uint64_t bytes)
     return fit > MESSAGES_MOST ? MESSAGES_MOST : fit < LEAST ? LEAST : (int64_t)fit;
 }
 
-/* Blocks of the longest message, if more than two positions send to this one; else 0: what comes from one or two comes in turns. */
-static uint32_t longest_of_many(const hp_schedule_t *schedule)
+static bool on_one_node(const hp_problem_t *problem, uint32_t a, uint32_t b)
 {
-    int32_t senders[2] = {HP_NO_POSITION, HP_NO_POSITION};
-    uint32_t longest = 0;
-    bool many = false;
-
-    for (uint32_t i = 0; i < schedule->step_count; i++) {
-        const hp_step_t *step = &schedule->steps[i];
-        if (step->from < 0 || step->from == step->to)
-            continue;
-        const unsigned seen = step->from == senders[0] ? 0 : 1;
-        many |= seen == 1 && senders[1] >= 0 && step->from != senders[1];
-        senders[senders[0] < 0 ? 0 : seen] = step->from;
-        longest = hp_most_u64(longest, hp_schedule_blocks(schedule, &step->recv));
-    }
-    return many ? longest : 0;
+    return hp_problem_has_nodes(problem) ? hp_problem_node(problem, a) == hp_problem_node(problem, b)
+                                         : a == b;
 }
 
-/* As many as the queues of the network have room for. */
+/* How many positions send to this one, up to three; those of its own node do not count. */
+static unsigned count_senders(const hp_schedule_t *schedule, const hp_problem_t *problem, uint32_t position)
+{
+    int32_t senders[3];
+    unsigned count = 0;
+
+    for (uint32_t i = 0; i < schedule->step_count && count < 3; i++) {
+        const int32_t from = schedule->steps[i].from;
+        unsigned k = 0;
+        if (from < 0 || on_one_node(problem, (uint32_t)from, position))
+            continue;
+        while (k < count && senders[k] != from)
+            k++;
+        if (k == count)
+            senders[count++] = from;
+    }
+    return count;
+}
+
+static uint32_t longest_message(const hp_schedule_t *schedule)
+{
+    uint32_t longest = 0;
+
+    for (uint32_t i = 0; i < schedule->step_count; i++) {
+        const uint32_t blocks = hp_schedule_blocks(schedule, &schedule->steps[i].recv);
+        longest = blocks > longest ? blocks : longest;
+    }
+    return longest;
+}
+
+bool hp_block_passes_on(const hp_generator_t *generator, const hp_problem_t *problem)
+{
+    hp_schedule_t schedule;
+
+    hp_schedule_init(&schedule);
+    const bool passes_on = hp_schedule_make(&schedule, generator, problem, 0) == HP_OK &&
+                           count_senders(&schedule, problem, 0) == 1;
+    hp_schedule_fini(&schedule);
+    return passes_on;
+}
+
+/* As many as the queues of the network have room for. What comes from one or two neighbours comes in turns. */
 static int64_t messages_that_fit(const hp_schedule_t *schedule, const hp_block_load_t *load)
 {
-    const double message = (double)longest_of_many(schedule) * (double)load->bytes;
+    const double message = (double)longest_message(schedule) * (double)load->bytes;
     const double fit = message > 0 ? load->room / message : MESSAGES_MOST;
 
     return fit > MESSAGES_MOST ? MESSAGES_MOST : fit < 1 ? 1 : (int64_t)fit;
 }
 
 static int64_t messages_at_a_time(const hp_generator_t *generator, const hp_problem_t *problem,
-                                  const hp_schedule_t *schedule, const hp_block_load_t *load)
+                                  const hp_schedule_t *schedule, uint32_t position,
+                                  const hp_block_load_t *load)
 {
     enum { LOSSLESS_MOST = 64 };
     const bool is_direct_alltoall =
@@ -182,17 +211,19 @@ static int64_t messages_at_a_time(const hp_generator_t *generator, const hp_prob
         hp_pattern_is(problem->pattern, HP_PATTERN_CUT))
         return MESSAGES_MOST;
     if (load->room > 0 && isfinite(load->room))
-        return messages_that_fit(schedule, load);
+        return count_senders(schedule, problem, position) > 2 ? messages_that_fit(schedule, load)
+                                                              : MESSAGES_MOST;
     if (!is_direct_alltoall)
         return MESSAGES_MOST;
     return load->room > 0 ? LOSSLESS_MOST : messages_of_alltoall(load->bytes);
 }
 
 uint32_t hp_block_steps_in_flight(const hp_generator_t *generator, const hp_problem_t *problem,
-                                  const hp_schedule_t *schedule, const hp_block_load_t *load)
+                                  const hp_schedule_t *schedule, uint32_t position,
+                                  const hp_block_load_t *load)
 {
     const int64_t most =
-        load->messages ? load->messages : messages_at_a_time(generator, problem, schedule, load);
+        load->messages ? load->messages : messages_at_a_time(generator, problem, schedule, position, load);
 
     return generator->in_flight && generator->in_flight < most ? generator->in_flight : (uint32_t)most;
 }

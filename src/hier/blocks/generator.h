@@ -31,9 +31,12 @@ typedef struct {
 /* The messages of so many steps are under way at a time: as many as the knob says, or fewer where the schedule keeps messages off
  * each other's links. Automatic: 16; where long blocks of an alltoall go straight to whom they are for, as many as have
  * 256 KiB together, but 4 at least, unless the generator says how many; where more than two positions send to one and it is
- * known what the queues of the network hold, as many as they have room for. schedule: of any position, without a node
- * problem. */
+ * known what the queues of the network hold, as many as they have room for. schedule: of the position. */
 uint32_t hp_block_steps_in_flight(const hp_generator_t *generator, const hp_problem_t *problem,
-                                  const hp_schedule_t *schedule, const hp_block_load_t *load);
+                                  const hp_schedule_t *schedule, uint32_t position,
+                                  const hp_block_load_t *load);
+
+/* Does a position get all that is not from its own node from one neighbour, as in a ring? */
+bool hp_block_passes_on(const hp_generator_t *generator, const hp_problem_t *problem);
 
 #endif

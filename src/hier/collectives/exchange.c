@@ -158,29 +158,29 @@ static bool reduces_in_nodes(const exchange_t *x)
     return x->problem.pattern == HP_PATTERN_REDUCE_SCATTER && hp_problem_has_nodes(&x->problem);
 }
 
-/* What is passed on between nodes goes slice by slice, too, if one keeps a link busy for so long that its message costs nothing
- * beside that: the next one is under way while a slice is passed on. Rings, blocks of 128 KiB: 16 hosts on four switches at
+/* What is passed on from neighbour to neighbour goes slice by slice, too, if one keeps a link busy for so long that its message costs
+ * nothing beside that: the next one is under way while a slice is passed on. Rings, blocks of 128 KiB: 16 hosts on four switches at
  * 100 Mbit/s, allgather 273 -> 165 ms (the links need 167), reduce_scatter 260 -> 171; 4 hosts x 4 ranks at 1 Gbit/s, allgather
- * 15.0 -> 13.6. At 12.5 GB/s (simulated) slices of 32 KiB would take 1.5 times as long as whole blocks. INFINITY: it is not
- * worth it, or nobody knows how fast links are. */
-static double passing_bytes(const exchange_t *x)
+ * 15.0 -> 13.6. At 12.5 GB/s (simulated) slices of 32 KiB would take 1.5 times as long as whole blocks; where many send to one,
+ * two slices come in each other's way. INFINITY: nobody knows how fast links are, or there are none. */
+static double least_slice(const exchange_t *x)
 {
     static const double slice_us = 128;
     const hp_comm_t *comm = x->comm;
     const double rate = comm->network ? comm->network->rate : comm->probes.between_rate;
-    const bool is_passed_on =
-        x->problem.pattern == HP_PATTERN_ALLGATHER || x->problem.pattern == HP_PATTERN_REDUCE_SCATTER;
 
-    return is_passed_on && rate > 0 && hp_hierarchy_node_count(comm->hierarchy) > 1 ? slice_us * rate
-                                                                                    : INFINITY;
+    return rate > 0 && hp_hierarchy_node_count(comm->hierarchy) > 1 ? slice_us * rate : INFINITY;
 }
 
-static hp_cut_t cut_of(const exchange_t *x, const hp_setting_t *setting)
+static hp_cut_t cut_of(const exchange_t *x, const hp_generator_t *generator, const hp_setting_t *setting)
 {
-    const double least = reduces_in_nodes(x) ? 1 : passing_bytes(x), block = (double)block_bytes(x);
+    const hp_pattern_t pattern = x->problem.pattern;
+    const double least = reduces_in_nodes(x) ? 1 : least_slice(x), block = (double)block_bytes(x);
     hp_setting_t slices = *setting;
 
-    if (x->call.blocks || x->longer || least >= block)
+    if ((pattern != HP_PATTERN_ALLGATHER && pattern != HP_PATTERN_REDUCE_SCATTER) || x->call.blocks ||
+        x->longer || least >= block || setting->segment_bytes >= block ||
+        (!reduces_in_nodes(x) && !hp_block_passes_on(generator, &x->problem)))
         return (hp_cut_t){.count = 1, .segment_elements = 1};
     slices.segment_bytes = hp_most_u64(slices.segment_bytes, (uint64_t)least);
     return hp_cut_make(&x->call, &slices);
@@ -193,7 +193,7 @@ static uint32_t steps_in_flight(const exchange_t *x, const hp_generator_t *gener
                                   .bytes = block_bytes(x),
                                   .room = x->comm->network ? x->comm->network->room : 0};
 
-    return hp_block_steps_in_flight(generator, &x->problem, schedule, &load);
+    return hp_block_steps_in_flight(generator, &x->problem, schedule, x->position, &load);
 }
 
 static hp_status_t make_programs(exchange_t *x, hp_arena_t *arena, const hp_setting_t *setting)
@@ -204,7 +204,7 @@ static hp_status_t make_programs(exchange_t *x, hp_arena_t *arena, const hp_sett
 
     if (!generator)
         return HP_ERR_ARG;
-    x->cut = cut_of(x, setting);
+    x->cut = cut_of(x, generator, setting);
     const uint64_t slices = hp_cut_segments(&x->cut);
     const size_t rest = hp_cut_count(&x->cut, slices - 1);
     hp_call_t call = x->call;

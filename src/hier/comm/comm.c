@@ -160,9 +160,10 @@ hp_status_t hp_comm_set_network(hp_comm_t *comm, const hp_network_t *network, co
         const hp_network_node_t *machine = &network->nodes[network->machines[machines[rank]]];
         own->rate = hp_least_double(own->rate, hp_least_double(machine->up.rate, machine->down.rate));
     }
-    /* The hosts that share a link, and the ranks of a host, fill its queue together. */
+    /* The hosts that share a link, and the ranks of a host, fill its queue together; half of it, for headers, and for what is
+     * there already. */
     hp_hierarchy_node_ranks(h, hp_hierarchy_node_leader(h, hp_hierarchy_fullest_node(h)), &ranks);
-    own->room = network->queue / own->traits.blocking / ranks;
+    own->room = network->queue / 2 / own->traits.blocking / ranks;
     own->hash = hp_hash_add(own->hash, &own->room, sizeof own->room) | 1; /* not 0 */
     free(comm->network);
     comm->network = own;

@@ -101,7 +101,7 @@ static uint32_t steps_in_flight(const hp_layout_t *layout, const described_t *d,
     hp_schedule_init(&schedule);
     if (load.room > 0)
         hp_schedule_make(&schedule, d->generator, &d->problem, 0);
-    const uint32_t steps = hp_block_steps_in_flight(d->generator, &d->problem, &schedule, &load);
+    const uint32_t steps = hp_block_steps_in_flight(d->generator, &d->problem, &schedule, 0, &load);
     hp_schedule_fini(&schedule);
     return steps;
 }

@@ -47,9 +47,9 @@ typedef struct {
         HP_COST_SHARE_TABLE(X)
 #undef X
     } share_us;
-    double
-        shared_us; /* of the run: what a processor has to do for messages that wait for links together: where links are
-                       * shared fairly these end together, and it comes after the links' work and not beside it */
+    /* Of the run: what a processor has to do for messages that wait for links together. Where links are shared fairly these end
+     * together, so that it comes after the links' work and not beside it: then a run takes so much longer. */
+    double shared_us;
     double estimate_us;
     double chain_us;     /* the longest chain of messages, alone, one segment */
     uint32_t rounds;     /* messages in the longest chain */

@@ -84,6 +84,7 @@ static bool take_queue(hp_network_reader_t *reader, const json_t *root)
 {
     const char *queue;
 
+    reader->place[0] = '\0';
     return take_text(reader, root, "queue", false, &queue) &&
            (!queue || hp_network_take_queue(reader, queue));
 }

@@ -163,6 +163,18 @@ uint32_t hp_schedule_blocks(const hp_schedule_t *schedule, const hp_list_t *list
     return blocks;
 }
 
+uint32_t hp_schedule_largest_message(const hp_schedule_t *schedule, bool received)
+{
+    uint32_t largest = 0;
+
+    for (uint32_t i = 0; i < schedule->step_count; i++) {
+        const hp_step_t *step = &schedule->steps[i];
+        const uint32_t blocks = hp_schedule_blocks(schedule, received ? &step->recv : &step->send);
+        largest = blocks > largest ? blocks : largest;
+    }
+    return largest;
+}
+
 static bool is_all_of(const hp_schedule_t *schedule, const hp_list_t *list, hp_space_t space)
 {
     for (uint32_t i = 0; i < list->count; i++)

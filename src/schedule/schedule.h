@@ -114,6 +114,8 @@ void hp_schedule_sync(hp_schedule_t *schedule, int32_t to, int32_t from);
 
 /* Blocks of a list. */
 uint32_t hp_schedule_blocks(const hp_schedule_t *schedule, const hp_list_t *list);
+/* Of the largest message that it sends, or receives. */
+uint32_t hp_schedule_largest_message(const hp_schedule_t *schedule, bool received);
 /* Does every block that the position sends go straight from what it brings, and every one that it receives straight to its
  * place in the result? If so on all positions, each needs to know the sizes of nobody's blocks but its own. Of patterns
  * that move blocks; others are not. */

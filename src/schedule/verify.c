@@ -125,24 +125,13 @@ static uint32_t contribution_of(const hp_problem_t *problem, hp_space_t space, u
     return own ? position : i;
 }
 
-static uint32_t largest_message(const hp_schedule_t *schedule)
-{
-    uint32_t largest = 0;
-
-    for (uint32_t i = 0; i < schedule->step_count; i++) {
-        const uint32_t blocks = hp_schedule_blocks(schedule, &schedule->steps[i].send);
-        largest = blocks > largest ? blocks : largest;
-    }
-    return largest;
-}
-
 /* Counts the blocks of the position's spaces and of its largest message; returns the sum. No message needs more than all
  * blocks there are. */
 static size_t count_blocks(run_t *run, uint32_t p)
 {
     const hp_schedule_t *schedule = &run->schedules[p];
     position_t *position = &run->positions[p];
-    const uint32_t message = largest_message(schedule);
+    const uint32_t message = hp_schedule_largest_message(schedule, false);
     size_t all = 0;
 
     for (unsigned space = 0; space < HP_SPACE_COUNT; space++)

@@ -129,6 +129,17 @@ static const tune_record_t *get(tune_lab_t *lab, tune_search_t *search, tune_kin
     return tune_lab_get(lab, &key, &search->cost);
 }
 
+/* The best of many noisy figures is too good. */
+bool tune_is_near(double native_us, double us)
+{
+    return native_us <= 1.25 * us;
+}
+
+tune_choice_t tune_confirmed(int config, const double us[2])
+{
+    return us[0] > 1.02 * us[1] ? (tune_choice_t){config, us[1]} : (tune_choice_t){0, us[0]};
+}
+
 static void consider(tune_choice_t *best, int config, double us)
 {
     if (best->config < 0 || us < best->us)
@@ -179,24 +190,22 @@ static bool is_hopeless(const tune_lab_t *lab, tune_search_id_t id, const tune_s
            has_lost(lab, id, search, collective, config, right);
 }
 
-/* The best of many noisy figures is too good: where the host MPI's comes near, both are measured in turns, and the host MPI's stays
- * unless the other one is faster then, too. false: no time is left. */
+/* Where the host MPI's comes near, both are measured in turns, and the host MPI's stays unless the other one is faster then, too.
+ * false: no time is left. */
 static bool confirm(tune_lab_t *lab, tune_search_id_t id, tune_search_t *search, tune_collective_t collective,
                     size_t bytes, tune_choice_t *best)
 {
-    const double near = 1.25, faster = 1.02;
     const tune_key_t native = {kind_of(id), collective, 0, -1, bytes};
     const tune_key_t pair = {TUNE_KIND_PAIR, collective, 0, best->config, bytes};
     const tune_record_t *record = tune_book_find(&lab->book, &native);
 
-    if (best->config <= 0 || !record || !record->count || record->us[0] > near * best->us)
+    if (best->config <= 0 || !record || !record->count || !tune_is_near(record->us[0], best->us))
         return true;
     record = tune_lab_get(lab, &pair, &search->cost);
     if (!record)
         return false;
     if (record->count == 2)
-        *best = record->us[0] > faster * record->us[1] ? (tune_choice_t){best->config, record->us[1]}
-                                                       : (tune_choice_t){0, record->us[0]};
+        *best = tune_confirmed(best->config, record->us);
     return true;
 }
 

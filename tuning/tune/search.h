@@ -48,6 +48,11 @@ double tune_predict_us(const tune_curves_t *curves, const tune_list_t *lists, tu
 /* Fills the curves too, when it is a task search. */
 void tune_search_run(tune_lab_t *lab, tune_search_id_t id, tune_search_t *search, tune_curves_t *curves);
 
+/* Does the host MPI's come so near to what seems to be the best that both are to be measured in turns? */
+bool tune_is_near(double native_us, double us);
+/* The configuration if it was faster then, else the host MPI's. us: of the host MPI's, and of the configuration. */
+tune_choice_t tune_confirmed(int config, const double us[2]);
+
 const char *tune_search_name(tune_search_id_t id);
 bool tune_search_has_heuristic(tune_search_id_t id);
 

@@ -98,19 +98,15 @@ static bool mean_us(group_t *group, int config, int other, double us[2])
     return calls > 0;
 }
 
-static const double near = 1.25;
-
-/* The best of many noisy figures is too good: where the host MPI's comes near, both are measured in turns, and the
- * host MPI's stays unless the other one is faster then, too. */
+/* As in search.c. */
 static void confirm(group_t *group, tune_choice_t *best, double *native_us)
 {
-    const double faster = 1.02;
     double us[2];
 
-    if (best->config <= 0 || *native_us > near * best->us || !mean_us(group, 0, best->config, us))
+    if (best->config <= 0 || !tune_is_near(*native_us, best->us) || !mean_us(group, 0, best->config, us))
         return;
     *native_us = us[0];
-    *best = us[0] > faster * us[1] ? (tune_choice_t){best->config, us[1]} : (tune_choice_t){0, us[0]};
+    *best = tune_confirmed(best->config, us);
 }
 
 /* The host MPI's first, then what is made for the network: what is likely to matter is measured before the time is up. */
@@ -140,7 +136,7 @@ static tune_choice_t choose(group_t *group, double *native_us)
         }
     if (!group->no_time)
         confirm(group, &best, native_us);
-    if (group->no_time && (best.config <= 0 || *native_us <= near * best.us))
+    if (group->no_time && (best.config <= 0 || tune_is_near(*native_us, best.us)))
         best.config = -1;
     return best;
 }

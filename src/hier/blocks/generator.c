@@ -2,7 +2,6 @@
 
 #include <math.h>
 #include <stdatomic.h>
-#include "base/least.h"
 #include "hier/blocks/program.h"
 #include "schedule/generators/generators.h"
 #include "topo_tree/network/placement.h"
@@ -168,17 +167,6 @@ static unsigned count_senders(const hp_schedule_t *schedule, const hp_problem_t 
     return count;
 }
 
-static uint32_t longest_message(const hp_schedule_t *schedule)
-{
-    uint32_t longest = 0;
-
-    for (uint32_t i = 0; i < schedule->step_count; i++) {
-        const uint32_t blocks = hp_schedule_blocks(schedule, &schedule->steps[i].recv);
-        longest = blocks > longest ? blocks : longest;
-    }
-    return longest;
-}
-
 bool hp_block_passes_on(const hp_generator_t *generator, const hp_problem_t *problem)
 {
     hp_schedule_t schedule;
@@ -193,7 +181,7 @@ bool hp_block_passes_on(const hp_generator_t *generator, const hp_problem_t *pro
 /* As many as the queues of the network have room for. What comes from one or two neighbours comes in turns. */
 static int64_t messages_that_fit(const hp_schedule_t *schedule, const hp_block_load_t *load)
 {
-    const double message = (double)longest_message(schedule) * (double)load->bytes;
+    const double message = (double)hp_schedule_largest_message(schedule, true) * (double)load->bytes;
     const double fit = message > 0 ? load->room / message : MESSAGES_MOST;
 
     return fit > MESSAGES_MOST ? MESSAGES_MOST : fit < 1 ? 1 : (int64_t)fit;

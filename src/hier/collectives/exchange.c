@@ -174,14 +174,17 @@ static double least_slice(const exchange_t *x)
 
 static hp_cut_t cut_of(const exchange_t *x, const hp_generator_t *generator, const hp_setting_t *setting)
 {
+    static const hp_cut_t whole = {.count = 1, .segment_elements = 1};
     const hp_pattern_t pattern = x->problem.pattern;
-    const double least = reduces_in_nodes(x) ? 1 : least_slice(x), block = (double)block_bytes(x);
-    hp_setting_t slices = *setting;
+    const bool is_passed_on = pattern == HP_PATTERN_ALLGATHER || pattern == HP_PATTERN_REDUCE_SCATTER;
 
-    if ((pattern != HP_PATTERN_ALLGATHER && pattern != HP_PATTERN_REDUCE_SCATTER) || x->call.blocks ||
-        x->longer || least >= block || setting->segment_bytes >= block ||
+    if (!is_passed_on || x->call.blocks || x->longer)
+        return whole;
+    const double least = reduces_in_nodes(x) ? 1 : least_slice(x), block = (double)block_bytes(x);
+    if (least >= block || setting->segment_bytes >= block ||
         (!reduces_in_nodes(x) && !hp_block_passes_on(generator, &x->problem)))
-        return (hp_cut_t){.count = 1, .segment_elements = 1};
+        return whole;
+    hp_setting_t slices = *setting;
     slices.segment_bytes = hp_most_u64(slices.segment_bytes, (uint64_t)least);
     return hp_cut_make(&x->call, &slices);
 }

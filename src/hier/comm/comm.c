@@ -1,10 +1,8 @@
 #include "hier/comm/comm.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/hash.h"
-#include "base/least.h"
 #include "base/log.h"
 
 /* Of the first node with most ranks, whose cores the model counts, and of this rank's own, for its waits. */
@@ -155,11 +153,7 @@ hp_status_t hp_comm_set_network(hp_comm_t *comm, const hp_network_t *network, co
         free(own);
         return HP_ERR_NO_MEM;
     }
-    own->rate = INFINITY;
-    for (uint32_t rank = 0; rank < size; rank++) {
-        const hp_network_node_t *machine = &network->nodes[network->machines[machines[rank]]];
-        own->rate = hp_least_double(own->rate, hp_least_double(machine->up.rate, machine->down.rate));
-    }
+    own->rate = hp_placement_rate(&own->ranks);
     /* The hosts that share a link, and the ranks of a host, fill its queue together; half of it, for headers, and for what is
      * there already. */
     hp_hierarchy_node_ranks(h, hp_hierarchy_node_leader(h, hp_hierarchy_fullest_node(h)), &ranks);

@@ -16,8 +16,9 @@
  * timed and agreed on; when they take another time than they did at first, the question is open again, and the first check
  * after it comes after twice as many calls as the one before. So messages of its
  * own are bounded by the logarithm of the calls. On a machine whose times jump some checks will find another time; it counts
- * when all of the eight lie on one side of what the slot took, or their median is four times that. Like STAR-MPI (A. Faraj, X. Yuan, D. Lowenthal, STAR-MPI: Self Tuned
- * Adaptive Routines for MPI Collective Operations, ICS 2006), but the host MPI's collective is always among the candidates.
+ * when all of the eight lie on one side of what the slot took, or their median is four times that. Like STAR-MPI (A. Faraj,
+ * X. Yuan, D. Lowenthal, STAR-MPI: Self Tuned Adaptive Routines for MPI Collective Operations, ICS 2006), but the host MPI's
+ * collective is always among the candidates.
  *
  * What was found before (wisdom.h) stands for a trial; the first such check then comes after 16 calls, after 64 of short ones.
  * That check, and the first one after a short trial, says what the chosen slot takes; the question is open again if another

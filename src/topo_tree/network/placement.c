@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/hash.h"
+#include "base/least.h"
 
 /* ---- orders ---- */
 
@@ -128,6 +129,18 @@ static uint32_t top_of(const hp_network_t *network)
     return top;
 }
 
+double hp_placement_rate(const hp_placement_t *placement)
+{
+    const hp_network_t *network = placement->network;
+    double rate = INFINITY;
+
+    for (uint32_t i = 0; i < placement->count; i++) {
+        const hp_network_node_t *machine = &network->nodes[network->machines[placement->machines[i]]];
+        rate = hp_least_double(rate, hp_least_double(machine->up.rate, machine->down.rate));
+    }
+    return rate;
+}
+
 hp_status_t hp_network_walk(const hp_network_t *network, uint32_t *numbers)
 {
     int32_t *first = malloc(2 * (size_t)network->node_count * sizeof *first);
@@ -161,11 +174,6 @@ typedef struct {
     double rate;
 } below_t;
 
-static double less(double a, double b)
-{
-    return a < b ? a : b;
-}
-
 hp_status_t hp_network_traits(const hp_network_t *network, hp_network_traits_t *traits)
 {
     below_t *below = calloc(network->node_count, sizeof *below);
@@ -185,12 +193,12 @@ hp_status_t hp_network_traits(const hp_network_t *network, hp_network_traits_t *
     }
     for (uint32_t i = 0; i < network->node_count; i++) {
         const hp_network_node_t *node = &network->nodes[i];
-        const double carries = less(node->up.rate, node->down.rate);
+        const double carries = hp_least_double(node->up.rate, node->down.rate);
         if (below[i].hosts > traits->hosts_per_switch)
             traits->hosts_per_switch = below[i].hosts;
         if (node->parent < 0 || node->machine >= 0 || !isfinite(carries))
             continue;
-        const double blocking = less(below[i].rate, total - below[i].rate) / carries;
+        const double blocking = hp_least_double(below[i].rate, total - below[i].rate) / carries;
         if (blocking > traits->blocking)
             traits->blocking = blocking;
     }

@@ -36,6 +36,9 @@ const char *hp_placement_order_text(hp_placement_order_t order);
 hp_status_t hp_placement_lay(const hp_network_t *network, uint32_t ranks, hp_placement_order_t order,
                              uint32_t *machines);
 
+/* Of the slowest link of a machine that has a rank, in its slower direction; INFINITY: none has a limit. */
+double hp_placement_rate(const hp_placement_t *placement);
+
 /* ---- the tree ---- */
 
 /* numbers[node]: its place in a depth-first walk over the tree that visits the machines of a switch before the switches

@@ -18,7 +18,7 @@ static const hp_probes_t usual = {.flag_us = 0.2,
 /* Of links without a limit. */
 static const double believable = 1e6;
 
-/* Adds the way from one machine to another: its latencies, and the links at its ends. */
+/* Adds the way from one machine to another. */
 static void add_way(const hp_placement_t *places, uint32_t from, uint32_t to, uint32_t *path,
                     hp_probes_t *probes)
 {
@@ -26,12 +26,8 @@ static void add_way(const hp_placement_t *places, uint32_t from, uint32_t to, ui
     const uint32_t links = hp_network_path(network, places->machines[from], places->machines[to], path);
     double us = 2 * message_us;
 
-    for (uint32_t k = 0; k < links; k++) {
-        const hp_network_speed_t speed = hp_network_link(network, path[k]).speed;
-        us += speed.latency_us;
-        if (k == 0 || k + 1 == links)
-            probes->between_rate = hp_least_double(probes->between_rate, speed.rate);
-    }
+    for (uint32_t k = 0; k < links; k++)
+        us += hp_network_link(network, path[k]).speed.latency_us;
     probes->between_us = hp_most_double(probes->between_us, us);
 }
 
@@ -52,5 +48,7 @@ bool hp_probes_described(const hp_layout_t *layout, hp_probes_t *out)
             add_way(places, i, 0, path, out);
         }
     free(path);
+    if (out->between_us > 0) /* they are on several machines */
+        out->between_rate = hp_least_double(believable, hp_placement_rate(places));
     return true;
 }

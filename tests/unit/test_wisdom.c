@@ -358,12 +358,21 @@ static void what_is_foreseen(void **state)
     hp_foresight_set(found, ARRAY_LENGTH(found));
     static const double expected[] = {2.0 / 3, 0, 0.2, -1, 0, -1};
     for (unsigned i = 0; i < ARRAY_LENGTH(expected); i++) {
-        assert_float_equal(hp_foresight_gain(8, HP_ALLGATHER, 1ull << (9 + i)), expected[i], 1e-9);
-        assert_float_equal(hp_foresight_gain(7, HP_ALLGATHER, 1ull << (9 + i)), -1, 0);
-        assert_float_equal(hp_foresight_gain(8, HP_BCAST, 1ull << (9 + i)), -1, 0);
+        assert_float_equal(hp_foresight_gain(8, HP_ALLGATHER, 1ull << (9 + i), true), expected[i], 1e-9);
+        assert_float_equal(hp_foresight_gain(7, HP_ALLGATHER, 1ull << (9 + i), true), -1, 0);
+        assert_float_equal(hp_foresight_gain(8, HP_BCAST, 1ull << (9 + i), true), -1, 0);
     }
+    /* What this run finds: for blocking calls, where nothing was known. */
+    const double before = expected[0];
+    found[0].us[2] = 6;
+    hp_foresight_learn(&found[0]);
+    assert_float_equal(hp_foresight_gain(8, HP_ALLGATHER, 1 << 9, true), before, 1e-9);
     hp_foresight_set(NULL, 0);
-    assert_float_equal(hp_foresight_gain(8, HP_ALLGATHER, 1 << 9), -1, 0);
+    assert_float_equal(hp_foresight_gain(8, HP_ALLGATHER, 1 << 9, true), -1, 0);
+    hp_foresight_learn(&found[0]);
+    assert_float_equal(hp_foresight_gain(8, HP_ALLGATHER, 1 << 9, true), 0.9, 1e-9);
+    assert_float_equal(hp_foresight_gain(8, HP_ALLGATHER, 1 << 9, false), -1, 0);
+    hp_foresight_set(NULL, 0);
 }
 
 int main(void)

@@ -5,6 +5,7 @@
 typedef struct {
     uint32_t ranks;
     uint8_t collective, bin;
+    bool is_learned; /* in this run */
     double gain;
 } entry_t;
 
@@ -32,28 +33,39 @@ static entry_t *find(uint32_t ranks, uint32_t collective, uint32_t bin)
     return NULL;
 }
 
+/* Of several from earlier runs the least gain counts; what is learned does not change what was known. */
+static void add(const hp_finding_t *finding, bool is_learned)
+{
+    const uint32_t ranks = finding->place.nodes * finding->place.most_ranks;
+    const double gain = gain_of(finding);
+
+    if (finding->place.least_ranks != finding->place.most_ranks) /* nobody knows how many ranks these were */
+        return;
+    entry_t *before = find(ranks, finding->collective, finding->bin);
+    if (before && !is_learned)
+        before->gain = gain < before->gain ? gain : before->gain;
+    if (!before && entry_count < HP_FINDINGS_MAX)
+        entries[entry_count++] = (entry_t){.ranks = ranks,
+                                           .collective = (uint8_t)finding->collective,
+                                           .bin = (uint8_t)finding->bin,
+                                           .is_learned = is_learned,
+                                           .gain = gain};
+}
+
 void hp_foresight_set(const hp_finding_t *list, size_t count)
 {
     entry_count = 0;
-    for (size_t i = 0; i < count && i < HP_FINDINGS_MAX; i++) {
-        const hp_finding_t *finding = &list[i];
-        const uint32_t ranks = finding->place.nodes * finding->place.most_ranks;
-        const double gain = gain_of(finding);
-        if (finding->place.least_ranks != finding->place.most_ranks) /* nobody knows how many ranks these were */
-            continue;
-        entry_t *before = find(ranks, finding->collective, finding->bin);
-        if (before)
-            before->gain = gain < before->gain ? gain : before->gain;
-        else
-            entries[entry_count++] = (entry_t){.ranks = ranks,
-                                               .collective = (uint8_t)finding->collective,
-                                               .bin = (uint8_t)finding->bin,
-                                               .gain = gain};
-    }
+    for (size_t i = 0; i < count; i++)
+        add(&list[i], false);
 }
 
-double hp_foresight_gain(uint32_t ranks, hp_collective_t collective, uint64_t bytes)
+void hp_foresight_learn(const hp_finding_t *finding)
+{
+    add(finding, true);
+}
+
+double hp_foresight_gain(uint32_t ranks, hp_collective_t collective, uint64_t bytes, bool with_learned)
 {
     const entry_t *entry = find(ranks, collective, hp_size_bin(bytes));
-    return entry ? entry->gain : -1;
+    return entry && (with_learned || !entry->is_learned) ? entry->gain : -1;
 }

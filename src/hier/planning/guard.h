@@ -20,7 +20,8 @@
  * X. Yuan, D. Lowenthal, STAR-MPI: Self Tuned Adaptive Routines for MPI Collective Operations, ICS 2006), but the host MPI's
  * collective is always among the candidates.
  *
- * What was found before (wisdom.h) stands for a trial; the first such check then comes after 16 calls, after 64 of short ones.
+ * What was found before (wisdom.h) stands for a trial; the first such check then comes after 16 calls, after 64 of short ones,
+ * and after 16 long ones where the trial was short.
  * That check, and the first one after a short trial, says what the chosen slot takes; the question is open again if another
  * one was faster than that. What was found for a neighbouring bin of sizes is a reason for doubt: a slot that was slow there is
  * out at the first sign of it here.

@@ -90,7 +90,8 @@ static double foresee(const hp_ticket_t *ticket, const hp_knobs_t *knobs)
 {
     return knobs->guard && knobs->setup_calls > 1 && !hp_candidates_is_named(knobs, ticket->collective) &&
                    !hp_collective_is(ticket->collective, HP_OWN_SIZES)
-               ? hp_foresight_gain((uint32_t)ticket->state->size, ticket->collective, ticket->bytes)
+               ? hp_foresight_gain((uint32_t)ticket->state->size, ticket->collective, ticket->bytes,
+                                   !ticket->nonblocking)
                : -1;
 }
 

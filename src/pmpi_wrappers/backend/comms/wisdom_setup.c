@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include "hier/planning/explain.h"
+#include "hier/planning/foresight.h"
 #include "pmpi_wrappers/backend/glue/machine.h"
 #include "pmpi_wrappers/backend/start/job.h"
 
@@ -68,6 +69,8 @@ void hp_wisdom_keep_one(const hp_comm_t *comm, hp_collective_t collective, const
         return;
     const hp_finding_t finding = finding_of(comm, collective, bin);
     hp_wisdom_learn(&finding);
+    if (comm->size == (uint32_t)hp_job.size && !hp_job.any_threads && !hp_ranks_take_turns)
+        hp_foresight_learn(&finding);
 }
 
 static void keep(void *context, hp_collective_t collective, unsigned number, const hp_bin_t *bin)

@@ -126,7 +126,8 @@ double hp_guard_spent_us(const hp_guard_t *guard)
         sum += guard->us[2 * i];
     if (guard->open || !guard->timed)
         return sum;
-    return sum / guard->timed * (guard->due / 2); /* each check comes after twice as many calls as the one before */
+    return sum / guard->timed *
+           (guard->due / 2); /* each check comes after twice as many calls as the one before */
 }
 
 void hp_guard_trust(hp_guard_t *guard, unsigned chosen, unsigned second, const double us[HP_SLOTS])

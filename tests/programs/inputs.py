@@ -194,9 +194,26 @@ GROMACS_PREPARE = (
     ("gmx_mpi", "-quiet", "grompp", "-f", "water.mdp", "-c", "water.gro", "-p", "water.top", "-o", "water.tpr"))
 
 
-def text_of(path):
-    """Of an input file that a Debian package brings; empty where that is not installed."""
-    return open(path).read() if os.path.exists(path) else ""
+# For ScaLAPACK's test of LU decompositions, whose own input keeps 4 of 16 ranks busy and has no matrix above 57 rows.
+LU = """'LU decompositions of more ranks and rows than in the example'
+'MPI'
+'LU.out' output file
+6 device out
+2 number of problem sizes
+300 500 M
+300 500 N
+2 number of block sizes
+8 16 NB
+1 number of right-hand sides
+4 NRHS
+1 number of their block sizes
+4 NBRHS
+3 number of process grids
+1 2 4 P
+4 2 4 Q
+1.0 threshold
+T
+"""
 
 
 def hpcc(size=400):

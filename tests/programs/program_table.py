@@ -100,7 +100,7 @@ PROGRAMS = {
     "nwchem": Program("nwchem.openmpi", ["waters.nw"], {"waters.nw": inputs.WATERS}, r"Total SCF energy", tolerance=1e-8,
                       seconds=r"Total times.*wall: +([\d.]+)s"),
     # LU factorizations, each with its residual.
-    "scalapack": Program(SCALAPACK + "xdlu", [], {"LU.dat": inputs.text_of(SCALAPACK + "LU.dat")}, r"tests (completed and|skipped)"),
+    "scalapack": Program(SCALAPACK + "xdlu", [], {"LU.dat": inputs.LU}, r"tests (completed and|skipped)"),
     "espresso": espresso(inputs.SILICON),
     "espresso-large": espresso(inputs.LARGE_SILICON),
     # 2,180 water molecules with their long-ranged forces (PME). Its energies; a trajectory is not the same to the digit.

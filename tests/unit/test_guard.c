@@ -189,6 +189,8 @@ static void long_calls_are_judged_each_round(void **state)
         {THREE, {1000, 5000, 1500}, HP_SLOT_RULE, 3, 1, 3},
         {THREE, {1000, 5000, 900}, HP_SLOT_MODEL, 4, 1, 4},
         {TWO, {1000, 1000}, HP_SLOT_NATIVE, 9, 8, 0}, /* no difference: to the end */
+        {TWO, {100, 400}, HP_SLOT_RULE, 3, 2, 0},     /* it costs little: once more */
+        {TWO, {100, 1400}, HP_SLOT_RULE, 2, 1, 0},
     };
     for (unsigned i = 0; i < ARRAY_LENGTH(cases); i++) {
         job_t *job = job_start_with(cases[i].offered, (hp_guard_calls_t){.is_long = true}, cases[i].us[0],
@@ -204,6 +206,26 @@ static void long_calls_are_judged_each_round(void **state)
     settle(job);
     assert_int_equal(job->calls[HP_SLOT_MOCKUP], 2);
     assert_int_equal(job->guard[0].chosen, HP_SLOT_RULE);
+}
+
+/* A link lets the first messages through at once: few calls have decided, so the next ones are looked at soon. */
+static void what_few_calls_decide_is_looked_at_soon(void **state)
+{
+    (void)state;
+    job_t *job = job_start_with(TWO, (hp_guard_calls_t){.is_long = true}, 1000, 6000, 0);
+    settle(job);
+    job->us[HP_SLOT_RULE] = 9000;
+    run(job, 16);
+    assert_int_equal(job->guard[0].reopened, 1);
+    settle(job);
+    assert_int_equal(job->guard[0].chosen, HP_SLOT_NATIVE);
+    job = job_start_with(TWO, (hp_guard_calls_t){.is_long = true}, 1000, 1000, 0); /* to the end of a trial */
+    settle(job);
+    const unsigned agreements = job->agreements;
+    run(job, 127);
+    assert_int_equal(job->agreements, agreements);
+    call(job);
+    assert_int_equal(job->agreements, agreements + 1);
 }
 
 /* Noise of half the time, long calls: what is 40% faster wins as often as with short ones. */
@@ -585,6 +607,7 @@ int main(void)
         cmocka_unit_test(the_fastest_stays),
         cmocka_unit_test(the_hopeless_is_not_tried_on),
         cmocka_unit_test(long_calls_are_judged_each_round),
+        cmocka_unit_test(what_few_calls_decide_is_looked_at_soon),
         cmocka_unit_test(noise_does_not_decide_early),
         cmocka_unit_test(the_doubted_must_prove_itself),
         cmocka_unit_test(what_was_found_is_rough),

@@ -439,9 +439,31 @@ static void remember_blocks(const hp_ticket_t *ticket, const hp_block_call_t *ca
 
     if (!memo)
         return;
+    memo->passes = HP_OUTCOME_TAKEN;
     memo->bin = is_lasting(ticket, ticket->outcome, call->arguments.op) ? ticket->choice.bin : NULL;
     memo->op = call->arguments.op;
     memo->stats_bin = ticket->bin;
+}
+
+/* Where the memo of a call is: of sizes of each rank's own there is one for all. NULL: it is not like the last one. */
+static hp_block_memo_t *memo_of(const hp_block_arguments_t *a, hp_comm_state_t *state)
+{
+    return hp_collective_is(a->collective, HP_OWN_SIZES) ? &state->memos[a->collective - HP_PIPELINED_COUNT]
+                                                         : hp_block_call_before(a, state);
+}
+
+/* The knobs and rules have decided so, from what stays as it is until the communicator is set up. */
+static void remember_passing(const hp_ticket_t *ticket, const hp_block_call_t *call, hp_outcome_t outcome)
+{
+    if (ticket->start_ns || is_checked())
+        return;
+    if (!hp_collective_is(ticket->collective, HP_OWN_SIZES))
+        hp_block_call_remember(call, ticket->state, ticket->bytes);
+    hp_block_memo_t *memo = memo_of(&call->arguments, ticket->state);
+    if (memo) {
+        memo->passes = outcome;
+        memo->stats_bin = ticket->bin;
+    }
 }
 
 bool hp_blocks_pass_at_once(const hp_block_arguments_t *a, MPI_Comm comm)
@@ -452,8 +474,14 @@ bool hp_blocks_pass_at_once(const hp_block_arguments_t *a, MPI_Comm comm)
         return false;
     if (state->always != HP_OUTCOME_TAKEN)
         return hp_comm_passes(state, a->collective);
-    const hp_block_memo_t *memo = hp_block_call_before(a, state);
-    return memo && memo->bin && memo->op == a->op && !may_share(a, memo->bytes * (uint64_t)state->size) &&
+    const hp_block_memo_t *memo = memo_of(a, state);
+    if (!memo)
+        return false;
+    if (memo->passes != HP_OUTCOME_TAKEN && !state->is_set_up) {
+        hp_stats_count(a->collective, memo->stats_bin, memo->passes);
+        return true;
+    }
+    return memo->bin && memo->op == a->op && !may_share(a, memo->bytes * (uint64_t)state->size) &&
            hp_select_is_settled(memo->bin, memo->bytes) &&
            hp_bin_passes(memo->bin, a->collective, memo->stats_bin);
 }
@@ -473,10 +501,13 @@ static hp_outcome_t decide_blocks(hp_ticket_t *ticket, hp_block_call_t *call, MP
     if (ticket->bytes == 0 && !own_sizes)
         return HP_OUTCOME_EMPTY;
     outcome = decide_possible(ticket);
-    if (outcome == HP_OUTCOME_TAKEN && !is_known && !hp_block_call_is_committed(call))
+    if (outcome != HP_OUTCOME_TAKEN) {
+        remember_passing(ticket, call, outcome);
+        return outcome;
+    }
+    if (!is_known && !hp_block_call_is_committed(call))
         return HP_OUTCOME_INVALID;
-    if (outcome == HP_OUTCOME_TAKEN)
-        outcome = decide_size(ticket, comm, check_blocks(ticket, call, is_known));
+    outcome = decide_size(ticket, comm, check_blocks(ticket, call, is_known));
     if (outcome != HP_OUTCOME_TAKEN)
         return outcome;
     if (!is_known)

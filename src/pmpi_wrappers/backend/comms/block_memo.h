@@ -2,7 +2,7 @@
  * not be looked at again: what was found valid then is valid now.
  *
  * Only calls with one count and one predefined datatype a side are remembered: nothing else about such a one can change between
- * two calls but the buffers.
+ * two calls but the buffers. Of those whose sizes are each rank's own nothing is but that they pass, whatever they are.
  *
  * Threads: the one that is in a collective of the communicator. Ownership: plain data, of the communicator's state; the bin as in
  * decision_memo.h. */
@@ -23,6 +23,7 @@ typedef struct {
 
 typedef struct {
     bool is_valid;
+    hp_outcome_t passes; /* why it does until the communicator is set up; HP_OUTCOME_TAKEN: that is still to be decided */
     int root;
     hp_block_memo_side_t send, recv;
     uint64_t bytes; /* what all ranks know of the size */

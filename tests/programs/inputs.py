@@ -200,10 +200,10 @@ LU = """'LU decompositions of more ranks and rows than in the example'
 'LU.out' output file
 6 device out
 2 number of problem sizes
-300 500 M
-300 500 N
+700 1000 M
+700 1000 N
 2 number of block sizes
-8 16 NB
+4 8 NB
 1 number of right-hand sides
 4 NRHS
 1 number of their block sizes
@@ -212,7 +212,7 @@ LU = """'LU decompositions of more ranks and rows than in the example'
 1 2 4 P
 4 2 4 Q
 1.0 threshold
-T
+F (T or F) Test Cond. Est. and Iter. Ref. Routines
 """
 
 

@@ -43,6 +43,8 @@ typedef int (*bcast_t)(void *, int, MPI_Datatype, int, MPI_Comm);
 typedef int (*allreduce_t)(const void *, void *, int, MPI_Datatype, MPI_Op, MPI_Comm);
 typedef int (*barrier_t)(MPI_Comm);
 typedef int (*gather_t)(const void *, int, MPI_Datatype, void *, int, MPI_Datatype, int, MPI_Comm);
+typedef int (*alltoallv_t)(const void *, const int *, const int *, MPI_Datatype, void *, const int *,
+                           const int *, MPI_Datatype, MPI_Comm);
 typedef int (*size_t_t)(MPI_Comm, int *);
 typedef int (*send_t)(const void *, int, MPI_Datatype, int, int, MPI_Comm);
 typedef int (*recv_t)(void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Status *);
@@ -124,6 +126,13 @@ static void call_on_ways(function_t barrier, MPI_Comm comm)
 static void call_gather(function_t gather, MPI_Comm comm)
 {
     ((gather_t)gather)(result, 1, MPI_DOUBLE, data, 1, MPI_DOUBLE, 0, comm);
+}
+
+static void call_alltoallv(function_t alltoallv, MPI_Comm comm)
+{
+    static const int counts[2], displacements[2];
+    ((alltoallv_t)alltoallv)(data, counts, displacements, MPI_DOUBLE, result, counts, displacements,
+                             MPI_DOUBLE, comm);
 }
 
 static void call_comm_size(function_t comm_size, MPI_Comm comm)
@@ -342,11 +351,13 @@ int main(int argc, char **argv)
         {"hint", "allreduce", "PMPI_Allreduce", allreduce, call_allreduce, native},
         {"hint", "barrier", "PMPI_Barrier", barrier, call_barrier, native},
         {"hint", "gather", "PMPI_Gather", gather, call_gather, ungathered},
+        {"hint", "alltoallv", "PMPI_Alltoallv", (function_t)MPI_Alltoallv, call_alltoallv, native},
         {"guard", "bcast", "PMPI_Bcast", bcast, call_long_bcast, guarded},
         {NULL, NULL, "PMPI_Barrier", barrier, call_on_ways, native},
         {NULL, NULL, "PMPI_Comm_size", (function_t)MPI_Comm_size, call_comm_size, MPI_COMM_WORLD},
         {NULL, NULL, "PMPI_Send", (function_t)MPI_Send, call_send, MPI_COMM_WORLD},
-        {NULL, NULL, "PMPI_Bsend", (function_t)MPI_Bsend, call_send, MPI_COMM_WORLD}, /* a recording's alone */
+        {NULL, NULL, "PMPI_Bsend", (function_t)MPI_Bsend, call_send,
+         MPI_COMM_WORLD}, /* a recording's alone */
         {NULL, NULL, "PMPI_Recv", (function_t)MPI_Recv, call_recv, MPI_COMM_WORLD},
         {NULL, NULL, "PMPI_Wait", (function_t)MPI_Wait, call_wait, MPI_COMM_WORLD},
         {NULL, NULL, "PMPI_Test", (function_t)MPI_Test, call_test, MPI_COMM_WORLD},

@@ -20,7 +20,7 @@ import tempfile
 
 # Instructions per call, about a third above what gcc 12 makes of it: the limits hold for other compilers, too.
 LIMITS = {"inactive": 5, "one-rank": 110, "rule": 170, "hint": 150, "guard": 170, "-": 30,
-          "one-rank/Gather": 190, "hint/Gather": 290, # blocks have two sides to look at
+          "one-rank/Gather": 190, "hint/Gather": 290, "hint/Alltoallv": 190, # blocks have two sides to look at
           "-/Barrier": 110, # one with a hint
           "-/Bsend": 5} # only a recording wants to know of it: a jump while there is none
 # Of calls that are recorded, by function, or of one that is reached on 16 ways, four times as many as are kept of a call:

@@ -240,15 +240,18 @@ static unsigned times_of(const hp_guard_t *guard, unsigned slot, bool fastest, d
     return count;
 }
 
-static hp_guard_spread_t spread_of(const hp_guard_t *guard, unsigned slot, bool fastest)
+/* trims: of four and more without the least and the most, as the first one after another slot's may be either: what that one
+ * left of a link's allowance, or of its queues, is not its own. */
+static hp_guard_spread_t spread_of(const hp_guard_t *guard, unsigned slot, bool fastest, bool trims)
 {
+    enum { ENOUGH = 4 };
     double values[HP_GUARD_TIMES];
-    const unsigned count = times_of(guard, slot, fastest, values);
+    const unsigned count = times_of(guard, slot, fastest, values), left_out = trims && count >= ENOUGH;
 
     if (!count)
         return only(-1);
     const double middle = median(values, count); /* they are in order now */
-    return (hp_guard_spread_t){values[0], middle, values[count - 1]};
+    return (hp_guard_spread_t){values[left_out], middle, values[count - 1 - left_out]};
 }
 
 /* Does the last rank's time count, or the slowest one's? See the head of guard.h. One answer for all slots. */
@@ -299,7 +302,7 @@ static void settle_at(hp_guard_t *guard, hp_guard_spread_t took)
 
 static void check_drift(hp_guard_t *guard)
 {
-    const hp_guard_spread_t now = spread_of(guard, guard->chosen, last_rank_counts(guard));
+    const hp_guard_spread_t now = spread_of(guard, guard->chosen, last_rank_counts(guard), false);
 
     guard->timed = 0;
     if (count_slots(guard->offered) == 1) /* whatever it takes */
@@ -340,7 +343,7 @@ static unsigned judge(hp_guard_t *guard)
     for (unsigned slot = 0; slot < HP_SLOTS; slot++) {
         if (!(guard->open & (1u << slot)))
             continue;
-        took[slot] = spread_of(guard, slot, last);
+        took[slot] = spread_of(guard, slot, last, true);
         if (fastest == HP_SLOTS || took[slot].median < took[fastest].median)
             fastest = slot;
         if (slot != HP_SLOT_MOCKUP) /* the last one */
@@ -359,8 +362,8 @@ static bool is_worthwhile(const hp_guard_t *guard, unsigned slot, unsigned other
     const double share = slot == HP_SLOT_MOCKUP ? worthwhile_mockup : worthwhile;
     if (guard->took[slot].median > share * guard->took[other].median)
         return false;
-    return !last_rank_counts(guard) ||
-           spread_of(guard, slot, false).median <= noticing * spread_of(guard, other, false).median;
+    return !last_rank_counts(guard) || spread_of(guard, slot, false, false).median <=
+                                           noticing * spread_of(guard, other, false, false).median;
 }
 
 void hp_guard_agreed(hp_guard_t *guard)

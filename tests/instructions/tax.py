@@ -24,7 +24,7 @@ LIMITS = {"inactive": 5, "one-rank": 110, "rule": 170, "hint": 150, "guard": 170
           "-/Barrier": 110, # one with a hint
           "-/Bsend": 5} # only a recording wants to know of it: a jump while there is none
 # Of calls that are recorded, by function, or of one that is reached on 16 ways, four times as many as are kept of a call:
-RECORDED = {"Comm_size": 0, "Recv": 800, "Gather": 900, "-/Barrier": 850}
+RECORDED = {"Comm_size": 0, "Recv": 800, "Gather": 900, "Alltoallv": 1200, "-/Barrier": 850}
 RECORDED_LIMIT = 700
 
 

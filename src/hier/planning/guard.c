@@ -129,8 +129,8 @@ double hp_guard_spent_us(const hp_guard_t *guard)
         sum += guard->us[2 * i];
     if (guard->open || !guard->timed)
         return sum;
-    return sum / guard->timed *
-           (guard->due / 2); /* each check comes after twice as many calls as the one before */
+    /* Each check comes after twice as many calls as the one before. */
+    return sum / guard->timed * (guard->due / 2);
 }
 
 void hp_guard_trust(hp_guard_t *guard, unsigned chosen, unsigned second, const double us[HP_SLOTS])
@@ -240,13 +240,13 @@ static unsigned times_of(const hp_guard_t *guard, unsigned slot, bool fastest, d
     return count;
 }
 
-/* trims: of four and more without the least and the most, as the first one after another slot's may be either: what that one
- * left of a link's allowance, or of its queues, is not its own. */
-static hp_guard_spread_t spread_of(const hp_guard_t *guard, unsigned slot, bool fastest, bool trims)
+/* In a trial four and more count without the least and the most: what the slot before left of a link's allowance, or in its
+ * queues, may be in one of them. */
+static hp_guard_spread_t spread_of(const hp_guard_t *guard, unsigned slot, bool fastest)
 {
     enum { ENOUGH = 4 };
     double values[HP_GUARD_TIMES];
-    const unsigned count = times_of(guard, slot, fastest, values), left_out = trims && count >= ENOUGH;
+    const unsigned count = times_of(guard, slot, fastest, values), left_out = guard->open && count >= ENOUGH;
 
     if (!count)
         return only(-1);
@@ -302,7 +302,7 @@ static void settle_at(hp_guard_t *guard, hp_guard_spread_t took)
 
 static void check_drift(hp_guard_t *guard)
 {
-    const hp_guard_spread_t now = spread_of(guard, guard->chosen, last_rank_counts(guard), false);
+    const hp_guard_spread_t now = spread_of(guard, guard->chosen, last_rank_counts(guard));
 
     guard->timed = 0;
     if (count_slots(guard->offered) == 1) /* whatever it takes */
@@ -343,7 +343,7 @@ static unsigned judge(hp_guard_t *guard)
     for (unsigned slot = 0; slot < HP_SLOTS; slot++) {
         if (!(guard->open & (1u << slot)))
             continue;
-        took[slot] = spread_of(guard, slot, last, true);
+        took[slot] = spread_of(guard, slot, last);
         if (fastest == HP_SLOTS || took[slot].median < took[fastest].median)
             fastest = slot;
         if (slot != HP_SLOT_MOCKUP) /* the last one */
@@ -362,8 +362,8 @@ static bool is_worthwhile(const hp_guard_t *guard, unsigned slot, unsigned other
     const double share = slot == HP_SLOT_MOCKUP ? worthwhile_mockup : worthwhile;
     if (guard->took[slot].median > share * guard->took[other].median)
         return false;
-    return !last_rank_counts(guard) || spread_of(guard, slot, false, false).median <=
-                                           noticing * spread_of(guard, other, false, false).median;
+    return !last_rank_counts(guard) ||
+           spread_of(guard, slot, false).median <= noticing * spread_of(guard, other, false).median;
 }
 
 void hp_guard_agreed(hp_guard_t *guard)

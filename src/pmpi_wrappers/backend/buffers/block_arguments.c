@@ -73,7 +73,7 @@ static bool is_like(const hp_block_side_t *side, const hp_block_memo_side_t *las
 
 hp_block_memo_t *hp_block_call_before(const hp_block_arguments_t *a, hp_comm_state_t *state)
 {
-    hp_block_memo_t *last = &state->memos[a->collective - HP_PIPELINED_COUNT];
+    hp_block_memo_t *last = hp_comm_state_memo(state, a->collective);
 
     return last->is_valid && a->root == last->root && is_like(&a->send, &last->send) &&
                    is_like(&a->recv, &last->recv)
@@ -117,7 +117,7 @@ void hp_block_call_remember(const hp_block_call_t *call, hp_comm_state_t *state,
     const hp_block_arguments_t *a = &call->arguments;
 
     if (lasts(&a->send, call->send.blocks) && lasts(&a->recv, call->recv.blocks))
-        state->memos[a->collective - HP_PIPELINED_COUNT] =
+        *hp_comm_state_memo(state, a->collective) =
             (hp_block_memo_t){.is_valid = true,
                               .root = a->root,
                               .send = memo_of(&a->send, call->send.blocks),

@@ -445,21 +445,23 @@ static void remember_blocks(const hp_ticket_t *ticket, const hp_block_call_t *ca
     memo->stats_bin = ticket->bin;
 }
 
-/* Where the memo of a call is: of sizes of each rank's own there is one for all. NULL: it is not like the last one. */
-static hp_block_memo_t *memo_of(const hp_block_arguments_t *a, hp_comm_state_t *state)
+/* What is remembered that holds for this call, too: of sizes of each rank's own that is one for all. NULL: it is not like the
+ * last one. */
+static hp_block_memo_t *memo_for(const hp_block_arguments_t *a, hp_comm_state_t *state)
 {
-    return hp_collective_is(a->collective, HP_OWN_SIZES) ? &state->memos[a->collective - HP_PIPELINED_COUNT]
-                                                         : hp_block_call_before(a, state);
+    hp_block_memo_t *last = hp_block_call_before(a, state);
+    return last || !hp_collective_is(a->collective, HP_OWN_SIZES) ? last
+                                                                  : hp_comm_state_memo(state, a->collective);
 }
 
 /* The knobs and rules have decided so, from what stays as it is until the communicator is set up. */
 static void remember_passing(const hp_ticket_t *ticket, const hp_block_call_t *call, hp_outcome_t outcome)
 {
-    if (ticket->start_ns || is_checked())
+    if (!is_lasting(ticket, outcome, call->arguments.op))
         return;
     if (!hp_collective_is(ticket->collective, HP_OWN_SIZES))
         hp_block_call_remember(call, ticket->state, ticket->bytes);
-    hp_block_memo_t *memo = memo_of(&call->arguments, ticket->state);
+    hp_block_memo_t *memo = memo_for(&call->arguments, ticket->state);
     if (memo) {
         memo->passes = outcome;
         memo->stats_bin = ticket->bin;
@@ -474,7 +476,7 @@ bool hp_blocks_pass_at_once(const hp_block_arguments_t *a, MPI_Comm comm)
         return false;
     if (state->always != HP_OUTCOME_TAKEN)
         return hp_comm_passes(state, a->collective);
-    const hp_block_memo_t *memo = memo_of(a, state);
+    const hp_block_memo_t *memo = memo_for(a, state);
     if (!memo)
         return false;
     if (memo->passes != HP_OUTCOME_TAKEN && !state->is_set_up) {

@@ -71,6 +71,12 @@ int hp_comm_state_code(hp_comm_state_t *state, hp_status_t status);
 /* The same, to the error handler of the program's communicator, which the caller has not locked. Returns the MPI's code. */
 int hp_comm_state_report(hp_comm_state_t *state, MPI_Comm comm, hp_status_t status);
 
+/* What is remembered of the last call of a collective of blocks. */
+static inline hp_block_memo_t *hp_comm_state_memo(hp_comm_state_t *state, hp_collective_t collective)
+{
+    return &state->memos[collective - HP_PIPELINED_COUNT];
+}
+
 /* The knobs that hold on this communicator. */
 const hp_knobs_t *hp_comm_state_knobs(const hp_comm_state_t *state);
 

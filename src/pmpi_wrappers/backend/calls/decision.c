@@ -432,36 +432,36 @@ static void use_sizes(const hp_ticket_t *ticket, hp_block_call_t *call, hp_outco
                     : 0;
 }
 
-/* If it is remembered at all. Of sizes of each rank's own not even the bin lasts. */
-static void remember_blocks(const hp_ticket_t *ticket, const hp_block_call_t *call)
+/* What is remembered that holds for this call, too: of sizes of each rank's own one for all. NULL: it is not like the last one. */
+static hp_block_memo_t *memo_for(const hp_block_arguments_t *a, hp_comm_state_t *state, bool own_sizes)
 {
-    hp_block_memo_t *memo = hp_block_call_before(&call->arguments, ticket->state);
+    return own_sizes ? hp_comm_state_memo(state, a->collective) : hp_block_call_before(a, state);
+}
+
+/* If it is remembered at all. Of sizes of each rank's own: that it passes, as long as the ranks have not agreed on another longest
+ * block. */
+static void remember_blocks(const hp_ticket_t *ticket, const hp_block_call_t *call, bool own_sizes)
+{
+    hp_block_memo_t *memo = memo_for(&call->arguments, ticket->state, own_sizes);
 
     if (!memo)
         return;
     memo->passes = HP_OUTCOME_TAKEN;
+    memo->decided_by = own_sizes ? hp_select_longest(ticket->state->comm, ticket->collective) : ticket->bytes;
     memo->bin = is_lasting(ticket, ticket->outcome, call->arguments.op) ? ticket->choice.bin : NULL;
     memo->op = call->arguments.op;
     memo->stats_bin = ticket->bin;
 }
 
-/* What is remembered that holds for this call, too: of sizes of each rank's own that is one for all. NULL: it is not like the
- * last one. */
-static hp_block_memo_t *memo_for(const hp_block_arguments_t *a, hp_comm_state_t *state)
-{
-    hp_block_memo_t *last = hp_block_call_before(a, state);
-    return last || !hp_collective_is(a->collective, HP_OWN_SIZES) ? last
-                                                                  : hp_comm_state_memo(state, a->collective);
-}
-
 /* The knobs and rules have decided so, from what stays as it is until the communicator is set up. */
-static void remember_passing(const hp_ticket_t *ticket, const hp_block_call_t *call, hp_outcome_t outcome)
+static void remember_passing(const hp_ticket_t *ticket, const hp_block_call_t *call, hp_outcome_t outcome,
+                             bool own_sizes)
 {
     if (!is_lasting(ticket, outcome, call->arguments.op))
         return;
-    if (!hp_collective_is(ticket->collective, HP_OWN_SIZES))
+    if (!own_sizes)
         hp_block_call_remember(call, ticket->state, ticket->bytes);
-    hp_block_memo_t *memo = memo_for(&call->arguments, ticket->state);
+    hp_block_memo_t *memo = memo_for(&call->arguments, ticket->state, own_sizes);
     if (memo) {
         memo->passes = outcome;
         memo->stats_bin = ticket->bin;
@@ -476,15 +476,18 @@ bool hp_blocks_pass_at_once(const hp_block_arguments_t *a, MPI_Comm comm)
         return false;
     if (state->always != HP_OUTCOME_TAKEN)
         return hp_comm_passes(state, a->collective);
-    const hp_block_memo_t *memo = memo_for(a, state);
+    const bool own_sizes = hp_collective_is(a->collective, HP_OWN_SIZES);
+    const hp_block_memo_t *memo = memo_for(a, state, own_sizes);
     if (!memo)
         return false;
     if (memo->passes != HP_OUTCOME_TAKEN && !state->is_set_up) {
         hp_stats_count(a->collective, memo->stats_bin, memo->passes);
         return true;
     }
-    return memo->bin && memo->op == a->op && !may_share(a, memo->bytes * (uint64_t)state->size) &&
-           hp_select_is_settled(memo->bin, memo->bytes) &&
+    return memo->bin && memo->op == a->op &&
+           (!own_sizes || memo->decided_by == hp_select_longest(state->comm, a->collective)) &&
+           !may_share(a, memo->decided_by * (uint64_t)state->size) &&
+           hp_select_is_settled(memo->bin, memo->decided_by) &&
            hp_bin_passes(memo->bin, a->collective, memo->stats_bin);
 }
 
@@ -504,7 +507,7 @@ static hp_outcome_t decide_blocks(hp_ticket_t *ticket, hp_block_call_t *call, MP
         return HP_OUTCOME_EMPTY;
     outcome = decide_possible(ticket);
     if (outcome != HP_OUTCOME_TAKEN) {
-        remember_passing(ticket, call, outcome);
+        remember_passing(ticket, call, outcome, own_sizes);
         return outcome;
     }
     if (!is_known && !hp_block_call_is_committed(call))
@@ -517,8 +520,7 @@ static hp_outcome_t decide_blocks(hp_ticket_t *ticket, hp_block_call_t *call, MP
     outcome = choose(ticket, comm);
     if (own_sizes)
         use_sizes(ticket, call, outcome);
-    else
-        remember_blocks(ticket, call);
+    remember_blocks(ticket, call, own_sizes);
     ticket->bytes = counted; /* what decides is over */
     return outcome;
 }

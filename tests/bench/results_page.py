@@ -167,6 +167,10 @@ def chart(results, directory):
     return f"![how many times as fast as the host MPI, against size]({os.path.relpath(path)})"
 
 
+def time_text(us):
+    return f"{us:.2f} us" if us < 100 else f"{us / 1e3:.3f} ms"
+
+
 def readme_rows(results):
     """Six rows: each collective near 1 MiB, and the worst of all that was measured with nothing set."""
     lines = ["| | size | library | host MPI | ratio |", "|---|---|---|---|---|"]
@@ -179,7 +183,7 @@ def readme_rows(results):
     if found:
         ratio, row, document = min(found, key=lambda one: one[0])
         lines.append(f"| worst of {len(found)}: {TITLES[row['collective']]}, {document['layout']}, {mpi_of(document)} | {bytes_text(row['bytes'])} "
-                     f"| {row['library_us'] / 1e3:.3f} ms | {row['host_us'] / 1e3:.3f} ms | {ratio:.2f} |")
+                     f"| {time_text(row['library_us'])} | {time_text(row['host_us'])} | {ratio:.2f} |")
     return lines
 
 

@@ -15,8 +15,7 @@
 typedef struct {
     uint64_t spin_polls;     /* empty polls before the first yield */
     uint64_t sleep_after_ns; /* time without progress before the first sleep */
-    uint64_t sleep_ns;       /* of one sleep */
-    uint64_t sleep_most_ns;  /* where that is more: half of what it has waited, up to so much */
+    uint64_t sleep_ns;
 } hp_wait_policy_t;
 
 /* As the knobs say. crowded: more ranks are on the node than cores that they may use. */

@@ -4,7 +4,6 @@
  * one the code under test reads. Linked with --wrap. */
 #include <sched.h>
 #include <time.h>
-#include "base/clock.h"
 #include "base/cores.h"
 #include "check.h"
 #include "event_engine/wait.h"
@@ -69,28 +68,6 @@ static void sleeps_when_yielding_did_not_help(void **state)
     assert_int_equal(last_sleep.tv_nsec, 50);
 }
 
-/* Half of what was waited, up to a limit. */
-static void sleeps_longer_the_longer_it_waits(void **state)
-{
-    (void)state;
-    const hp_wait_policy_t policy = {
-        .spin_polls = 0, .sleep_after_ns = 0, .sleep_ns = 1, .sleep_most_ns = 3000000050u};
-    const hp_wait_policy_t growing = {
-        .spin_polls = 0, .sleep_after_ns = 0, .sleep_ns = 1, .sleep_most_ns = never_ns};
-    hp_wait_t wait = {1, 0}; /* since the machine began, more than six seconds ago */
-    const double seconds = (double)hp_clock_ns() * 1e-9;
-
-    idle(&wait, &policy, 1);
-    assert_int_equal(last_sleep.tv_sec, 3);
-    assert_int_equal(last_sleep.tv_nsec, 50);
-    idle(&wait, &growing, 1);
-    assert_in_range(last_sleep.tv_sec, (uintmax_t)(seconds / 2) - 1, (uintmax_t)(seconds / 2) + 60);
-    hp_wait_reset(&wait);
-    idle(&wait, &growing, 1); /* has waited for no time */
-    assert_int_equal(last_sleep.tv_sec, 0);
-    assert_int_equal(last_sleep.tv_nsec, 1);
-}
-
 /* The time without progress counts from the first yield of this wait, not of an earlier one. */
 static void sleeping_is_forgotten_after_progress(void **state)
 {
@@ -118,19 +95,16 @@ static void sleeps_sooner_where_cores_are_few(void **state)
 
     assert_int_equal(usual.spin_polls, 7);
     assert_int_equal(usual.sleep_ns, 3000);
-    assert_int_equal(hp_wait_policy(&knobs, true).sleep_most_ns, 0); /* somebody has said how long */
     assert_int_equal(usual.sleep_after_ns, 10000000);
     assert_int_equal(hp_wait_policy(&knobs, hp_cores_are_crowded(&unknown)).sleep_after_ns, 10000000);
-    assert_int_equal(hp_wait_policy(&knobs, hp_cores_are_crowded(&shared)).sleep_after_ns, 200000);
-    assert_int_equal(hp_wait_policy(&knobs, hp_cores_are_crowded(&limited)).sleep_after_ns, 200000);
+    assert_int_equal(hp_wait_policy(&knobs, hp_cores_are_crowded(&shared)).sleep_after_ns, 1000000);
+    assert_int_equal(hp_wait_policy(&knobs, hp_cores_are_crowded(&limited)).sleep_after_ns, 1000000);
     knobs.spin_polls = 0;
     assert_int_equal(hp_wait_policy(&knobs, false).spin_polls, 50);
     assert_int_equal(hp_wait_policy(&knobs, true).spin_polls, 5);
     knobs.sleep_us = 0;
     assert_int_equal(hp_wait_policy(&knobs, false).sleep_ns, 50000);
-    assert_int_equal(hp_wait_policy(&knobs, false).sleep_most_ns, 0);
-    assert_int_equal(hp_wait_policy(&knobs, true).sleep_ns, 50000);
-    assert_int_equal(hp_wait_policy(&knobs, true).sleep_most_ns, 300000);
+    assert_int_equal(hp_wait_policy(&knobs, true).sleep_ns, 300000);
     knobs.sleep_after_us = 5;
     assert_int_equal(hp_wait_policy(&knobs, true).sleep_after_ns, 5000);
     assert_int_equal(hp_wait_policy(&knobs, false).sleep_after_ns, 5000);
@@ -141,7 +115,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(spins_then_yields),
         cmocka_unit_test(sleeps_when_yielding_did_not_help),
-        cmocka_unit_test(sleeps_longer_the_longer_it_waits),
         cmocka_unit_test(sleeping_is_forgotten_after_progress),
         cmocka_unit_test(sleeps_sooner_where_cores_are_few),
     };

@@ -25,10 +25,8 @@ static void idle_for_flags(hp_idle_t *idle, const hp_comm_t *comm, const hp_requ
 {
     /* About a millisecond: then the nudges begin, whatever HANPMPI_SPIN_POLLS says. */
     const uint64_t polls_max = 100000, polls = (comm->crowded ? 1 : 20) * comm->wait_policy.spin_polls;
-    const uint64_t crowded_ns = 1000000;
     const hp_wait_policy_t policy = {.spin_polls = polls < polls_max ? polls : polls_max,
-                                     .sleep_after_ns =
-                                         comm->crowded ? crowded_ns : comm->wait_policy.sleep_after_ns,
+                                     .sleep_after_ns = comm->wait_policy.sleep_after_ns,
                                      .sleep_ns = 200000};
     uint64_t now_ns;
     const hp_wait_step_t step = hp_wait_step(&idle->flags, &policy, &now_ns);

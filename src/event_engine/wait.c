@@ -17,7 +17,7 @@
  *     sleeps begin after, and take      training   LAMMPS   integer sort   sparse exchange
  *     200 us   50 us                      1.26       1.11    0.59 to 0.86        0.97
  *     200 us   half the wait, <= 300 us   1.68       1.48    0.93 to 1.00     0.71 to 0.86
- *     1 ms     300 us                     1.69       1.78        0.93         0.83 to 1.03
+ *     1 ms     300 us                     1.69       1.78    0.91 to 0.93     0.83 to 1.03
  *     never                               1.60       1.62        0.95         0.93 to 1.01
  *
  * Who never sleeps would keep other threads of the program from running. */

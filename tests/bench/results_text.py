@@ -348,10 +348,8 @@ def never_slower_table(found):
         ratios = [results_page.ratio_of(row) for row in document["rows"]]
         everything += ratios
         cells = [f"{means[collective]:.2f}" if collective in means else "" for collective in measured]
-        slower = [f"{row['collective']} {bytes_text(row['bytes'])}: {row['again']:.2f}{'' if row['taken_again'] > 0.5 else ' (passed through)'}"
-                  for row in document["rows"] if row.get("again", 1) < results_page.LEAST]
         lines.append(f"| {document['layout']} | {results_page.mpi_of(document)} | {' | '.join(cells)} | {results_page.geometric_mean(ratios):.2f} | {min(ratios):.2f} "
-                     f"| {'; '.join(slower)} |")
+                     f"| {'; '.join(results_page.slower_cells(document))} |")
     head = [*(TITLES[collective] for collective in measured), "all"]
     return [f"| ranks | MPI | {' | '.join(head)} | lowest ratio | below 0.95 |", "|---|---|" + "---|" * (len(head) + 2), *lines, "",
             f"Over all {len(everything)} cells: {results_page.geometric_mean(everything):.2f}.", ""]
@@ -364,7 +362,8 @@ def section_never_slower(directory):
     blocks = [document for name, document in found.items() if name.startswith("never_slower_blocks_")]
     others = [document for name, document in found.items() if not name.startswith("never_slower_blocks_")]
     lines = ["## Never slower", "", "Nothing is set: the built-in rules, the probes of that run, and the guard. Calls after the first 20 of each collective and size; "
-             "geometric mean of the ratios over the sizes. A ratio below 0.95 was measured again, four times as long, and the second figure counts.", ""]
+             "geometric mean of the ratios over the sizes. A ratio below 0.95 was measured again, four times as long, and the second figure counts. "
+             "The ratio is of the slowest ranks; the guard takes what is shorter by the mean of the ranks.", ""]
     if others:
         lines += ["Messages of 4 B to 16 MiB (MPICH over several hosts: 16 KiB):", "", *never_slower_table(others)]
     if blocks:

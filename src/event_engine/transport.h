@@ -45,6 +45,9 @@ static inline size_t hp_type_span(const hp_type_t *type, size_t elements)
 typedef enum { HP_NATIVE_BCAST, HP_NATIVE_REDUCE, HP_NATIVE_ALLREDUCE, HP_NATIVE_BARRIER } hp_native_t;
 
 typedef struct {
+    /* Ranks that wait in the host MPI yield their core where there are more ranks than cores. */
+    bool host_yields;
+
     /* Start sending count elements to peer, or receiving at most count elements from it. cookie comes back
      * from poll when the operation is complete (the buffer may then be reused, or has been filled). On an
      * error nothing was started. */

@@ -4,31 +4,32 @@
 #include <time.h>
 #include "base/clock.h"
 
-/* With a core a rank, sleeping only delays the wake-up: it is for waits that are long anyway. With more ranks
- * than cores a rank that waits keeps others from running, and should sleep sooner (16 ranks on 2 cores: a 4 MiB reduce took 45 ms
- * with 10 ms before the first sleep, 36 ms with 0.2). A poll for messages is some microseconds of the host MPI's, of which
- * there it gets few before it yields, as a host MPI told that cores are few yields after each.
+/* With a core a rank, sleeping only delays the wake-up: it is for waits that are long anyway. With more ranks than cores a rank that
+ * waits keeps others from running. A poll for messages is some microseconds of the host MPI's, of which there it gets few before it
+ * yields, as a host MPI told that cores are few yields after each.
  *
- * Nor may those that sleep take the cores by waking up: the scheduler runs first who has slept, and last who yields, as a rank in
- * a collective of the host MPI does. Sleeps of 50 us and polls of 10 us by 15 ranks kept the 16th from 2 cores for 10 to 300 ms (a
- * 4-byte alltoall of the host MPI, integer sort, 4 virtual hosts x 4 at 1 Gbit/s, Open MPI 5.0.11). There, so many times
- * as fast as without the library:
+ * Where the host MPI's ranks yield, those that wait here do not sleep: the scheduler runs first who has slept, and last who yields, and
+ * where some ranks of a node do the one and some the other, some get no core at all: for 0.1 to 1 s in one of ten runs of the integer sort
+ * (4 virtual hosts x 4, 1 Gbit/s, Open MPI 5.0.11, 16 ranks on 2 cores, Linux 6.18), for 3 and then 31 s in one of a hundred. There, so
+ * many times as fast as without the library:
  *
  *     sleeps begin after, and take      training   LAMMPS   integer sort   sparse exchange
  *     200 us   50 us                      1.26       1.11    0.59 to 0.86        0.97
- *     200 us   half the wait, <= 300 us   1.68       1.48    0.93 to 1.00     0.71 to 0.86
- *     1 ms     300 us                     1.69       1.78    0.91 to 0.93     0.83 to 1.03
- *     never                               1.60       1.62        0.95         0.93 to 1.01
+ *     1 ms     300 us                     1.64       1.67    0.75 to 0.97    0.83 to 1.03
+ *     never                               1.85       1.75        1.12            0.97
  *
- * Who never sleeps would keep other threads of the program from running. */
-hp_wait_policy_t hp_wait_policy(const hp_knobs_t *knobs, bool crowded)
+ * A host MPI that spins (MPICH) keeps its core until the scheduler takes it away, from one that yields, too; one that wakes up gets it
+ * at once (8 ranks on 2 cores, an allreduce of 8 bytes: 10 ms with sleeps, 15 without). */
+hp_wait_policy_t hp_wait_policy(const hp_knobs_t *knobs, bool crowded, bool host_yields)
 {
-    const uint64_t usual_us = crowded ? 1000 : 10000, usual_polls = crowded ? 5 : 50,
-                   usual_sleep_us = crowded ? 300 : 50;
+    const uint64_t usual_after_us = !crowded      ? 10000
+                                    : host_yields ? HP_WAIT_NEVER_US
+                                                  : 1000,
+                   usual_polls = crowded ? 5 : 50, usual_sleep_us = crowded ? 300 : 50;
 
     return (hp_wait_policy_t){
         .spin_polls = knobs->spin_polls ? (uint64_t)knobs->spin_polls : usual_polls,
-        .sleep_after_ns = (knobs->sleep_after_us ? (uint64_t)knobs->sleep_after_us : usual_us) * 1000,
+        .sleep_after_ns = (knobs->sleep_after_us ? (uint64_t)knobs->sleep_after_us : usual_after_us) * 1000,
         .sleep_ns = (knobs->sleep_us ? (uint64_t)knobs->sleep_us : usual_sleep_us) * 1000};
 }
 

@@ -4,7 +4,7 @@
  * than cores the rank that should send needs our core: yielding after few polls is what keeps such a job
  * going (a spinning MPI was measured 100 times slower than a yielding one). A rank that waits for
  * milliseconds waits for a slow peer, not for a message on its way; sleeping then costs little and frees the
- * core for good. Threads: one hp_wait_t per waiting thread. Ownership: plain data. */
+ * core for good, unless the other ranks there yield (wait.c). Threads: one hp_wait_t per waiting thread. Ownership: plain data. */
 #ifndef HP_EVENT_ENGINE_WAIT_H
 #define HP_EVENT_ENGINE_WAIT_H
 
@@ -18,8 +18,12 @@ typedef struct {
     uint64_t sleep_ns;
 } hp_wait_policy_t;
 
-/* As the knobs say. crowded: more ranks are on the node than cores that they may use. */
-hp_wait_policy_t hp_wait_policy(const hp_knobs_t *knobs, bool crowded);
+/* Longer than any job. */
+#define HP_WAIT_NEVER_US (UINT64_MAX / 1000)
+
+/* As the knobs say. crowded: more ranks are on the node than cores that they may use. host_yields: there, ranks that wait in the host MPI
+ * yield. */
+hp_wait_policy_t hp_wait_policy(const hp_knobs_t *knobs, bool crowded, bool host_yields);
 
 typedef struct {
     uint64_t empty_polls;

@@ -91,23 +91,42 @@ static void sleeps_sooner_where_cores_are_few(void **state)
                             limited = {.count = 4, .limit = 2, .sharers = 1, .beside = 3},
                             unknown = {.sharers = 2, .beside = 2};
     hp_knobs_t knobs = {.spin_polls = 7, .sleep_us = 3};
-    const hp_wait_policy_t usual = hp_wait_policy(&knobs, hp_cores_are_crowded(&roomy));
+    const hp_wait_policy_t usual = hp_wait_policy(&knobs, hp_cores_are_crowded(&roomy), false);
 
     assert_int_equal(usual.spin_polls, 7);
     assert_int_equal(usual.sleep_ns, 3000);
     assert_int_equal(usual.sleep_after_ns, 10000000);
-    assert_int_equal(hp_wait_policy(&knobs, hp_cores_are_crowded(&unknown)).sleep_after_ns, 10000000);
-    assert_int_equal(hp_wait_policy(&knobs, hp_cores_are_crowded(&shared)).sleep_after_ns, 1000000);
-    assert_int_equal(hp_wait_policy(&knobs, hp_cores_are_crowded(&limited)).sleep_after_ns, 1000000);
+    assert_int_equal(hp_wait_policy(&knobs, hp_cores_are_crowded(&unknown), false).sleep_after_ns, 10000000);
+    assert_int_equal(hp_wait_policy(&knobs, hp_cores_are_crowded(&shared), false).sleep_after_ns, 1000000);
+    assert_int_equal(hp_wait_policy(&knobs, hp_cores_are_crowded(&limited), false).sleep_after_ns, 1000000);
     knobs.spin_polls = 0;
-    assert_int_equal(hp_wait_policy(&knobs, false).spin_polls, 50);
-    assert_int_equal(hp_wait_policy(&knobs, true).spin_polls, 5);
+    assert_int_equal(hp_wait_policy(&knobs, false, false).spin_polls, 50);
+    assert_int_equal(hp_wait_policy(&knobs, true, false).spin_polls, 5);
     knobs.sleep_us = 0;
-    assert_int_equal(hp_wait_policy(&knobs, false).sleep_ns, 50000);
-    assert_int_equal(hp_wait_policy(&knobs, true).sleep_ns, 300000);
+    assert_int_equal(hp_wait_policy(&knobs, false, false).sleep_ns, 50000);
+    assert_int_equal(hp_wait_policy(&knobs, true, false).sleep_ns, 300000);
     knobs.sleep_after_us = 5;
-    assert_int_equal(hp_wait_policy(&knobs, true).sleep_after_ns, 5000);
-    assert_int_equal(hp_wait_policy(&knobs, false).sleep_after_ns, 5000);
+    assert_int_equal(hp_wait_policy(&knobs, true, false).sleep_after_ns, 5000);
+    assert_int_equal(hp_wait_policy(&knobs, false, false).sleep_after_ns, 5000);
+}
+
+/* On cores that are shared; and unless the knob says when. */
+static void never_sleeps_beside_ranks_that_yield(void **state)
+{
+    (void)state;
+    hp_knobs_t knobs = {.sleep_us = 1};
+    hp_wait_policy_t policy = hp_wait_policy(&knobs, true, true);
+    hp_wait_t wait = {0};
+    uint64_t now_ns = 0;
+
+    assert_int_equal(hp_wait_policy(&knobs, false, true).sleep_after_ns, 10000000);
+    wait.empty_polls = policy.spin_polls + 1; /* and has yielded since the clock began */
+    assert_int_equal(hp_wait_step(&wait, &policy, &now_ns), HP_WAIT_YIELD);
+    assert_true(now_ns > 0);
+    knobs.sleep_after_us = 5;
+    policy = hp_wait_policy(&knobs, true, true);
+    assert_int_equal(policy.sleep_after_ns, 5000);
+    assert_int_equal(hp_wait_step(&wait, &policy, &now_ns), HP_WAIT_SLEEP);
 }
 
 int main(void)
@@ -117,6 +136,7 @@ int main(void)
         cmocka_unit_test(sleeps_when_yielding_did_not_help),
         cmocka_unit_test(sleeping_is_forgotten_after_progress),
         cmocka_unit_test(sleeps_sooner_where_cores_are_few),
+        cmocka_unit_test(never_sleeps_beside_ranks_that_yield),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -97,6 +97,12 @@ void hp_comm_choose_stores(hp_comm_t *comm)
         comm->knobs.stream_bytes < 0 ? (pays ? STREAM_BYTES : 0) : (size_t)comm->knobs.stream_bytes;
 }
 
+/* One that only plans has no transport. */
+static bool host_yields(const hp_transport_t *transport)
+{
+    return transport && transport->ops && transport->ops->host_yields;
+}
+
 hp_status_t hp_comm_create(uint32_t rank, uint32_t size, const hp_locality_t *table, const hp_knobs_t *knobs,
                            hp_transport_t *transport, hp_comm_t **out)
 {
@@ -123,7 +129,7 @@ hp_status_t hp_comm_create(uint32_t rank, uint32_t size, const hp_locality_t *ta
         return status;
     }
     count_cores(comm, table);
-    comm->wait_policy = hp_wait_policy(knobs, comm->crowded);
+    comm->wait_policy = hp_wait_policy(knobs, comm->crowded, host_yields(transport));
     uint32_t members;
     const uint32_t *ranks = hp_comm_node_ranks(comm, &members);
     comm->first_place = hp_hierarchy_place(comm->hierarchy, ranks[0]);

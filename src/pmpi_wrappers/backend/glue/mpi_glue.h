@@ -21,6 +21,14 @@ extern hp_function_t hp_mpi_calls[HP_MPI_CALL_COUNT];
  * them. */
 #define HP_HAS_LARGE_COUNT (MPI_VERSION >= 4)
 
+/* Where there are more ranks than cores, ranks that wait in the host MPI yield their core: Open MPI's do where it knows of it
+ * (mpi_yield_when_idle), others' spin. */
+#ifdef OPEN_MPI
+enum { HP_HOST_YIELDS = 1 };
+#else
+enum { HP_HOST_YIELDS = 0 };
+#endif
+
 /* MPI handles (int or pointer) as the engine's opaque ones, and back. */
 #define HP_HANDLE(mpi_handle)                                                                                \
     ({                                                                                                       \

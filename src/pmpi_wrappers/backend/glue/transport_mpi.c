@@ -341,7 +341,7 @@ static hp_status_t transport_copy(hp_transport_t *transport, void *to, const voi
         .isend = transport_isend, .irecv = transport_irecv, .poll = transport_poll, .wait = (blocking_wait), \
         .cancel = transport_cancel, .ended = transport_ended, .team_comm = (comm_of_team),                   \
         .icollective = (collective_of_team), .nudge = transport_nudge, .reduce = transport_reduce,           \
-        .copy = transport_copy,                                                                              \
+        .copy = transport_copy, .host_yields = HP_HOST_YIELDS,                                               \
     }
 static const hp_transport_ops_t polling_ops = OPS(NULL, transport_team_comm, transport_icollective),
                                 blocking_ops =

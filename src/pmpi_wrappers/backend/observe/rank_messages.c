@@ -3,6 +3,7 @@
 #include "event_engine/wait.h"
 #include "pmpi_wrappers/backend/glue/machine.h"
 #include "pmpi_wrappers/backend/glue/mpi_glue.h"
+#include "pmpi_wrappers/backend/start/job.h"
 
 /* Exchanges by which two clocks are compared. On 16 ranks over 2 cores one in four or so is undisturbed. */
 enum { EXCHANGES = 16 };
@@ -14,10 +15,10 @@ static size_t piece_of(size_t bytes)
     return bytes < PIECE_BYTES ? bytes : PIECE_BYTES;
 }
 
-/* Ranks wait here until the ones before them are done: they leave their core to those. */
+/* Ranks wait here until the ones before them are done. */
 static bool receive_piece(void *message, size_t bytes, int from, int tag)
 {
-    static const hp_wait_policy_t policy = {.spin_polls = 50, .sleep_after_ns = 1000000, .sleep_ns = 50000};
+    const hp_wait_policy_t policy = hp_job_wait_policy();
     hp_wait_t wait = {0, 0};
     MPI_Request request;
     int complete = 0;

@@ -165,7 +165,7 @@ void hp_talk_answer(const hp_talk_question_t *question, hp_talk_answer_t *answer
 
 void hp_talk_close(void (*answer)(const hp_talk_what_t *what, hp_talk_answer_t *out))
 {
-    static const hp_wait_policy_t policy = {.spin_polls = 50, .sleep_after_ns = 1000000, .sleep_ns = 100000};
+    const hp_wait_policy_t policy = hp_job_wait_policy();
     MPI_Request barrier = MPI_REQUEST_NULL;
     hp_wait_t wait = {0, 0};
     bool is_last = false;

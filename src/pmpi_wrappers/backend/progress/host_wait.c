@@ -5,8 +5,7 @@
 
 void hp_host_idle(hp_wait_t *wait)
 {
-    const hp_wait_policy_t policy =
-        hp_wait_policy(&hp_job.knobs, hp_cores_are_crowded(&hp_job.cores), HP_HOST_YIELDS);
+    const hp_wait_policy_t policy = hp_job_wait_policy();
 
     if (hp_progress_poll())
         hp_wait_reset(wait);

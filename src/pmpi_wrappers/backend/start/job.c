@@ -162,6 +162,11 @@ static void find_locality(void)
         hp_info("%s: only the node of this rank is known", hp_status_text(status));
 }
 
+hp_wait_policy_t hp_job_wait_policy(void)
+{
+    return hp_wait_policy(&hp_job.knobs, hp_cores_are_crowded(&hp_job.cores), HP_HOST_YIELDS);
+}
+
 void hp_job_locality(hp_locality_t *out)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT; /* threads may set communicators up at the same time */

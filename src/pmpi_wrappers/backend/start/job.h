@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include "base/knobs.h"
 #include "event_engine/op/op.h"
+#include "event_engine/wait.h"
 #include "hier/call/collective.h"
 #include "pmpi_wrappers/backend/glue/mpi_glue.h"
 #include "topo_tree/locality.h"
@@ -41,6 +42,9 @@ void hp_job_start(bool (*has_files)(void));
 bool hp_job_all(bool mine);
 /* Rank 0's bytes to all ranks, once the library is active, by hp_handshake_share. false: an MPI error. */
 bool hp_job_share(void *data, size_t bytes);
+
+/* How this rank waits for the host MPI's messages, once the ranks have agreed. */
+hp_wait_policy_t hp_job_wait_policy(void);
 
 /* The place of this process; read with hwloc at the first call. */
 void hp_job_locality(hp_locality_t *out);

@@ -194,12 +194,16 @@ def simulated(run):
                           charge, "--collectives", "bcast,reduce,allreduce,barrier", "--sides", "library,selectors", "--timeout", str(seconds))
 
 
+# The same for collectives of blocks: sizes of one, whom to measure.
+SIMULATED_BLOCKS = {8: ("8,64,512,4096,32768,262144", "library"), 16: ("8,64,512,4096,32768,262144", "library"), 32: ("8,1024,8192", "library,selectors")}
+
+
 @step
 def blocks(run):
     """Collectives of blocks, simulated: what the model's predictions are compared with (tests/unit/test_model_blocks.c)."""
-    for nodes in (8, 16) if run.full else (8,):
-        run.simulated(f"blocks_{nodes}x{nodes}", "--nodes", str(nodes), "--ranks-per-node", str(nodes), "--bytes", "8,64,512,4096,32768,262144",
-                      "--sides", "library", "--validate-bytes", "8", "--collectives", "allgather,alltoall,gather,scatter,reduce_scatter_block")
+    for nodes, (sizes, sides) in SIMULATED_BLOCKS.items() if run.full else [(8, SIMULATED_BLOCKS[8])]:
+        run.simulated(f"blocks_{nodes}x{nodes}", "--nodes", str(nodes), "--ranks-per-node", str(nodes), "--bytes", sizes, "--sides", sides,
+                      "--validate-bytes", "8", "--collectives", "allgather,alltoall,gather,scatter,reduce_scatter_block")
 
 
 @step

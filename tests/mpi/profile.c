@@ -190,6 +190,34 @@ static void messages(void)
     MPI_Request_free(&requests[1]);
 }
 
+/* From one place each: numbers change, and handles are freed and may come again for something else. */
+static void remade(void)
+{
+    MPI_Datatype type;
+    MPI_Comm comm;
+    int me;
+
+    for (int i = 0; i < REPEATS; i++) {
+        const int bytes = (1 + i % 3) * 8, is_turned = i % 2;
+        MPI_Type_contiguous(1 + i % 3, MPI_DOUBLE, &type);
+        MPI_Type_commit(&type);
+        DO(Comm_split, 0, (MPI_COMM_WORLD, 0, is_turned ? -rank : rank, &comm));
+        MPI_Comm_rank(comm, &me);
+        for (int j = 0; j < 6; j++) {
+            DO(Bcast, (1 + j / 3) * bytes, (send, 1 + j / 3, type, 0, comm));
+            DO(Gather, (me == j / 5 ? size : 1) * bytes, (send, 1, type, recv, 1, type, j / 5, comm));
+        }
+        for (int j = 0; j < 3 && me == 0; j++) {
+            DO(Send, bytes, (send, 1, type, size - 1, 8, comm));
+            count_message(is_turned ? 0 : size - 1, bytes);
+        }
+        for (int j = 0; j < 3 && me == size - 1; j++)
+            DO(Recv, bytes, (recv, 1, type, 0, 8, comm, MPI_STATUS_IGNORE));
+        DO(Comm_free, 0, (&comm));
+        MPI_Type_free(&type);
+    }
+}
+
 static void everything(void)
 {
     MPI_Comm half, turned;
@@ -207,6 +235,7 @@ static void everything(void)
             usleep(20000);
         DO(Barrier, 0, (MPI_COMM_WORLD));
     }
+    remade();
     int turned_rank;
     MPI_Comm_rank(turned, &turned_rank);
     DO(Sendrecv, 8,

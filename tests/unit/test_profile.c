@@ -3,6 +3,7 @@
 #include "check.h"
 #include "pmpi_wrappers/backend/profile/book/arrival.h"
 #include "pmpi_wrappers/backend/profile/book/book.h"
+#include "pmpi_wrappers/backend/profile/book/last_call.h"
 #include "pmpi_wrappers/backend/profile/book/meeting.h"
 #include "pmpi_wrappers/backend/profile/book/polls.h"
 #include "pmpi_wrappers/backend/profile/book/recent.h"
@@ -304,7 +305,7 @@ static void test_samples(void **state)
 
     assert_true(hp_arrivals_init());
     for (uint64_t i = 0; i < CALLS; i++)
-        if (hp_arrivals_is_sampled(i)) {
+        if (hp_arrivals_is_sampled(0, i, HP_ARRIVALS_FIRST)) {
             hp_arrivals_add(&(hp_arrivals_sample_t){.number = i});
             sampled++;
         }
@@ -317,12 +318,18 @@ static void test_samples(void **state)
     assert_true(hp_arrivals_init());
     const uint64_t end = kept[4000] + 1;
     for (uint64_t i = kept[0]; i < end && hp_arrivals.count < 16384; i++)
-        if (hp_arrivals_is_sampled(i))
+        if (hp_arrivals_is_sampled(0, i, HP_ARRIVALS_FIRST))
             hp_arrivals_add(&(hp_arrivals_sample_t){.number = i});
     hp_arrivals_thin(level);
     for (uint32_t i = 0; i < hp_arrivals.count; i++)
         assert_true(hp_arrivals.samples[i].number == kept[i]);
     hp_arrivals_fini();
+    /* Of communicators of a few calls each, too, one in eight: not those with the same numbers in each. */
+    sampled = 0;
+    for (uint64_t comm = 1; comm <= CALLS / 4; comm++)
+        for (uint64_t i = 0; i < 4; i++)
+            sampled += hp_arrivals_is_sampled(comm * 0xbf58476d1ce4e5b9u, i, 0);
+    assert_true(sampled > CALLS / 9 && sampled < CALLS / 7);
 }
 
 static void test_shapes(void **state)
@@ -346,13 +353,41 @@ static void test_shapes(void **state)
                 hp_call_shapes[HP_ROW_Barrier].is_simple);
 }
 
+static void test_last_call(void **state)
+{
+    hp_last_call_t last = {.record = 0};
+    uintptr_t x[] = {100, 1, 2, 3, 4, 5};
+
+    (void)state;
+    assert_false(hp_last_call_is(&last, 0, x)); /* there was none */
+    hp_last_call_keep(&last, 7, 0, x);
+    assert_false(hp_last_call_is(&last, 7, x)); /* its arguments do not say what it moves */
+    hp_last_call_keep(&last, 7, 0x2a, x);       /* the second, the fourth, the sixth */
+    assert_true(hp_last_call_is(&last, 7, x));
+    assert_false(hp_last_call_is(&last, 8, x));
+    for (unsigned i = 0; i < 6; i++) {
+        x[i]++;
+        assert_true(hp_last_call_is(&last, 7, x) == (i % 2 == 0));
+        x[i]--;
+    }
+    const hp_call_shape_t *shapes = hp_call_shapes;
+    hp_call_shapes_open();
+    assert_int_equal(shapes[HP_ROW_Bcast].given, 0x1e);     /* all but the buffer */
+    assert_int_equal(shapes[HP_ROW_Send].given, 0x2e);      /* and the tag */
+    assert_int_equal(shapes[HP_ROW_Allreduce].given, 0x3c); /* both buffers */
+    assert_int_equal(shapes[HP_ROW_Gather].given, 0xff);    /* one may be MPI_IN_PLACE */
+    assert_int_equal(shapes[HP_ROW_Gatherv].given, 0);
+    assert_int_equal(shapes[HP_ROW_Reduce_scatter].given, 0);
+    assert_int_equal(shapes[HP_ROW_Wait].given, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_table),   cmocka_unit_test(test_recent),  cmocka_unit_test(test_bins),
-        cmocka_unit_test(test_merge),   cmocka_unit_test(test_limits),  cmocka_unit_test(test_requests),
-        cmocka_unit_test(test_meeting), cmocka_unit_test(test_samples), cmocka_unit_test(test_shapes),
-        cmocka_unit_test(test_polls),
+        cmocka_unit_test(test_table),   cmocka_unit_test(test_recent),    cmocka_unit_test(test_bins),
+        cmocka_unit_test(test_merge),   cmocka_unit_test(test_limits),    cmocka_unit_test(test_requests),
+        cmocka_unit_test(test_meeting), cmocka_unit_test(test_samples),   cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_polls),   cmocka_unit_test(test_last_call),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

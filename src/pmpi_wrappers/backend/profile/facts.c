@@ -100,7 +100,7 @@ static inline uint64_t elements_of(const hp_call_shape_t *shape, const uintptr_t
 }
 
 static inline uint64_t bytes_of(const hp_call_shape_t *shape, const uintptr_t *x, const side_t *side,
-                                const hp_seen_comm_t *comm, uint16_t *type)
+                                const hp_seen_comm_t *comm, uint16_t *type, bool *is_derived)
 {
     const int blocks = blocks_of(side->letter, comm);
     uint64_t bytes = 0;
@@ -119,6 +119,7 @@ static inline uint64_t bytes_of(const hp_call_shape_t *shape, const uintptr_t *x
     }
     const hp_seen_type_t seen = hp_handles_type(type_handle(x[side->type]));
     *type = seen.row;
+    *is_derived |= seen.is_derived;
     return elements_of(shape, x, side, blocks) * seen.bytes;
 }
 
@@ -149,7 +150,7 @@ static void add_sides(hp_facts_t *facts, const hp_call_shape_t *shape, const uin
         facts->has_bytes |= sides[i].count >= 0;
         if (!is_significant(shape, x, &sides[i], facts->is_root))
             continue;
-        const uint64_t bytes = bytes_of(shape, x, &sides[i], comm, &type);
+        const uint64_t bytes = bytes_of(shape, x, &sides[i], comm, &type, &facts->is_derived);
         if (i == 0)
             facts->sent = bytes;
         if (bytes >= facts->bytes) {
@@ -168,6 +169,7 @@ void hp_facts(hp_facts_t *facts, const hp_call_shape_t *shape, const uintptr_t *
         const hp_seen_type_t seen = hp_handles_type(type_handle(x[shape->only_type]));
         facts->has_bytes = true;
         facts->type = seen.row;
+        facts->is_derived = seen.is_derived;
         facts->bytes = facts->sent = (uint64_t)count_of(shape, x[shape->only_count]) * seen.bytes;
     }
     if (shape->destination >= 0 && (int)x[shape->destination] < 0) /* MPI_PROC_NULL */

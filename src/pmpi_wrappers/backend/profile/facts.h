@@ -14,6 +14,7 @@ typedef struct {
     uint64_t sent;  /* to a peer */
     uint16_t type, op;
     bool has_bytes, on_device, is_root;
+    bool is_derived; /* a datatype, where it has no list of them */
 } hp_facts_t;
 
 /* Sets *facts. comm: NULL: the call has none, or it is not known. */

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "pmpi_wrappers/backend/glue/machine.h"
+#include "pmpi_wrappers/backend/profile/book/arrival.h"
 #include "pmpi_wrappers/backend/start/job.h"
 
 /* Buckets of communicators. Slots of datatypes; where more than that many derived types are alive the oldest are
@@ -19,7 +20,8 @@ typedef struct {
 } group_t;
 
 static hp_book_t *book;
-static hp_seen_comm_t *buckets[BUCKETS], *last_comm;
+static hp_seen_comm_t *buckets[BUCKETS], *last_comm, *forgotten;
+static uint64_t comms_known;
 static hp_seen_type_t types[TYPES];
 static struct {
     hp_handle_t handle;
@@ -30,6 +32,7 @@ static uint16_t user_op;
 static hp_table_t groups;
 static MPI_Group world;
 static uint64_t world_ranks_kept;
+uint32_t hp_types_changed[2];
 
 /* ---- operations ---- */
 
@@ -78,6 +81,7 @@ static hp_seen_type_t describe_type(hp_handle_t handle)
     type.bytes = bytes > 0 ? (uint64_t)bytes : 0;
     P(Type_get_envelope)(datatype, &integers, &addresses, &datatypes, &combiner);
     P(Type_get_name)(datatype, name, &length);
+    type.is_derived = combiner != MPI_COMBINER_NAMED;
     const bool has_name = combiner == MPI_COMBINER_NAMED || (name[0] && strncmp(name, "MPI_", 4) != 0);
     type.row = (uint16_t)hp_book_name(&book->types, has_name ? name : "derived");
     return type;
@@ -98,8 +102,16 @@ hp_seen_type_t hp_handles_type(hp_handle_t handle)
 void hp_handles_forget_type(hp_handle_t handle)
 {
     hp_seen_type_t *place = type_place(handle);
+
+    hp_types_changed[1]++;
     if (place->handle == handle)
         place->is_used = false;
+}
+
+void hp_handles_rename_type(hp_handle_t handle)
+{
+    hp_handles_forget_type(handle);
+    hp_types_changed[0]++;
 }
 
 /* ---- communicators ---- */
@@ -156,18 +168,19 @@ static bool translate(MPI_Group group, int size, uint32_t *world_ranks)
 }
 
 /* What its ranks give it for a name: all of them see their communicators in the same order. */
-static uint64_t identify(const uint32_t *world_ranks, int size)
+static void identify(hp_seen_comm_t *seen)
 {
-    group_t key = {.hash = 0x9e3779b97f4a7c15u * (uint64_t)size};
+    group_t key = {.hash = 0x9e3779b97f4a7c15u * (uint64_t)seen->size};
 
-    for (int i = 0; i < size; i++)
-        key.hash = (key.hash ^ world_ranks[i] ^ (key.hash >> 31)) * 0x9e3779b97f4a7c15u;
+    for (int i = 0; i < seen->size; i++)
+        key.hash = (key.hash ^ seen->world_ranks[i] ^ (key.hash >> 31)) * 0x9e3779b97f4a7c15u;
     const uint32_t number = hp_table_add(&groups, &key, 1);
     if (number == HP_TABLE_FULL)
-        return 0;
+        return;
     group_t *group = hp_table_row(&groups, number);
     const uint64_t id = (key.hash ^ ++group->communicators) * 0xbf58476d1ce4e5b9u;
-    return id ? id : 1;
+    seen->id = id ? id : 1;
+    seen->sampled_first = group->communicators <= HP_ARRIVALS_COMMS ? HP_ARRIVALS_FIRST : 0;
 }
 
 static void find_ranks(hp_seen_comm_t *seen, MPI_Comm comm)
@@ -181,7 +194,7 @@ static void find_ranks(hp_seen_comm_t *seen, MPI_Comm comm)
         translate(group, seen->remote_size, seen->world_ranks)) {
         world_ranks_kept += count;
         if (!seen->is_inter)
-            seen->id = identify(seen->world_ranks, seen->size);
+            identify(seen);
     } else {
         free(seen->world_ranks);
         seen->world_ranks = NULL;
@@ -190,18 +203,40 @@ static void find_ranks(hp_seen_comm_t *seen, MPI_Comm comm)
         P(Group_free)(&group);
 }
 
+static hp_seen_comm_t *new_comm(void)
+{
+    hp_seen_comm_t *seen = forgotten;
+
+    if (!seen)
+        return calloc(1, sizeof *seen);
+    forgotten = seen->next;
+    *seen = (hp_seen_comm_t){.known = 0};
+    return seen;
+}
+
+/* Somebody may still ask what became of it. */
+static void drop(hp_seen_comm_t *seen)
+{
+    if (seen->world_ranks)
+        world_ranks_kept -= (uint64_t)seen->remote_size;
+    free(seen->world_ranks);
+    *seen = (hp_seen_comm_t){.next = forgotten};
+    forgotten = seen;
+}
+
 static hp_seen_comm_t *describe_comm(hp_handle_t handle)
 {
     const MPI_Comm comm = HP_UNHANDLE(MPI_Comm, handle);
-    hp_seen_comm_t *seen = comm == MPI_COMM_NULL ? NULL : calloc(1, sizeof *seen);
+    hp_seen_comm_t *seen = comm == MPI_COMM_NULL ? NULL : new_comm();
     int is_inter = 0;
 
     if (!seen)
         return NULL;
     seen->handle = handle;
+    seen->known = ++comms_known;
     if (P(Comm_size)(comm, &seen->size) != MPI_SUCCESS || P(Comm_rank)(comm, &seen->rank) != MPI_SUCCESS ||
         P(Comm_test_inter)(comm, &is_inter) != MPI_SUCCESS) {
-        free(seen);
+        drop(seen);
         return NULL;
     }
     seen->is_inter = is_inter;
@@ -228,14 +263,6 @@ hp_seen_comm_t *hp_handles_comm(hp_handle_t handle)
     return last_comm = seen;
 }
 
-static void drop(hp_seen_comm_t *seen)
-{
-    if (seen->world_ranks)
-        world_ranks_kept -= (uint64_t)seen->remote_size;
-    free(seen->world_ranks);
-    free(seen);
-}
-
 void hp_handles_forget_comm(hp_handle_t handle)
 {
     hp_seen_comm_t **place = bucket_of(handle);
@@ -256,6 +283,7 @@ void hp_handles_rename_comm(hp_handle_t handle)
 
     if (!seen)
         return;
+    seen->known = ++comms_known;
     if (seen->row)
         ((hp_book_comm_t *)hp_table_row(&book->comms, seen->row))->made--;
     seen->row = name_comm(HP_UNHANDLE(MPI_Comm, handle), seen->size);
@@ -277,6 +305,11 @@ void hp_handles_fini(void)
     for (unsigned i = 0; i < BUCKETS; i++)
         while (buckets[i])
             hp_handles_forget_comm(buckets[i]->handle);
+    while (forgotten) {
+        hp_seen_comm_t *seen = forgotten;
+        forgotten = seen->next;
+        free(seen);
+    }
     hp_table_fini(&groups);
     P(Group_free)(&world);
 }

@@ -3,7 +3,7 @@
 #include "pmpi_wrappers/backend/glue/mpi_glue.h"
 #include "pmpi_wrappers/backend/profile/book/requests.h"
 #include "pmpi_wrappers/backend/profile/book/ticks.h"
-#include "pmpi_wrappers/backend/profile/recorder.h"
+#include "pmpi_wrappers/backend/profile/book/recorder.h"
 #include "pmpi_wrappers/backend/profile/watch/watch.h"
 #include "pmpi_wrappers/backend/start/job.h"
 
@@ -36,7 +36,7 @@ static bool describe(hp_poll_t *poll, const hp_recording_t *recording, const uin
     *poll = (hp_poll_t){.address = recording->return_address,
                         .frame = recording->frame,
                         .comm = argument(x, shape->comm),
-                        .number = place->number,
+                        .number = place->last.record,
                         .row = recording->row,
                         .comm_at = shape->comm,
                         .request_at = shape->request,
@@ -56,10 +56,10 @@ void hp_polling_timed(const hp_recording_t *recording, const uintptr_t *x, int c
     const hp_call_shape_t *shape = &hp_call_shapes[recording->row];
 
     if (shape->flag < 0 || !found_nothing(x, shape->flag, code) || hp_job.has_threads || hp_watch_is_open ||
-        !place->number)
+        !place->last.record)
         return;
     hp_poll_t *poll = hp_polls_at(recording->return_address);
-    if (poll->number != place->number || poll->row != recording->row ||
+    if (poll->number != place->last.record || poll->row != recording->row ||
         poll->comm != argument(x, shape->comm) ||
         !hp_polls_is(poll, recording->return_address, recording->frame)) { /* another place's */
         add_to_sums(hp_polls_leave(&hp_recorder.book, poll));
@@ -98,7 +98,7 @@ bool hp_polling_begin_untimed(hp_recording_t *recording, const uintptr_t *x, con
     hp_poll_t *poll = hp_polls_at(return_address);
 
     if (poll->row != recording->row || !hp_polls_is(poll, return_address, frame) ||
-        hp_recorder_only_thread.inside)
+        hp_recorder.only_thread.inside)
         return false;
     recording->handles = NULL;
     if ((poll->comm_at >= 0 && x[poll->comm_at] != poll->comm) ||
@@ -106,7 +106,7 @@ bool hp_polling_begin_untimed(hp_recording_t *recording, const uintptr_t *x, con
         return false;
     recording->poll = poll;
     poll->left--;
-    hp_recorder_only_thread.inside = true;
+    hp_recorder.only_thread.inside = true;
     return true;
 }
 
@@ -114,7 +114,7 @@ bool hp_polling_found_nothing(hp_recording_t *recording, const uintptr_t *x, int
 {
     hp_poll_t *poll = recording->poll;
 
-    hp_recorder_only_thread.inside = false;
+    hp_recorder.only_thread.inside = false;
     if (__builtin_expect(found_nothing(x, poll->flag_at, code), 1)) {
         poll->untimed++;
         return true;
@@ -123,8 +123,8 @@ bool hp_polling_found_nothing(hp_recording_t *recording, const uintptr_t *x, int
     recording->enter = recording->leave - poll->ticks;
     recording->return_address = poll->address;
     recording->frame = poll->frame;
+    recording->way = NULL;
     recording->is_only_thread = true;
-    recording->sampled = NULL;
     hp_book_count_simultaneous(&hp_recorder.book, hp_requests_active + hp_recorder.in_calls++, 1);
     return false;
 }

@@ -3,15 +3,14 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include "pmpi_wrappers/backend/glue/device.h"
 #include "pmpi_wrappers/backend/profile/book/arrival.h"
 #include "pmpi_wrappers/backend/profile/book/polls.h"
 #include "pmpi_wrappers/backend/profile/book/recent.h"
-#include "pmpi_wrappers/backend/profile/facts.h"
-#include "pmpi_wrappers/backend/profile/handles.h"
 #include "pmpi_wrappers/backend/profile/book/requests.h"
 #include "pmpi_wrappers/backend/profile/book/ticks.h"
+#include "pmpi_wrappers/backend/profile/operations.h"
 #include "pmpi_wrappers/backend/profile/polling.h"
-#include "pmpi_wrappers/backend/profile/recorded_call.h"
 #include "pmpi_wrappers/backend/profile/sequence.h"
 #include "pmpi_wrappers/backend/profile/sites/python.h"
 #include "pmpi_wrappers/backend/profile/sites/sites.h"
@@ -27,7 +26,7 @@ static atomic_bool busy;
 /* Looking for a thread's own memory costs a call. */
 static hp_recorder_thread_t *this_thread(void)
 {
-    return __builtin_expect(hp_job.has_threads, 0) ? &own_thread : &hp_recorder_only_thread;
+    return __builtin_expect(hp_job.has_threads, 0) ? &own_thread : &hp_recorder.only_thread;
 }
 
 void hp_recording_lock(void)
@@ -75,7 +74,7 @@ static void hear(const hp_call_shape_t *shape, const uintptr_t *x)
             hp_handles_forget_type(HP_HANDLE(*(const MPI_Datatype *)x[0]));
         break;
     case HP_DO_NAME_TYPE:
-        hp_handles_forget_type(HP_HANDLE((MPI_Datatype)x[0]));
+        hp_handles_rename_type(HP_HANDLE((MPI_Datatype)x[0]));
         break;
     case HP_DO_FREE_REQUEST:
         request = x[0] ? hp_requests_find(HP_HANDLE(*(const MPI_Request *)x[0])) : NULL;
@@ -108,23 +107,13 @@ static void keep_handles(hp_recording_t *recording, const hp_call_shape_t *shape
         recording->handles[i] = HP_HANDLE(requests[i]);
 }
 
-static void begin_locked(hp_recording_t *recording, const hp_call_shape_t *shape, const uintptr_t *x)
+static void begin_locked(const hp_call_shape_t *shape, const uintptr_t *x)
 {
     const uint32_t under_way = hp_requests_active + hp_recorder.in_calls++;
 
     if (__builtin_expect(hp_unexpected_is_open, 0) && shape->kind == HP_KIND_RECEIVE && shape->comm >= 0)
         hp_unexpected_sample(&hp_recorder.book.unexpected, hp_comm_handle(x[shape->comm]));
     hp_book_count_simultaneous(&hp_recorder.book, under_way, 1);
-    if (shape->kind == HP_KIND_COLLECTIVE && shape->action == HP_DO_CALL && shape->waiting <= HP_ROOT_TAKES) {
-        hp_seen_comm_t *comm = hp_handles_comm(hp_comm_handle(x[shape->comm]));
-        if (!comm || !comm->id || comm->size < 2)
-            return;
-        recording->number = comm->calls++;
-        if (hp_arrivals_is_sampled(recording->number)) {
-            recording->sampled = comm;
-            recording->enter_ns = hp_machine_clock_ns();
-        }
-    }
 }
 
 bool hp_recording_begin(hp_recording_t *recording, uintptr_t *x, const void *return_address,
@@ -148,7 +137,7 @@ bool hp_recording_begin(hp_recording_t *recording, uintptr_t *x, const void *ret
     thread->accelerated = false;
     recording->return_address = return_address;
     recording->frame = frame;
-    recording->sampled = NULL;
+    recording->way = NULL;
     recording->handles = NULL;
     if (shape->status >= 0 && (MPI_Status *)x[shape->status] == MPI_STATUS_IGNORE)
         x[shape->status] = (uintptr_t)recording->status;
@@ -160,394 +149,314 @@ bool hp_recording_begin(hp_recording_t *recording, uintptr_t *x, const void *ret
         hp_recorder.threads++;
     }
     recording->is_only_thread = hp_recorder.threads == 1;
-    begin_locked(recording, shape, x);
+    begin_locked(shape, x);
     hp_recording_unlock();
     return true;
 }
 
 /* ---- after ---- */
 
-/* A call, as it goes to the book. */
-typedef struct {
-    const hp_recording_t *recording;
-    const hp_call_shape_t *shape;
-    const uintptr_t *x;
-    hp_seen_comm_t *comm;
-    uint16_t comm_row;
-    hp_facts_t facts;
-    uint64_t ns;
-    uint32_t site;
-    hp_place_t *place; /* NULL: it has none */
-    int8_t bin;
-    bool is_accelerated;
-} seen_t;
-
-static uint32_t world_peer(const seen_t *seen)
-{
-    const int peer = (int)seen->x[seen->shape->destination];
-
-    if (peer < 0) /* MPI_PROC_NULL */
-        return HP_NO_PEER;
-    if (seen->comm && seen->comm->world_ranks && peer < seen->comm->remote_size)
-        return seen->comm->world_ranks[peer];
-    return HP_UNKNOWN_PEER;
-}
-
-static hp_book_peer_t *find_peer(uint32_t peer)
-{
-    static hp_recent_t recent;
-    const hp_table_t *peers = &hp_recorder.book.peers;
-    uint32_t *next = hp_recent_row(&recent, peer, 0);
-
-    if (__builtin_expect(*next != 0, 1))
-        return hp_table_row(peers, *next - 1);
-    hp_book_peer_t *row = hp_book_peer(&hp_recorder.book, (uint32_t)hp_job.rank, peer);
-    *next = row ? hp_table_number(peers, row) + 1 : 0;
-    return row;
-}
-
-static void count_peer(uint32_t peer, uint64_t bytes)
-{
-    if (peer == HP_NO_PEER)
-        return;
-    hp_book_peer_count(&hp_recorder.book, peer == HP_UNKNOWN_PEER ? NULL : find_peer(peer), 1, bytes);
-}
-
-static uint32_t kind_of(const seen_t *seen)
+static uint32_t kind_of(const hp_seen_call_t *call)
 {
     hp_sequence_kind_t kind;
     bool is_whole;
 
-    if (!hp_facts_kind(seen->shape, seen->x, seen->comm, &seen->facts, &kind, &is_whole)) {
+    if (!hp_facts_kind(call->shape, call->x, call->comm, &call->facts, &kind, &is_whole)) {
         hp_recorder.book.lost[HP_LOST_sequence]++;
         return HP_SEQUENCE_NO_KIND;
     }
     hp_recorder.book.lost[HP_LOST_counts] += !is_whole;
-    kind.site = seen->site;
-    const uint32_t number = hp_sequence_kind(&kind, seen->comm);
+    kind.site = call->site;
+    const uint32_t number = hp_sequence_kind(&kind, call->comm);
     hp_recorder.book.lost[HP_LOST_sequence] += number == HP_SEQUENCE_NO_KIND;
     return number;
 }
 
-/* The operation has a request now. */
-static void follow(const seen_t *seen, uint64_t event, uint32_t kind, bool is_persistent)
+static uint32_t kind_by_last(const hp_seen_call_t *call)
 {
-    const hp_call_shape_t *shape = seen->shape;
-    const MPI_Request request = *(const MPI_Request *)seen->x[shape->request];
-    const hp_seen_request_t row = {.handle = HP_HANDLE(request),
-                                   .posted = seen->recording->leave,
-                                   .bytes = seen->facts.bytes,
-                                   .event = event,
-                                   .peer = is_persistent && shape->kind == HP_KIND_SEND ? world_peer(seen)
-                                                                                        : HP_NO_PEER,
-                                   .site = seen->site,
-                                   .kind = kind,
-                                   .row = (uint16_t)(shape - hp_call_shapes),
-                                   .comm = seen->comm_row,
-                                   .type = seen->facts.type,
-                                   .op = seen->facts.op,
-                                   .bin = seen->bin,
-                                   .on_device = seen->facts.on_device,
-                                   .is_persistent = is_persistent,
-                                   .is_active = !is_persistent,
-                                   .is_accelerated = seen->is_accelerated};
-
-    if (request != MPI_REQUEST_NULL && !hp_requests_add(&row))
-        hp_recorder.book.lost[HP_LOST_requests]++;
+    if (call->is_like_last && call->last->kind != HP_SEQUENCE_NO_KIND)
+        return call->last->kind;
+    const uint32_t number = kind_of(call);
+    if (call->last)
+        call->last->kind = number;
+    return number;
 }
 
-/* MPI_Start and MPI_Startall: what they start is what the call is about. */
-static void start_requests(seen_t *seen)
+/* Is sampled when ranks come to such calls? */
+static bool arrives(const hp_seen_call_t *call)
 {
-    const hp_recording_t *recording = seen->recording;
+    const hp_call_shape_t *shape = call->shape;
 
-    for (int i = 0; i < recording->requests; i++) {
-        hp_seen_request_t *request = hp_requests_find(recording->handles[i]);
-        if (!request)
-            continue;
-        hp_requests_set_active(request, true);
-        request->posted = recording->leave;
-        request->site = seen->site;
-        request->event =
-            request->kind != HP_SEQUENCE_NO_KIND && hp_sequence_is_on()
-                ? hp_sequence_add(request->kind, i ? recording->leave : recording->enter, recording->leave)
-                : HP_NO_EVENT;
-        count_peer(request->peer, request->bytes);
-        seen->facts.bytes += request->bytes;
-        seen->facts.has_bytes |= request->bin != HP_BOOK_NO_BYTES;
-        seen->facts.type = request->type;
-        seen->facts.op = request->op;
-        seen->facts.on_device |= request->on_device;
-        seen->is_accelerated |= request->is_accelerated;
-        seen->comm_row = request->comm;
-    }
+    return shape->kind == HP_KIND_COLLECTIVE && shape->action == HP_DO_CALL &&
+           shape->waiting <= HP_ROOT_TAKES && call->comm && call->comm->id && call->comm->size > 1;
 }
 
-static hp_book_wait_t *find_wait(const seen_t *seen, const hp_seen_request_t *request)
+/* Every rank of the communicator counts the call, whatever became of it here. */
+static void sample_arrival(const hp_seen_call_t *call, int code)
 {
-    static hp_recent_t recent;
-    const hp_table_t *waits = &hp_recorder.book.waits;
-    const uint16_t row = (uint16_t)(seen->shape - hp_call_shapes);
-    uint32_t *next = hp_recent_row(&recent, (uint64_t)request->row << 16 | row,
-                                   (uint64_t)request->site << 32 | seen->site);
+    const hp_call_shape_t *shape = call->shape;
+    hp_seen_comm_t *comm = call->comm;
 
-    if (__builtin_expect(*next != 0, 1))
-        return hp_table_row(waits, *next - 1);
-    hp_book_wait_t *wait = hp_book_wait(&hp_recorder.book, &(hp_book_wait_t){.post_call = request->row,
-                                                                             .wait_call = row,
-                                                                             .post_site = request->site,
-                                                                             .wait_site = seen->site});
-    *next = wait ? hp_table_number(waits, wait) + 1 : 0;
-    return wait;
-}
-
-static void count_wait(const seen_t *seen, const hp_seen_request_t *request, uint64_t share_ns)
-{
-    const uint64_t enter = seen->recording->enter;
-    const uint64_t between = enter > request->posted ? enter - request->posted : 0;
-
-    hp_book_wait_count(
-        &hp_recorder.book, find_wait(seen, request),
-        &(hp_book_wait_t){
-            .count = 1, .bytes = request->bytes, .between_ns = hp_ticks_ns(between), .wait_ns = share_ns});
-}
-
-static void complete(const seen_t *seen, hp_seen_request_t *request, uint64_t share_ns)
-{
-    const hp_recording_t *recording = seen->recording;
-
-    if (request->is_active)
-        count_wait(seen, request, share_ns);
-    if (request->is_active && request->event != HP_NO_EVENT)
-        hp_sequence_add_wait((uint32_t)(seen->shape - hp_call_shapes), seen->site, request->event,
-                             recording->enter, recording->leave);
-    if (request->is_persistent)
-        hp_requests_set_active(request, false);
-    else
-        hp_requests_remove(request);
-}
-
-/* Which of the handles were complete: all of them, or numbers. Returns how many. */
-static int completions(const seen_t *seen, const int **numbers)
-{
-    const hp_call_shape_t *shape = seen->shape;
-    const int count = seen->recording->requests;
-    const int *flag = shape->flag >= 0 ? (const int *)seen->x[shape->flag] : NULL;
-
-    *numbers = NULL;
-    switch (shape->action) {
-    case HP_DO_WAIT:
-    case HP_DO_WAIT_ALL:
-        return count;
-    case HP_DO_TEST:
-    case HP_DO_TEST_ALL:
-        return *flag ? count : 0;
-    case HP_DO_WAIT_ANY:
-        *numbers = flag;
-        return *flag >= 0 && *flag < count;
-    case HP_DO_TEST_ANY: /* the number stands before the flag */
-        *numbers = (const int *)seen->x[shape->flag - 1];
-        return *flag && **numbers >= 0 && **numbers < count;
-    case HP_DO_WAIT_SOME: /* and here behind the number of them */
-        *numbers = (const int *)seen->x[shape->flag + 1];
-        return *flag > 0 && *flag <= count ? *flag : 0;
-    default:
-        return 0;
-    }
-}
-
-static void complete_requests(const seen_t *seen)
-{
-    const hp_handle_t *handles = seen->recording->handles, null = HP_HANDLE(MPI_REQUEST_NULL);
-    const int *numbers, count = completions(seen, &numbers);
-    uint64_t operations = 0;
-
-    for (int i = 0; i < count; i++)
-        operations += handles[numbers ? numbers[i] : i] != null;
-    for (int i = 0; i < count; i++) {
-        hp_seen_request_t *request = hp_requests_find(handles[numbers ? numbers[i] : i]);
-        if (request)
-            complete(seen, request, operations ? seen->ns / operations : 0);
-    }
-}
-
-static void sample_arrival(const seen_t *seen)
-{
-    const hp_recording_t *recording = seen->recording;
-    const hp_seen_comm_t *comm = recording->sampled;
-
+    if (!arrives(call))
+        return;
+    const uint64_t number = comm->calls++;
+    if (!hp_arrivals_is_sampled(comm->id, number, comm->sampled_first) || code != MPI_SUCCESS)
+        return;
+    const uint64_t leave_ns = hp_machine_clock_ns() - hp_ticks_ns(hp_ticks() - call->recording->leave);
     hp_arrivals_add(&(hp_arrivals_sample_t){.comm_id = comm->id,
-                                            .number = recording->number,
-                                            .enter_ns = recording->enter_ns,
-                                            .leave_ns = recording->enter_ns + seen->ns,
-                                            .site = seen->site,
+                                            .number = number,
+                                            .enter_ns = leave_ns - call->ns,
+                                            .leave_ns = leave_ns,
+                                            .site = call->site,
                                             .size = (uint32_t)comm->size,
                                             .rank = (uint32_t)comm->rank,
-                                            .call = (uint16_t)(seen->shape - hp_call_shapes),
+                                            .call = call->row,
                                             .comm = comm->row,
-                                            .bin = seen->bin,
-                                            .waiting = seen->shape->waiting,
-                                            .is_root = seen->facts.is_root});
+                                            .bin = call->bin,
+                                            .waiting = shape->waiting,
+                                            .is_root = call->facts.is_root});
 }
 
 /* A receive: what came, instead of what there was room for. */
-static void take_received(seen_t *seen)
+static void take_received(hp_seen_call_t *call)
 {
-    MPI_Status *status = (MPI_Status *)seen->x[seen->shape->status];
+    MPI_Status *status = (MPI_Status *)call->x[call->shape->status];
     int bytes = 0;
 
     if (P(Get_count)(status, MPI_BYTE, &bytes) != MPI_SUCCESS || bytes < 0) /* it does not fit into an int */
         return;
-    if ((uint64_t)bytes > seen->facts.sent || seen->shape->send < 0)
-        seen->facts.bytes = (uint64_t)bytes;
+    if ((uint64_t)bytes > call->facts.sent || call->shape->send < 0)
+        call->facts.bytes = (uint64_t)bytes;
     else
-        seen->facts.bytes = seen->facts.sent;
+        call->facts.bytes = call->facts.sent;
 }
 
 /* The record that a call from there had last, if it is this call's. */
-static hp_book_record_t *record_at_place(const seen_t *seen)
+static hp_book_record_t *record_at_place(const hp_seen_call_t *call)
 {
-    const hp_facts_t *facts = &seen->facts;
+    const hp_facts_t *facts = &call->facts;
 
-    if (!seen->place || !seen->place->number)
+    if (!call->last || !call->last->record)
         return NULL;
-    hp_book_record_t *record = hp_table_row(&hp_recorder.book.records, seen->place->number - 1);
-    const bool is_same = record->call == (uint16_t)(seen->shape - hp_call_shapes) &&
-                         record->comm == seen->comm_row && record->type == facts->type &&
-                         record->op == facts->op && record->site == seen->site && record->bin == seen->bin &&
+    hp_book_record_t *record = hp_table_row(&hp_recorder.book.records, call->last->record - 1);
+    const bool is_same = record->call == call->row && record->comm == call->comm_row &&
+                         record->type == facts->type && record->op == facts->op &&
+                         record->site == call->site && record->bin == call->bin &&
                          record->on_device == facts->on_device;
     return is_same ? record : NULL;
 }
 
-static hp_book_record_t *find_record(const seen_t *seen)
+static hp_book_record_t *find_record(const hp_seen_call_t *call)
 {
     static hp_recent_t recent;
     const hp_table_t *records = &hp_recorder.book.records;
-    const hp_facts_t *facts = &seen->facts;
-    const uint16_t row = (uint16_t)(seen->shape - hp_call_shapes);
+    const hp_facts_t *facts = &call->facts;
     uint32_t *next = hp_recent_row(
         &recent,
-        (uint64_t)row << 48 | (uint64_t)seen->comm_row << 32 | (uint64_t)facts->type << 16 | facts->op,
-        (uint64_t)facts->on_device << 40 | (uint64_t)(uint8_t)seen->bin << 32 | seen->site);
+        (uint64_t)call->row << 48 | (uint64_t)call->comm_row << 32 | (uint64_t)facts->type << 16 | facts->op,
+        (uint64_t)facts->on_device << 40 | (uint64_t)(uint8_t)call->bin << 32 | call->site);
 
     if (__builtin_expect(*next != 0, 1))
         return hp_table_row(records, *next - 1);
     const uint64_t lost = hp_recorder.book.lost[HP_LOST_records];
     hp_book_record_t *record =
-        hp_book_record(&hp_recorder.book, &(hp_book_record_t){.call = row,
-                                                              .comm = seen->comm_row,
+        hp_book_record(&hp_recorder.book, &(hp_book_record_t){.call = call->row,
+                                                              .comm = call->comm_row,
                                                               .type = facts->type,
                                                               .op = facts->op,
-                                                              .site = seen->site,
-                                                              .bin = seen->bin,
+                                                              .site = call->site,
+                                                              .bin = call->bin,
                                                               .on_device = facts->on_device});
     if (record && hp_recorder.book.lost[HP_LOST_records] == lost) /* else it is to be counted each time */
         *next = hp_table_number(records, record) + 1;
     return record;
 }
 
-static hp_book_record_t *record_of(const seen_t *seen)
+static hp_book_record_t *record_of(const hp_seen_call_t *call)
 {
-    hp_book_record_t *record = record_at_place(seen);
+    hp_book_record_t *record = record_at_place(call);
 
     if (__builtin_expect(record != NULL, 1))
         return record;
     const uint64_t lost = hp_recorder.book.lost[HP_LOST_records];
-    record = find_record(seen);
-    if (record && seen->place && hp_recorder.book.lost[HP_LOST_records] == lost)
-        seen->place->number = hp_table_number(&hp_recorder.book.records, record) + 1;
+    record = find_record(call);
+    if (record && call->last && hp_recorder.book.lost[HP_LOST_records] == lost)
+        call->last->record = hp_table_number(&hp_recorder.book.records, record) + 1;
     return record;
 }
 
-static void count_record(seen_t *seen)
+static hp_book_record_t *count_record(hp_seen_call_t *call)
 {
-    seen->bin = (int8_t)(seen->facts.has_bytes ? hp_book_bin(seen->facts.bytes) : HP_BOOK_NO_BYTES);
-    hp_book_record_t *record = record_of(seen);
+    call->bin = (int8_t)(call->facts.has_bytes ? hp_book_bin(call->facts.bytes) : HP_BOOK_NO_BYTES);
+    hp_book_record_t *record = record_of(call);
     if (record) {
-        hp_book_record_add(record, 1, seen->facts.bytes, seen->ns);
-        record->accelerated += seen->is_accelerated;
+        hp_book_record_add(record, 1, call->facts.bytes, call->ns);
+        record->accelerated += call->is_accelerated;
     }
+    return record;
 }
 
-static void follow_up(const seen_t *seen)
+static void follow_up(const hp_seen_call_t *call)
 {
-    const hp_call_shape_t *shape = seen->shape;
+    const hp_call_shape_t *shape = call->shape;
     uint32_t kind = HP_SEQUENCE_NO_KIND;
     uint64_t event = HP_NO_EVENT;
 
     if (shape->kind == HP_KIND_COLLECTIVE && hp_sequence_is_on() && shape->action <= HP_DO_INIT)
-        kind = kind_of(seen);
+        kind = kind_by_last(call);
     if (kind != HP_SEQUENCE_NO_KIND && shape->action != HP_DO_INIT)
-        event = hp_sequence_add(kind, seen->recording->enter, seen->recording->leave);
+        event = hp_sequence_add(kind, call->recording->enter, call->recording->leave);
     if (shape->action == HP_DO_POST || shape->action == HP_DO_INIT)
-        follow(seen, event, kind, shape->action == HP_DO_INIT);
+        hp_operations_follow(call, event, kind, shape->action == HP_DO_INIT);
     else if (shape->action >= HP_DO_WAIT && shape->action <= HP_DO_TEST_ANY)
-        complete_requests(seen);
+        hp_operations_complete(call);
     if (shape->kind == HP_KIND_SEND && shape->destination >= 0 && shape->action != HP_DO_INIT)
-        count_peer(world_peer(seen), seen->facts.sent);
+        hp_operations_count_message(call);
 }
 
 /* Chooses what is watched until the next call. */
-static void choose_watch(const seen_t *seen)
+static void choose_watch(const hp_seen_call_t *call)
 {
-    const hp_call_shape_t *shape = seen->shape;
-    hp_watch_call_t call = {.site = seen->site,
-                            .row = (uint16_t)(shape - hp_call_shapes),
-                            .bin = seen->bin,
-                            .is_blocking = shape->action == HP_DO_CALL &&
-                                           (shape->kind == HP_KIND_COLLECTIVE ||
-                                            shape->kind == HP_KIND_SEND || shape->kind == HP_KIND_RECEIVE)};
+    const hp_call_shape_t *shape = call->shape;
+    hp_watch_call_t watched = {.site = call->site,
+                               .row = call->row,
+                               .bin = call->bin,
+                               .is_blocking =
+                                   shape->action == HP_DO_CALL &&
+                                   (shape->kind == HP_KIND_COLLECTIVE || shape->kind == HP_KIND_SEND ||
+                                    shape->kind == HP_KIND_RECEIVE)};
 
     if (shape->makes_window)
         hp_watch_forbid_pages();
-    call.has_buffers = call.is_blocking && hp_watch_wants(&call);
-    if (call.has_buffers)
-        hp_facts_buffers(shape, seen->x, seen->comm, &call.send, &call.recv);
-    hp_watch_end_call(&call);
+    watched.has_buffers = watched.is_blocking && hp_watch_wants(&watched);
+    if (watched.has_buffers)
+        hp_facts_buffers(shape, call->x, call->comm, &watched.send, &watched.recv);
+    hp_watch_end_call(&watched);
+}
+
+/* Is the call like the last one on its way, and are the handles still what they were? */
+static inline bool is_like(const hp_last_call_t *last, uint16_t row, const uintptr_t *x)
+{
+    const hp_seen_comm_t *comm = last->comm;
+
+    return hp_last_call_is(last, row, x) && (!comm || comm->known == last->known) &&
+           last->types == hp_types_changed[last->is_derived];
+}
+
+/* What is known of the call without looking at its arguments again. */
+static void take_last(hp_seen_call_t *call)
+{
+    const hp_last_call_t *last = call->last;
+
+    call->comm = last->comm;
+    call->comm_row = last->comm_row;
+    call->facts = (hp_facts_t){.bytes = last->bytes,
+                               .sent = last->sent,
+                               .type = last->type,
+                               .op = last->op,
+                               .has_bytes = last->has_bytes,
+                               .is_root = last->is_root};
+}
+
+static void keep_as_last(const hp_seen_call_t *call)
+{
+    const hp_facts_t *facts = &call->facts;
+    hp_last_call_t *last = call->last;
+
+    if (!call->shape->given || hp_device_is_possible()) {
+        last->given = 0;
+        return;
+    }
+    hp_last_call_keep(last, call->row, call->shape->given, call->x);
+    last->peer = 0;
+    last->kind = HP_SEQUENCE_NO_KIND;
+    last->is_derived = facts->is_derived;
+    last->types = hp_types_changed[facts->is_derived];
+    last->comm = call->comm;
+    last->known = call->comm ? call->comm->known : 0;
+    last->comm_row = call->comm_row;
+    last->type = facts->type;
+    last->op = facts->op;
+    last->bytes = facts->bytes;
+    last->sent = facts->sent;
+    last->has_bytes = facts->has_bytes;
+    last->is_root = facts->is_root;
+    last->is_alone = false;
+}
+
+/* Is one more such call no more than what count_like_last does? */
+static void tell_alone(const hp_seen_call_t *call, const hp_book_record_t *record)
+{
+    const hp_call_shape_t *shape = call->shape;
+    const bool is_blocking =
+        shape->action == HP_DO_CALL && (shape->kind == HP_KIND_COLLECTIVE || shape->kind == HP_KIND_SEND);
+    hp_last_call_t *last = call->last;
+
+    last->arrives = arrives(call);
+    last->is_alone =
+        is_blocking && shape->status < 0 && record &&
+        last->record == hp_table_number(&hp_recorder.book.records, record) + 1 &&
+        (shape->destination < 0 || last->peer || (int)call->x[shape->destination] < 0); /* MPI_PROC_NULL */
+}
+
+static void look_at_arguments(hp_seen_call_t *call)
+{
+    const hp_call_shape_t *shape = call->shape;
+
+    call->comm = shape->comm < 0 ? NULL : hp_handles_comm(hp_comm_handle(call->x[shape->comm]));
+    call->comm_row = call->comm ? call->comm->row : 0;
+    if (shape->action == HP_DO_START) {
+        call->facts = (hp_facts_t){.bytes = 0};
+        hp_operations_start(call);
+    } else {
+        hp_facts(&call->facts, shape, call->x, call->comm);
+    }
+    if (call->last)
+        keep_as_last(call);
 }
 
 static void end_locked(const hp_recording_t *recording, const hp_call_shape_t *shape, const uintptr_t *x,
                        int code, bool accelerated, hp_python_place_t *place)
 {
-    seen_t seen; /* one by one: to set all of it to zero takes longer than the rest */
+    hp_seen_call_t call; /* one by one: to set all of it to zero takes longer than the rest */
 
-    seen.recording = recording;
-    seen.shape = shape;
-    seen.x = x;
-    seen.comm = recording->sampled;
-    seen.ns = hp_ticks_ns(hp_ticks_between(recording->enter, recording->leave));
-    seen.is_accelerated = accelerated;
+    call.recording = recording;
+    call.shape = shape;
+    call.x = x;
+    call.row = (uint16_t)recording->row;
+    call.ns = hp_ticks_ns(hp_ticks_between(recording->enter, recording->leave));
+    call.is_accelerated = accelerated;
     hp_recorder.in_calls--;
     if (shape->action == HP_DO_NAME_COMM) {
         hp_handles_rename_comm(hp_comm_handle(x[shape->comm]));
         return;
     }
-    if (!seen.comm && shape->comm >= 0)
-        seen.comm = hp_handles_comm(hp_comm_handle(x[shape->comm]));
-    seen.comm_row = seen.comm ? seen.comm->row : 0;
-    seen.place = place ? NULL : hp_sites_find(recording->return_address, recording->frame);
-    seen.site = place ? hp_python_site(place) : seen.place->site;
-    if (shape->action == HP_DO_START) {
-        seen.facts = (hp_facts_t){.bytes = 0};
-        start_requests(&seen);
-    } else {
-        hp_facts(&seen.facts, shape, x, seen.comm);
-    }
+    hp_place_t *way = place            ? NULL
+                      : recording->way ? recording->way
+                                       : hp_sites_find(recording->return_address, recording->frame);
+    call.site = place ? hp_python_site(place) : way->site;
+    call.last = way && way->depth ? &way->last : NULL;
+    call.is_like_last = call.last && is_like(call.last, call.row, x);
+    if (__builtin_expect(call.is_like_last, 1))
+        take_last(&call);
+    else
+        look_at_arguments(&call);
     if (shape->status >= 0 && code == MPI_SUCCESS)
-        take_received(&seen);
-    count_record(&seen);
-    hp_recorder.mpi_ns += seen.ns;
+        take_received(&call);
+    const hp_book_record_t *record = count_record(&call);
+    hp_recorder.mpi_ns += call.ns;
     hp_recorder.calls++;
-    if (shape->kind == HP_KIND_TEST && seen.place)
-        hp_polling_timed(recording, x, code, seen.place, seen.ns);
+    if (shape->kind == HP_KIND_TEST && way)
+        hp_polling_timed(recording, x, code, way, call.ns);
+    sample_arrival(&call, code);
     if (code != MPI_SUCCESS && shape->action != HP_DO_WAIT_ALL &&
         shape->action != HP_DO_WAIT) /* these are done */
         return;
-    follow_up(&seen);
-    if (recording->sampled)
-        sample_arrival(&seen);
+    follow_up(&call);
+    if (call.last && call.last->given && !call.is_like_last)
+        tell_alone(&call, record);
     if (__builtin_expect(hp_watch_is_open, 0))
-        choose_watch(&seen);
+        choose_watch(&call);
 }
 
 void hp_recording_end(hp_recording_t *recording, const uintptr_t *x, int code)
@@ -558,7 +467,7 @@ void hp_recording_end(hp_recording_t *recording, const uintptr_t *x, int code)
     if (__builtin_expect(hp_python_is_there, 0) && recording->is_only_thread)
         place = hp_python_locate();
     hp_recording_lock();
-    if (hp_recorder.exists && !place)
+    if (hp_recorder.exists && !place && !recording->way)
         hp_sites_expect(recording->return_address, recording->frame);
     if (hp_recorder.exists)
         end_locked(recording, &hp_call_shapes[recording->row], x, code, thread->accelerated, place);
@@ -567,5 +476,48 @@ void hp_recording_end(hp_recording_t *recording, const uintptr_t *x, int code)
     thread->inside = false;
     if (__builtin_expect(hp_watch_is_open, 0))
         hp_watch_start();
+    hp_recorder.is_plain = !hp_job.has_threads && hp_recorder.threads == 1 && !hp_watch_is_open &&
+                           !hp_sequence_is_on() && !hp_python_is_there;
     hp_recording_unlock();
+}
+
+/* ---- a call like the last one ---- */
+
+static bool count_like_last(const hp_recording_t *recording, const hp_last_call_t *last, const uintptr_t *x)
+{
+    hp_book_t *book = &hp_recorder.book;
+
+    if (!is_like(last, (uint16_t)recording->row, x) || !last->is_alone)
+        return false;
+    if (last->arrives) {
+        hp_seen_comm_t *comm = last->comm;
+        if (hp_arrivals_is_sampled(comm->id, comm->calls, comm->sampled_first))
+            return false;
+        comm->calls++;
+    }
+    const uint64_t ns = hp_ticks_ns(hp_ticks_between(recording->enter, recording->leave));
+    hp_book_record_t *record = hp_table_row(&book->records, last->record - 1);
+    hp_book_record_add(record, 1, last->bytes, ns);
+    record->accelerated += hp_recorder.only_thread.accelerated;
+    if (last->peer)
+        hp_book_peer_count(book, hp_table_row(&book->peers, last->peer - 1), 1, last->sent);
+    hp_recorder.mpi_ns += ns;
+    hp_recorder.calls++;
+    return true;
+}
+
+void hp_recording_end_plain(hp_recording_t *recording, const uintptr_t *x, int code)
+{
+    if (__builtin_expect(hp_recorder.exists, 1))
+        recording->way = hp_sites_find(recording->return_address, recording->frame);
+    if (__builtin_expect(recording->way && code == MPI_SUCCESS &&
+                             count_like_last(recording, &recording->way->last, x),
+                         1)) {
+        hp_recorder.only_thread.inside = false;
+        return;
+    }
+    recording->is_only_thread = true;
+    recording->handles = NULL;
+    hp_recorder.in_calls++; /* as after hp_recording_begin */
+    hp_recording_end(recording, x, code);
 }

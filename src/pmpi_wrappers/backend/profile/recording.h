@@ -8,7 +8,7 @@
 #ifndef HP_PMPI_WRAPPERS_BACKEND_PROFILE_RECORDING_H
 #define HP_PMPI_WRAPPERS_BACKEND_PROFILE_RECORDING_H
 
-#include "pmpi_wrappers/backend/profile/recorder.h"
+#include "pmpi_wrappers/backend/profile/book/recorder.h"
 
 void hp_recording_set_accelerated(void);
 

@@ -19,9 +19,10 @@ void hp_arrivals_fini(void)
     hp_arrivals = (hp_arrivals_t){.samples = NULL};
 }
 
-static bool is_kept(uint64_t number, unsigned level)
+static bool is_kept(const hp_arrivals_sample_t *sample, unsigned level)
 {
-    return ((hp_arrivals_lot(number) >> HP_ARRIVALS_SHIFT) & ((1u << level) - 1)) == 0;
+    return ((hp_arrivals_lot(sample->comm_id, sample->number) >> HP_ARRIVALS_SHIFT) & ((1u << level) - 1)) ==
+           0;
 }
 
 void hp_arrivals_thin(unsigned level)
@@ -29,7 +30,7 @@ void hp_arrivals_thin(unsigned level)
     uint32_t kept = 0;
 
     for (uint32_t i = 0; i < hp_arrivals.count; i++)
-        if (is_kept(hp_arrivals.samples[i].number, level))
+        if (is_kept(&hp_arrivals.samples[i], level))
             hp_arrivals.samples[kept++] = hp_arrivals.samples[i];
     hp_arrivals.count = kept;
     hp_arrivals.level = level;
@@ -37,10 +38,10 @@ void hp_arrivals_thin(unsigned level)
 
 void hp_arrivals_add(const hp_arrivals_sample_t *sample)
 {
-    if (!hp_arrivals.samples || !is_kept(sample->number, hp_arrivals.level))
+    if (!hp_arrivals.samples || !is_kept(sample, hp_arrivals.level))
         return;
     while (hp_arrivals.count == SAMPLES_MAX && hp_arrivals.level < HP_ARRIVALS_LEVELS)
         hp_arrivals_thin(hp_arrivals.level + 1);
-    if (hp_arrivals.count < SAMPLES_MAX && is_kept(sample->number, hp_arrivals.level))
+    if (hp_arrivals.count < SAMPLES_MAX && is_kept(sample, hp_arrivals.level))
         hp_arrivals.samples[hp_arrivals.count++] = *sample;
 }

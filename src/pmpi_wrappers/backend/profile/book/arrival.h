@@ -22,8 +22,9 @@ typedef struct {
     uint32_t rank;   /* in the communicator */
 } hp_arrivals_sample_t;
 
-/* Every n-th call or so of a communicator is sampled, n = 2^HP_ARRIVALS_SHIFT, and the first ones. */
-enum { HP_ARRIVALS_SHIFT = 3, HP_ARRIVALS_FIRST = 64 };
+/* Every n-th call or so of a communicator is sampled, n = 2^HP_ARRIVALS_SHIFT, and the first ones of the first
+ * communicators that its ranks have: a program may make one for every few calls. */
+enum { HP_ARRIVALS_SHIFT = 3, HP_ARRIVALS_FIRST = 64, HP_ARRIVALS_COMMS = 4 };
 
 /* Beyond so many halvings nothing more is kept. */
 enum { HP_ARRIVALS_LEVELS = 24 };
@@ -41,14 +42,16 @@ bool hp_arrivals_init(void);
 void hp_arrivals_fini(void);
 
 /* A random number of the call, the same on all ranks. */
-static inline uint32_t hp_arrivals_lot(uint64_t number)
+static inline uint32_t hp_arrivals_lot(uint64_t comm_id, uint64_t number)
 {
-    const uint64_t lot = (number + 1) * 0x9e3779b97f4a7c15u;
+    const uint64_t lot = (comm_id ^ (number + 1)) * 0x9e3779b97f4a7c15u;
     return (uint32_t)((lot ^ lot >> 29) * 0xbf58476d1ce4e5b9u >> 32);
 }
-static inline bool hp_arrivals_is_sampled(uint64_t number)
+
+/* first: so many calls of the communicator are all sampled. */
+static inline bool hp_arrivals_is_sampled(uint64_t comm_id, uint64_t number, uint32_t first)
 {
-    return number < HP_ARRIVALS_FIRST || (hp_arrivals_lot(number) & ((1u << HP_ARRIVALS_SHIFT) - 1)) == 0;
+    return number < first || (hp_arrivals_lot(comm_id, number) & ((1u << HP_ARRIVALS_SHIFT) - 1)) == 0;
 }
 
 void hp_arrivals_add(const hp_arrivals_sample_t *sample);

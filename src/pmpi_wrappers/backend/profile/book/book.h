@@ -158,11 +158,11 @@ typedef enum {
 } hp_lost_t;
 
 typedef struct {
+    uint64_t simultaneous[HP_BOOK_SIMULTANEOUS];
 #define X(id, row, key, limit) hp_table_t id;
     HP_BOOK_TABLES(X)
 #undef X
     uint64_t lost[HP_LOST_COUNT];
-    uint64_t simultaneous[HP_BOOK_SIMULTANEOUS];
     hp_book_unexpected_t unexpected;
 } hp_book_t;
 

@@ -2,6 +2,7 @@
 
 #include <ctype.h>
 #include <string.h>
+#include "pmpi_wrappers/backend/profile/book/last_call.h"
 
 typedef struct {
     const char *name, *letters;
@@ -112,10 +113,24 @@ static void find_simple(hp_call_shape_t *shape)
                                                  (sends ? shape->send_letter : shape->recv_letter) == 'n');
 }
 
+/* Lists may hold something else in the next call. Buffers matter where one may be MPI_IN_PLACE and there are two sides. */
+static uint16_t given_of(const hp_call_shape_t *shape, const char *letters)
+{
+    uint16_t given = 0;
+
+    if (strpbrk(letters, "uvrldsWY"))
+        return 0;
+    for (unsigned i = 0; letters[i]; i++)
+        if (strchr(shape->is_simple ? "nTUDORc" : "ABnmpoiTUDORc", letters[i]))
+            given |= (uint16_t)(1u << i);
+    return __builtin_popcount(given) <= HP_LAST_ARGUMENTS ? given : 0;
+}
+
 void hp_call_shapes_open(void)
 {
     for (unsigned i = 0; i < HP_ROW_COUNT; i++) {
         read_shape(&hp_call_shapes[i], &rows[i]);
         find_simple(&hp_call_shapes[i]);
+        hp_call_shapes[i].given = given_of(&hp_call_shapes[i], rows[i].letters);
     }
 }

@@ -58,11 +58,12 @@ typedef struct {
     bool makes_window; /* whose memory other processes may reach at any time */
     bool is_simple; /* one number of one type is all there is to know of its size: these two; -1: no size */
     int8_t only_count, only_type;
+    uint16_t given; /* the arguments that say what the call moves, a bit each; 0: they do not */
     int8_t send, send_count, send_type, send_types; /* the buffer that is contributed */
     int8_t recv, recv_count, recv_type, recv_types;
     char send_letter, recv_letter; /* of the counts; '\0': none */
     int8_t op, root, comm, destination, source, status, request, flag, requests;
-} hp_call_shape_t;
+} __attribute__((aligned(64))) hp_call_shape_t; /* in one line of the cache */
 
 extern hp_call_shape_t hp_call_shapes[HP_ROW_COUNT];
 

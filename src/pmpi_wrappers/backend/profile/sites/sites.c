@@ -8,10 +8,9 @@
 #include <unwind.h>
 #include "pmpi_wrappers/backend/glue/machine.h"
 
-/* DEPTH: frames that are looked at, those of the MPI included. SETS, WAYS, STEPS: 0.3 and 1.6 MB, of which pages are used
- * as sites come. NEAR: places in which a step may be. KNOWN_SEGMENTS: of the
+/* SETS, WAYS, STEPS: 0.8 and 1.6 MB, of which pages are used as sites come. NEAR: places in which a step may be. KNOWN_SEGMENTS: of the
  * modules that call. ONE_IN: of the ways found by their steps, that are kept instead of others. */
-enum { DEPTH = HP_BOOK_FRAMES + 4, SETS_BITS = 10, WAYS = 4, STEPS = 65536, NEAR = 8, ADDRESSES_MAX = 65536 };
+enum { SETS_BITS = 10, WAYS = 4, STEPS = 65536, NEAR = 8, ADDRESSES_MAX = 65536 };
 enum { KNOWN_SEGMENTS = 64, CACHE_LINE = 64, ONE_IN = 16 };
 #define MIX 0x9e3779b97f4a7c15u
 #if defined __x86_64__
@@ -30,29 +29,14 @@ typedef struct {
 /* A walk up the stack. */
 typedef struct {
     uint32_t depth, site;
-    uintptr_t address[DEPTH]; /* [0] is where it began, as is frame */
-    const uintptr_t *word[DEPTH];
+    uintptr_t address[HP_SITES_DEPTH]; /* [0] is where it began, as is frame */
+    const uintptr_t *word[HP_SITES_DEPTH];
     uintptr_t frame;
 } walk_t;
 
-/* A walk that was made, in one line of the cache: where many ranks share a core, little of what they look at is near. */
-typedef struct {
-    uintptr_t address, frame;
-    uint64_t mix;     /* of the further return addresses */
-    hp_place_t place; /* site 0: there is none here */
-    uint16_t depth;
-    uint16_t word[DEPTH - 1]; /* where the further return addresses stand: words from the frame */
-} memory_t;
-_Static_assert(sizeof(memory_t) <= CACHE_LINE, "one line of the cache");
-
-typedef union {
-    memory_t memory;
-    char line[CACHE_LINE];
-} place_t;
-
 /* Those that begin at one address, in a frame at one place, and others of the same hash. */
 typedef struct {
-    place_t way[WAYS];
+    hp_place_t way[WAYS];
 } set_t;
 
 /* A step of any walk that was made. */
@@ -263,13 +247,13 @@ static _Unwind_Reason_Code step(struct _Unwind_Context *context, void *argument)
         return _URC_END_OF_STACK;
     walk->address[walk->depth] = address;
     walk->word[walk->depth++] = (const uintptr_t *)frame - 1; /* the call has put it below the frame */
-    return walk->depth < DEPTH && !is_enough(walker, address) ? _URC_NO_REASON : _URC_END_OF_STACK;
+    return walk->depth < HP_SITES_DEPTH && !is_enough(walker, address) ? _URC_NO_REASON : _URC_END_OF_STACK;
 }
 
 /* Who called main, or a thread's first function, is the same everywhere. */
 static void drop_beginning(walk_t *walk)
 {
-    if (walk->depth == DEPTH) /* the walk has not come there */
+    if (walk->depth == HP_SITES_DEPTH) /* the walk has not come there */
         return;
     if (walk->depth > 2 && look_up(walk->address[walk->depth - 2]).is_libc) /* _start of the program */
         walk->depth--;
@@ -337,7 +321,7 @@ static bool follow_steps(walk_t *walk)
 {
     uint64_t key = key_of(key_of_frame(walk->frame), walk->address[0]);
 
-    for (walk->depth = 1; walk->depth <= DEPTH; walk->depth++) {
+    for (walk->depth = 1; walk->depth <= HP_SITES_DEPTH; walk->depth++) {
         const step_t *step = step_of(key);
         if (step->key != key)
             break;
@@ -345,7 +329,7 @@ static bool follow_steps(walk_t *walk)
             walk->site = step->site;
             return true;
         }
-        if (walk->depth == DEPTH)
+        if (walk->depth == HP_SITES_DEPTH)
             break;
         walk->word[walk->depth] = step->word;
         walk->address[walk->depth] = *step->word;
@@ -367,23 +351,23 @@ static void keep_steps(const walk_t *walk)
 }
 
 /* Does the stack hold what it held then? where: the frame, or 0, of a walk of one step. */
-static inline bool is_same(const memory_t *memory, uintptr_t address, uintptr_t frame, uintptr_t where)
+static inline bool is_same(const hp_place_t *place, uintptr_t address, uintptr_t frame, uintptr_t where)
 {
     const uintptr_t *words = (const uintptr_t *)frame;
-    const unsigned further = memory->depth - 1u;
+    const unsigned further = place->depth - 1u;
 
-    if (memory->address != address || memory->frame != (further ? frame : where) || !memory->place.site)
+    if (place->address != address || place->depth == 0 || place->frame != (further ? frame : where))
         return false;
     if (!further)
         return true;
     uint64_t mix = 0;
     for (unsigned i = 0; i < further; i++)
-        mix = mix * MIX + words[memory->word[i]];
-    return mix == memory->mix;
+        mix = mix * MIX + words[place->word[i]];
+    return mix == place->mix;
 }
 
 /* False: it does not fit. */
-static bool make_memory(memory_t *memory, const walk_t *walk, uintptr_t where)
+static bool make_place(hp_place_t *place, const walk_t *walk, uintptr_t where)
 {
     uint64_t mix = 0;
 
@@ -391,14 +375,14 @@ static bool make_memory(memory_t *memory, const walk_t *walk, uintptr_t where)
         const intptr_t words = walk->word[i] - (const uintptr_t *)walk->frame;
         if (!KNOWS_WORDS || words < 0 || words > UINT16_MAX)
             return false;
-        memory->word[i - 1] = (uint16_t)words;
+        place->word[i - 1] = (uint16_t)words;
         mix = mix * MIX + walk->address[i];
     }
-    memory->address = walk->address[0];
-    memory->frame = walk->depth > 1 ? walk->frame : where;
-    memory->mix = mix;
-    memory->place = (hp_place_t){.site = walk->site};
-    memory->depth = (uint16_t)walk->depth;
+    place->address = walk->address[0];
+    place->frame = walk->depth > 1 ? walk->frame : where;
+    place->mix = mix;
+    place->site = walk->site;
+    place->depth = (uint16_t)walk->depth;
     return true;
 }
 
@@ -407,23 +391,23 @@ static hp_place_t *for_now(uint32_t site)
 {
     static hp_place_t place;
 
-    place = (hp_place_t){.site = site};
+    place.site = site;
     return &place;
 }
 
 /* In place of another one, if need be. */
 static hp_place_t *remember(set_t *set, const walk_t *walk, uintptr_t where)
 {
-    memory_t made = {.address = 0};
+    hp_place_t made = {.address = 0};
     unsigned way = 0;
 
-    if (!make_memory(&made, walk, where))
+    if (!make_place(&made, walk, where))
         return for_now(walk->site);
-    while (way < WAYS && set->way[way].memory.place.site)
+    while (way < WAYS && set->way[way].depth)
         way++;
-    memory_t *memory = &set->way[way < WAYS ? way : next_victim++ % WAYS].memory;
-    *memory = made;
-    return &memory->place;
+    hp_place_t *place = &set->way[way < WAYS ? way : next_victim++ % WAYS];
+    *place = made;
+    return place;
 }
 
 /* Where calls come on more ways than there is room for, each would drive out the one that is needed next. */
@@ -431,7 +415,7 @@ static bool is_worth_it(const set_t *set)
 {
     static unsigned followed;
 
-    return !set->way[WAYS - 1].memory.place.site || ++followed % ONE_IN == 0;
+    return !set->way[WAYS - 1].depth || ++followed % ONE_IN == 0;
 }
 
 static __attribute__((noinline)) hp_place_t *find_slowly(set_t *set, uintptr_t address, uintptr_t frame,
@@ -475,21 +459,18 @@ hp_place_t *hp_sites_find(const void *return_address, const void *call_frame)
     set_t *set = set_of(address, where);
 
     for (unsigned i = 0; i < WAYS; i++)
-        if (__builtin_expect(is_same(&set->way[i].memory, address, frame, where), 1))
-            return &set->way[i].memory.place;
+        if (__builtin_expect(is_same(&set->way[i], address, frame, where), 1))
+            return &set->way[i];
     return find_slowly(set, address, frame, where);
 }
 
 int hp_sites_words(const hp_place_t *place, const void *frame, const uintptr_t **words, int room)
 {
-    const uintptr_t at = (uintptr_t)place, begin = (uintptr_t)sets;
-    const memory_t *memory = (const memory_t *)(at - offsetof(memory_t, place));
+    const int further = place->depth - 1;
 
-    if (at < begin || at >= begin + (sizeof *sets << SETS_BITS) || memory->depth - 1 > room)
-        return -1;
-    for (int i = 0; i < memory->depth - 1; i++)
-        words[i] = (const uintptr_t *)frame + memory->word[i];
-    return memory->depth - 1;
+    for (int i = 0; i < further && further <= room; i++)
+        words[i] = (const uintptr_t *)frame + place->word[i];
+    return further <= room ? further : -1;
 }
 
 bool hp_sites_init(hp_book_t *into, unsigned frames, const void *host)

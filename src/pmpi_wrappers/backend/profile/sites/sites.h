@@ -14,16 +14,28 @@
 #define HP_PMPI_WRAPPERS_BACKEND_PROFILE_SITES_SITES_H
 
 #include "pmpi_wrappers/backend/profile/book/book.h"
+#include "pmpi_wrappers/backend/profile/book/last_call.h"
+
+/* Frames that are looked at, those of the MPI included. */
+enum { HP_SITES_DEPTH = HP_BOOK_FRAMES + 4 };
 
 /* host: a function of the MPI. frames: how many are kept of each site. False: no memory. */
 bool hp_sites_init(hp_book_t *book, unsigned frames, const void *host);
 void hp_sites_fini(void);
 
 /* A way to a call. */
-typedef struct {
-    uint32_t site;   /* its row; 0: not known, and counted as lost */
-    uint32_t number; /* the caller's, who sets it: 0 until then, and whenever the way was forgotten */
+typedef struct hp_place {
+    uintptr_t address, frame;          /* the innermost return address, and its frame */
+    uint64_t mix;                      /* of the further return addresses */
+    uint32_t site;                     /* its row; 0: not known, and counted as lost */
+    uint16_t depth;                    /* 0: the way is not kept */
+    uint16_t word[HP_SITES_DEPTH - 1]; /* where the further return addresses stand: words from the frame */
+    /* The caller's: zero until it sets it, and whenever the way was forgotten. */
+    hp_last_call_t last __attribute__((aligned(64)));
 } hp_place_t;
+_Static_assert(
+    sizeof(hp_place_t) == 64 + sizeof(hp_last_call_t),
+    "the way in one line of the cache: where many ranks share a core, little of what they look at is near");
 
 /* That of the call that returns to this address, and whose frame ends here (__builtin_dwarf_cfa of the function
  * called). It is there until the next call. */

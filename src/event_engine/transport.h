@@ -45,9 +45,6 @@ static inline size_t hp_type_span(const hp_type_t *type, size_t elements)
 typedef enum { HP_NATIVE_BCAST, HP_NATIVE_REDUCE, HP_NATIVE_ALLREDUCE, HP_NATIVE_BARRIER } hp_native_t;
 
 typedef struct {
-    /* Ranks that wait in the host MPI yield their core where there are more ranks than cores. */
-    bool host_yields;
-
     /* Start sending count elements to peer, or receiving at most count elements from it. cookie comes back
      * from poll when the operation is complete (the buffer may then be reused, or has been filled). On an
      * error nothing was started. */
@@ -95,6 +92,7 @@ typedef struct {
 /* Implementations embed this as their first member. */
 struct hp_transport {
     const hp_transport_ops_t *ops;
+    bool host_yields;   /* the host MPI yields the core whenever it finds nothing to do */
     uint32_t cancelled; /* how often everything in flight was given up; the engine counts */
 };
 

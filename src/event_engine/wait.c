@@ -18,6 +18,10 @@
  *     1 ms     300 us                     1.64       1.67    0.75 to 0.97    0.83 to 1.03
  *     never                               1.85       1.75        1.12            0.97
  *
+ * There, each poll that finds nothing yields in itself; with one more behind it a rank looks half as often as one that waits in the host
+ * MPI, and where 8 ranks share a core, each look later is some 60 us. (ScaLAPACK's LU on 16 ranks, bcasts of 16 bytes among 4 hosts run here:
+ * 4.6% longer than with the host MPI's, without the second yield 1.7%.)
+ *
  * A host MPI that spins (MPICH) keeps its core until the scheduler takes it away, from one that yields, too; one that wakes up gets it
  * at once (8 ranks on 2 cores, an allreduce of 8 bytes: 10 ms with sleeps, 15 without). */
 hp_wait_policy_t hp_wait_policy(const hp_knobs_t *knobs, bool crowded, bool host_yields)
@@ -30,7 +34,8 @@ hp_wait_policy_t hp_wait_policy(const hp_knobs_t *knobs, bool crowded, bool host
     return (hp_wait_policy_t){
         .spin_polls = knobs->spin_polls ? (uint64_t)knobs->spin_polls : usual_polls,
         .sleep_after_ns = (knobs->sleep_after_us ? (uint64_t)knobs->sleep_after_us : usual_after_us) * 1000,
-        .sleep_ns = (knobs->sleep_us ? (uint64_t)knobs->sleep_us : usual_sleep_us) * 1000};
+        .sleep_ns = (knobs->sleep_us ? (uint64_t)knobs->sleep_us : usual_sleep_us) * 1000,
+        .polls_yield = host_yields};
 }
 
 hp_wait_step_t hp_wait_step(hp_wait_t *wait, const hp_wait_policy_t *policy, uint64_t *now_ns)
@@ -54,7 +59,8 @@ void hp_wait_idle(hp_wait_t *wait, const hp_wait_policy_t *policy)
     case HP_WAIT_SPIN:
         break;
     case HP_WAIT_YIELD:
-        sched_yield();
+        if (!policy->polls_yield)
+            sched_yield();
         break;
     case HP_WAIT_SLEEP:
         nanosleep(&nap, NULL);

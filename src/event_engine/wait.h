@@ -16,13 +16,15 @@ typedef struct {
     uint64_t spin_polls;     /* empty polls before the first yield */
     uint64_t sleep_after_ns; /* time without progress before the first sleep */
     uint64_t sleep_ns;
+    bool
+        polls_yield; /* a poll of the host MPI that finds nothing has yielded: who then yields once more waits twice as long */
 } hp_wait_policy_t;
 
 /* Longer than any job. */
 #define HP_WAIT_NEVER_US (UINT64_MAX / 1000)
 
-/* As the knobs say. crowded: more ranks are on the node than cores that they may use. host_yields: there, ranks that wait in the host MPI
- * yield. */
+/* As the knobs say. crowded: more ranks are on the node than cores that they may use. host_yields: the host MPI yields whenever it finds
+ * nothing to do. */
 hp_wait_policy_t hp_wait_policy(const hp_knobs_t *knobs, bool crowded, bool host_yields);
 
 typedef struct {

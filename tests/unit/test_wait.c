@@ -123,6 +123,11 @@ static void never_sleeps_beside_ranks_that_yield(void **state)
     wait.empty_polls = policy.spin_polls + 1; /* and has yielded since the clock began */
     assert_int_equal(hp_wait_step(&wait, &policy, &now_ns), HP_WAIT_YIELD);
     assert_true(now_ns > 0);
+    idle(&wait, &policy, 10); /* each poll before it has yielded */
+    assert_int_equal(yields + sleeps, 0);
+    policy.polls_yield = false;
+    idle(&wait, &policy, 10);
+    assert_int_equal(yields, 10);
     knobs.sleep_after_us = 5;
     policy = hp_wait_policy(&knobs, true, true);
     assert_int_equal(policy.sleep_after_ns, 5000);

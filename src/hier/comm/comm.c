@@ -100,7 +100,7 @@ void hp_comm_choose_stores(hp_comm_t *comm)
 /* One that only plans has no transport. */
 static bool host_yields(const hp_transport_t *transport)
 {
-    return transport && transport->ops && transport->ops->host_yields;
+    return transport && transport->host_yields;
 }
 
 hp_status_t hp_comm_create(uint32_t rank, uint32_t size, const hp_locality_t *table, const hp_knobs_t *knobs,

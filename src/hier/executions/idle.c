@@ -5,15 +5,16 @@
 
 /* A peer may itself wait for something that the program started before this collective and the host MPI moves
  * on: a message, a collective that passed. So who waits without messages of its own lets the host MPI work now and then,
- * a tenth of the time at most. */
-static void nudge(hp_idle_t *idle, const hp_comm_t *comm, uint64_t now_ns)
+ * a tenth of the time at most. Has it? */
+static bool nudge(hp_idle_t *idle, const hp_comm_t *comm, uint64_t now_ns)
 {
     const uint64_t nudge_ns = 20000;
 
     if (now_ns - idle->nudged_ns < nudge_ns || !comm->transport->ops->nudge)
-        return;
+        return false;
     comm->transport->ops->nudge(comm->transport);
     idle->nudged_ns = now_ns;
+    return true;
 }
 
 /* Waiting for flags of the node alone. A poll costs a few ns, so more of them fit before the core is given
@@ -38,11 +39,11 @@ static void idle_for_flags(hp_idle_t *idle, const hp_comm_t *comm, const hp_requ
     }
     if (now_ns == idle->flags.yielding_since_ns) /* the first one comes a while later */
         idle->nudged_ns = now_ns;
-    nudge(idle, comm, now_ns);
-    if (step == HP_WAIT_YIELD)
-        sched_yield();
-    else
+    const bool has_yielded = nudge(idle, comm, now_ns) && comm->wait_policy.polls_yield;
+    if (step == HP_WAIT_SLEEP)
         hp_request_sleep(request, policy.sleep_ns);
+    else if (!has_yielded)
+        sched_yield();
 }
 
 void hp_idle(hp_idle_t *idle, const hp_comm_t *comm, const hp_request_t *only)
@@ -51,7 +52,8 @@ void hp_idle(hp_idle_t *idle, const hp_comm_t *comm, const hp_request_t *only)
         idle_for_flags(idle, comm, only);
         return;
     }
-    if (!only)
-        nudge(idle, comm, hp_clock_ns());
-    hp_wait_idle(&idle->messages, &comm->wait_policy);
+    hp_wait_policy_t policy = comm->wait_policy;
+    if (!only && !nudge(idle, comm, hp_clock_ns())) /* there may be no messages to poll for */
+        policy.polls_yield = false;
+    hp_wait_idle(&idle->messages, &policy);
 }

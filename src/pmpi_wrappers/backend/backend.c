@@ -256,6 +256,7 @@ hanpmpi_backend_open(const hp_function_t *mpi_calls, hp_find_fn_t find)
         }
     }
     memcpy(hp_mpi_calls, mpi_calls, sizeof hp_mpi_calls);
+    hp_host_waiting_open(find);
     hp_host_request_open(find, hp_progress_poll);
     if (!hp_host_request_is_driven() && !hp_ranks_take_turns)
         hp_host_calls_open(find, backend.wrapped);

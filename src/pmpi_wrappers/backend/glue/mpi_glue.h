@@ -13,6 +13,12 @@
 
 extern hp_function_t hp_mpi_calls[HP_MPI_CALL_COUNT];
 
+/* Looks for what says how ranks wait in the host MPI. find: a symbol of it. */
+void hp_host_waiting_open(hp_find_fn_t find);
+/* Does it yield the core whenever it finds nothing to do? Open MPI does, in each call that makes progress, where it knows that there
+ * are more ranks than cores (mpi_yield_when_idle); others spin. After MPI_Init of the host MPI. */
+bool hp_host_yields(void);
+
 /* P(Isend)(...) calls PMPI_Isend of the host MPI, with the types of its mpi.h. */
 #define P(name)        ((__typeof__(&PMPI_##name))hp_mpi_calls[HP_MPI_CALL_##name])
 #define P_EXISTS(name) (hp_mpi_calls[HP_MPI_CALL_##name] != NULL)
@@ -20,14 +26,6 @@ extern hp_function_t hp_mpi_calls[HP_MPI_CALL_COUNT];
 /* The _c functions came with MPI 4; some headers that say 3.1 have them all the same, none that say 4 lack
  * them. */
 #define HP_HAS_LARGE_COUNT (MPI_VERSION >= 4)
-
-/* Where there are more ranks than cores, ranks that wait in the host MPI yield their core: Open MPI's do where it knows of it
- * (mpi_yield_when_idle), others' spin. */
-#ifdef OPEN_MPI
-enum { HP_HOST_YIELDS = 1 };
-#else
-enum { HP_HOST_YIELDS = 0 };
-#endif
 
 /* MPI handles (int or pointer) as the engine's opaque ones, and back. */
 #define HP_HANDLE(mpi_handle)                                                                                \

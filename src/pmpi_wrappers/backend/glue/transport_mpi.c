@@ -122,10 +122,11 @@ static void transport_nudge(hp_transport_t *transport)
  * a test that finds it complete. When none is left, the acknowledgement of a large message is put aside and looked at again
  * only when some control message completes (mca_pml_ob1_process_pending_packets). There may be none: then both ends of
  * the large message, which may be the program's or a collective of the host MPI, wait for ever. docs/pitfalls.md 51. */
+enum { SENDS_PER_LOOK = 16 };
+
 static void take_fragments_back(hp_transport_mpi_t *t)
 {
 #ifdef OPEN_MPI
-    enum { SENDS_PER_LOOK = 16 };
     for (; t->small_sends >= SENDS_PER_LOOK; t->small_sends -= SENDS_PER_LOOK)
         transport_nudge(&t->base);
 #else
@@ -153,6 +154,9 @@ static hp_status_t transport_poll(hp_transport_t *transport, void **done, uint32
     int code = P(Testsome)(window, t->requests + first, &completed, indices, statuses);
     if (code != MPI_SUCCESS && code != MPI_ERR_IN_STATUS)
         return check(t, code);
+    if (completed ==
+        0) /* that was a look, too; one more would cost a busy rank its core, where the host MPI yields in it */
+        t->small_sends -= t->small_sends < SENDS_PER_LOOK ? t->small_sends : SENDS_PER_LOOK;
     if (completed == MPI_UNDEFINED || completed == 0)
         return HP_OK;
     int lowest = t->in_flight;
@@ -341,7 +345,7 @@ static hp_status_t transport_copy(hp_transport_t *transport, void *to, const voi
         .isend = transport_isend, .irecv = transport_irecv, .poll = transport_poll, .wait = (blocking_wait), \
         .cancel = transport_cancel, .ended = transport_ended, .team_comm = (comm_of_team),                   \
         .icollective = (collective_of_team), .nudge = transport_nudge, .reduce = transport_reduce,           \
-        .copy = transport_copy, .host_yields = HP_HOST_YIELDS,                                               \
+        .copy = transport_copy,                                                                              \
     }
 static const hp_transport_ops_t polling_ops = OPS(NULL, transport_team_comm, transport_icollective),
                                 blocking_ops =
@@ -353,7 +357,8 @@ void hp_transport_mpi_init(hp_transport_mpi_t *transport, const hp_route_t *rout
     const hp_transport_ops_t *ops = hp_ranks_take_turns ? &blocking_ops
                                     : route->ends       ? &shared_ops
                                                         : &polling_ops;
-    *transport = (hp_transport_mpi_t){.base = {.ops = ops}, .route = *route, .mpi_error = MPI_SUCCESS};
+    *transport = (hp_transport_mpi_t){
+        .base = {.ops = ops, .host_yields = hp_host_yields()}, .route = *route, .mpi_error = MPI_SUCCESS};
 }
 
 void hp_transport_mpi_fini(hp_transport_mpi_t *transport)

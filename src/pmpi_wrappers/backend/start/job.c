@@ -164,7 +164,7 @@ static void find_locality(void)
 
 hp_wait_policy_t hp_job_wait_policy(void)
 {
-    return hp_wait_policy(&hp_job.knobs, hp_cores_are_crowded(&hp_job.cores), HP_HOST_YIELDS);
+    return hp_wait_policy(&hp_job.knobs, hp_cores_are_crowded(&hp_job.cores), hp_host_yields());
 }
 
 void hp_job_locality(hp_locality_t *out)

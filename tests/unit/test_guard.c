@@ -395,6 +395,26 @@ static void noise_does_not_decide(void **state)
     assert_in_range(wrong, 0, 10);
 }
 
+/* Where the two take about the same and each time may be twice as long as another, what is taken over is little of it: the host MPI keeps
+ * what chance would have given away. What is a third faster is taken all the same. */
+static void chance_is_for_the_host_mpi(void **state)
+{
+    (void)state;
+    enum { JOBS = 500 };
+    unsigned taken[2] = {0};
+    for (unsigned i = 0; i < JOBS; i++)
+        for (unsigned faster = 0; faster < 2; faster++) {
+            check_random_t random = {i * 77 + 1};
+            job_t *job = job_start(TWO, faster ? 10 : 15, 15, 0);
+            job->noise = 100;
+            job->random = random;
+            settle(job);
+            taken[faster] += job->guard[0].chosen == HP_SLOT_RULE;
+        }
+    assert_in_range(taken[0], 0, JOBS / 4);
+    assert_in_range(taken[1], JOBS * 9 / 10, JOBS);
+}
+
 /* Ranks that come up to 1 ms apart to a collective of 10 us that synchronizes them. What is slower never stays; what is
  * faster mostly does: the times of those who wait are chance, and may speak for the host MPI. */
 static void late_ranks_do_not_hide_the_difference(void **state)
@@ -615,6 +635,7 @@ int main(void)
         cmocka_unit_test(a_mockup_is_tried_shortly),
         cmocka_unit_test(a_mockup_that_becomes_slow),
         cmocka_unit_test(noise_does_not_decide),
+        cmocka_unit_test(chance_is_for_the_host_mpi),
         cmocka_unit_test(late_ranks_do_not_hide_the_difference),
         cmocka_unit_test(who_waits_counts_too),
         cmocka_unit_test(cold_calls_do_not_count),

@@ -334,13 +334,13 @@ static void choose_watch(const hp_seen_call_t *call)
     hp_watch_end_call(&watched);
 }
 
-/* Is the call like the last one on its way, and are the handles still what they were? */
+/* Is the call like the last one on its way, and are the handles still what they were? (Of memory of a device each call is asked.) */
 static inline bool is_like(const hp_last_call_t *last, uint16_t row, const uintptr_t *x)
 {
     const hp_seen_comm_t *comm = last->comm;
 
     return hp_last_call_is(last, row, x) && (!comm || comm->known == last->known) &&
-           last->types == hp_types_changed[last->is_derived];
+           last->types == hp_types_changed[last->is_derived] && !hp_device_is_possible();
 }
 
 /* What is known of the call without looking at its arguments again. */

@@ -402,12 +402,13 @@ def quiet(host):
 
 @case
 def pitfall_41_cores(host):
-    """A job that may use one core of the machine knows that it shares it."""
+    """A job that may use one core of the machine knows that it shares it, and how its MPI waits."""
+    waits = "yields" if "mpi_yield_when_idle" in host.launch else "spins"
     core = min(os.sched_getaffinity(0))
     result = host.run({**FORCED, "HANPMPI_VERBOSE": "3"}, before=["taskset", "-c", str(core)])
     result.check_ran(2)
-    lines = [line for line in result.said if "ranks on this node: 2, cores that they may use: 1" in line]
-    result.check(len(lines) == 2, "not every rank knows of one core")
+    lines = [line for line in result.said if f"ranks on this node: 2, cores that they may use: 1; the host MPI {waits}" in line]
+    result.check(len(lines) == 2, f"not every rank knows of one core, and of an MPI that {waits}")
 
 
 @case

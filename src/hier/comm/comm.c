@@ -5,6 +5,12 @@
 #include "base/hash.h"
 #include "base/log.h"
 
+/* One that only plans has no transport. */
+static bool host_yields(const hp_transport_t *transport)
+{
+    return transport && transport->host_yields;
+}
+
 /* Of the first node with most ranks, whose cores the model counts, and of this rank's own, for its waits. */
 static void count_cores(hp_comm_t *comm, const hp_locality_t *table)
 {
@@ -17,7 +23,8 @@ static void count_cores(hp_comm_t *comm, const hp_locality_t *table)
     ranks = hp_comm_node_ranks(comm, &members);
     const uint32_t own = hp_locality_cores(table, ranks, members);
     comm->crowded = hp_locality_is_crowded(table, ranks, members, own);
-    hp_debug("ranks on this node: %u, cores that they may use: %u", members, own);
+    hp_debug("ranks on this node: %u, cores that they may use: %u; the host MPI %s", members, own,
+             host_yields(comm->transport) ? "yields" : "spins");
 }
 
 /* The hierarchy for operations that do not commute: with those levels whose groups are ranges of ranks. */
@@ -95,12 +102,6 @@ void hp_comm_choose_stores(hp_comm_t *comm)
 
     comm->node_memory.streams_from =
         comm->knobs.stream_bytes < 0 ? (pays ? STREAM_BYTES : 0) : (size_t)comm->knobs.stream_bytes;
-}
-
-/* One that only plans has no transport. */
-static bool host_yields(const hp_transport_t *transport)
-{
-    return transport && transport->host_yields;
 }
 
 hp_status_t hp_comm_create(uint32_t rank, uint32_t size, const hp_locality_t *table, const hp_knobs_t *knobs,

@@ -16,8 +16,7 @@ typedef struct {
     uint64_t spin_polls;     /* empty polls before the first yield */
     uint64_t sleep_after_ns; /* time without progress before the first sleep */
     uint64_t sleep_ns;
-    bool
-        polls_yield; /* a poll of the host MPI that finds nothing has yielded: who then yields once more waits twice as long */
+    bool polls_yield; /* a poll of the host MPI that finds nothing has yielded in itself */
 } hp_wait_policy_t;
 
 /* Longer than any job. */

@@ -24,7 +24,7 @@ LIMITS = {"inactive": 5, "one-rank": 110, "rule": 170, "hint": 150, "guard": 170
           "-/Barrier": 110, # one with a hint
           "-/Bsend": 5} # only a recording wants to know of it: a jump while there is none
 # Of calls that are recorded, by function, or of one that is reached on 16 ways, four times as many as are kept of a call:
-RECORDED = {"Comm_size": 0, "Recv": 850, "Wait": 800, "Waitall": 900, "Test": 900, "Gather": 480, "Alltoallv": 1150, "-/Barrier": 920}
+RECORDED = {"Comm_size": 0, "Recv": 800, "Wait": 700, "Waitall": 700, "Test": 700, "Gather": 480, "Alltoallv": 1150, "-/Barrier": 850}
 RECORDED_LIMIT = 350
 
 

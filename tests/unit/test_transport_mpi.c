@@ -185,14 +185,10 @@ static int isend_at_once(const void *buffer, int count, MPI_Datatype type, int p
     return MPI_SUCCESS;
 }
 
-static int testsome_none(int incount, MPI_Request requests[], int *outcount, int indices[],
-                         MPI_Status statuses[])
+static int testsome_none(int count, MPI_Request *requests, int *completed, int *indices, MPI_Status *statuses)
 {
-    (void)incount;
-    (void)requests;
-    (void)indices;
-    (void)statuses;
-    *outcount = 0;
+    (void)count, (void)requests, (void)indices, (void)statuses;
+    *completed = 0;
     return MPI_SUCCESS;
 }
 
@@ -241,7 +237,6 @@ static void sends_alone_make_progress(void **state)
     /* Nor is a probe needed where the polls find nothing: each is as good as one. */
     probes = 0;
     for (int i = 0; i < SENDS; i++) {
-        hp_mpi_calls[HP_MPI_CALL_Testsome] = (hp_function_t)testsome_all;
         assert_int_equal(ops->isend(&transport.base, buffer, 8, &bytes, 1, 0, buffer), HP_OK);
         if (i % 8 == 0) {
             hp_mpi_calls[HP_MPI_CALL_Testsome] = (hp_function_t)testsome_none;

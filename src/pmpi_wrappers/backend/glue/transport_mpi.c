@@ -117,13 +117,13 @@ static void transport_nudge(hp_transport_t *transport)
     (t->route.self.rank, hp_route_recv_tag(&t->route, NUDGE_TAG), t->route.comm, &found, MPI_STATUS_IGNORE);
 }
 
+enum { SENDS_PER_LOOK = 16 };
+
 /* Open MPI 4.1.4 has 512 small fragments, for messages with gaps and for what a full box has no room for. Those that have
  * arrived come back only while it makes progress, 31 at a time, and neither a send that is complete at once makes any, nor
  * a test that finds it complete. When none is left, the acknowledgement of a large message is put aside and looked at again
  * only when some control message completes (mca_pml_ob1_process_pending_packets). There may be none: then both ends of
  * the large message, which may be the program's or a collective of the host MPI, wait for ever. docs/pitfalls.md 51. */
-enum { SENDS_PER_LOOK = 16 };
-
 static void take_fragments_back(hp_transport_mpi_t *t)
 {
 #ifdef OPEN_MPI

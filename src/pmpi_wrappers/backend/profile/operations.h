@@ -25,7 +25,7 @@ typedef struct {
     bool is_accelerated;
 } hp_seen_call_t;
 
-/* It is a message, or one to each of whom a persistent one goes to. */
+/* It sends a message at once: to whom, and how much. */
 void hp_operations_count_message(const hp_seen_call_t *call);
 /* It has a request from now on. event, kind: in the sequence. */
 void hp_operations_follow(const hp_seen_call_t *call, uint64_t event, uint32_t kind, bool is_persistent);

@@ -7,9 +7,9 @@
 
 #include <stdbool.h>
 #include "event_engine/transport.h"
+#include "pmpi_wrappers/backend/profile/book/recorder.h"
 #include "pmpi_wrappers/backend/profile/book/requests.h"
 #include "pmpi_wrappers/backend/profile/book/shapes.h"
-#include "pmpi_wrappers/backend/profile/book/recorder.h"
 
 enum { HP_RECORDING_FEW = 32, HP_RECORDING_STATUS_WORDS = 5 };
 

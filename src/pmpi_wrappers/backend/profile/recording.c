@@ -147,6 +147,8 @@ bool hp_recording_begin(hp_recording_t *recording, uintptr_t *x, const void *ret
     if (__builtin_expect(!thread->is_known, 0)) {
         thread->is_known = true;
         hp_recorder.threads++;
+        hp_recorder.is_plain =
+            !hp_job.has_threads && !hp_watch_is_open && !hp_sequence_is_on() && !hp_python_is_there;
     }
     recording->is_only_thread = hp_recorder.threads == 1;
     begin_locked(shape, x);
@@ -349,7 +351,7 @@ static void take_last(hp_seen_call_t *call)
     const hp_last_call_t *last = call->last;
 
     call->comm = last->comm;
-    call->comm_row = last->comm_row;
+    call->comm_row = call->comm ? call->comm->row : 0;
     call->facts = (hp_facts_t){.bytes = last->bytes,
                                .sent = last->sent,
                                .type = last->type,
@@ -374,7 +376,6 @@ static void keep_as_last(const hp_seen_call_t *call)
     last->types = hp_types_changed[facts->is_derived];
     last->comm = call->comm;
     last->known = call->comm ? call->comm->known : 0;
-    last->comm_row = call->comm_row;
     last->type = facts->type;
     last->op = facts->op;
     last->bytes = facts->bytes;
@@ -476,8 +477,6 @@ void hp_recording_end(hp_recording_t *recording, const uintptr_t *x, int code)
     thread->inside = false;
     if (__builtin_expect(hp_watch_is_open, 0))
         hp_watch_start();
-    hp_recorder.is_plain = !hp_job.has_threads && hp_recorder.threads == 1 && !hp_watch_is_open &&
-                           !hp_sequence_is_on() && !hp_python_is_there;
     hp_recording_unlock();
 }
 

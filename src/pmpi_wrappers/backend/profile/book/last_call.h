@@ -13,16 +13,16 @@ enum { HP_LAST_ARGUMENTS = 8 };
 
 /* What is asked each time is in the first line of the cache, the arguments are in the second. */
 typedef struct {
-    uint32_t
-        record; /* number in the book + 1; 0: there is none. Of the last call, whether or not the rest is known */
+    /* Number in the book + 1; 0: there is none. Of the last call, whether or not the rest is known. */
+    uint32_t record;
     uint32_t peer;       /* likewise */
     uint32_t kind;       /* in the sequence; HP_SEQUENCE_NO_KIND: it has none */
     uint32_t types;      /* hp_types_changed[is_derived], at that time */
     uint16_t row, given; /* given: the arguments that count, a bit each; 0: nothing is known but the record */
-    uint16_t comm_row, type, op;
+    uint16_t type, op;
     bool has_bytes, is_root, is_derived;
-    bool
-        is_alone; /* its record, its peer and its communicator's number of calls are all that one more such call changes */
+    /* Its record, its peer and its communicator's number of calls are all that one more such call changes. */
+    bool is_alone;
     bool arrives; /* when ranks come to it is sampled */
     uint64_t bytes, sent;
     void *comm;     /* hp_seen_comm_t; NULL: it has none */

@@ -24,6 +24,7 @@ typedef struct hp_comm_state {
     bool is_set_up;
     bool is_within_world;   /* all its ranks are of this job, as far as known */
     bool lacks_probes;      /* something of the machine is still to be measured: machine_setup.h */
+    bool keeps_probes;      /* a rank of it leaves them to the next run */
     double spent_us;        /* by calls until then, as agreed */
     bool takes_nonblocking; /* once set up; the same on all ranks: agreement.h */
     int size, rank;

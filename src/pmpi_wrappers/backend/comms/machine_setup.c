@@ -10,6 +10,7 @@ void hp_machine_introduce(hp_machine_introduction_t *out)
     bool is_fresh;
     hp_probe_known(&out->probes, &is_fresh);
     out->is_fresh = is_fresh;
+    out->keeps = hp_job.rank == 0;
 }
 
 /* What the communicator knows now is what this process knows. The cores are those of this communicator's ranks; what was
@@ -39,22 +40,41 @@ static int measure(hp_comm_state_t *state, MPI_Comm users)
     return code;
 }
 
+static const hp_machine_introduction_t *introduction_of(const hp_machine_introduction_t *all, size_t stride,
+                                                        uint32_t rank)
+{
+    return (const hp_machine_introduction_t *)((const char *)all + rank * stride);
+}
+
+/* The first rank with probes of this run; comm->size: there is none. */
+static uint32_t first_fresh(const hp_comm_t *comm, const hp_machine_introduction_t *all, size_t stride)
+{
+    uint32_t rank = 0;
+
+    while (rank < comm->size && !introduction_of(all, stride, rank)->is_fresh)
+        rank++;
+    return rank;
+}
+
+static bool any_keeps(const hp_comm_t *comm, const hp_machine_introduction_t *all, size_t stride)
+{
+    bool any = false;
+
+    for (uint32_t rank = 0; rank < comm->size; rank++)
+        any |= introduction_of(all, stride, rank)->keeps != 0;
+    return any;
+}
+
 int hp_machine_setup(hp_comm_state_t *state, MPI_Comm users, const hp_machine_introduction_t *all, size_t stride)
 {
     hp_comm_t *comm = state->comm;
     const hp_layout_t layout = hp_comm_layout(comm);
-    uint32_t first = 0;
 
     if (!hp_job.knobs.model || hp_ranks_take_turns)
         return MPI_SUCCESS;
-    const hp_machine_introduction_t *one = all;
-    while (first < comm->size && !one->is_fresh) {
-        first++;
-        one = (const hp_machine_introduction_t *)((const char *)all + first * stride);
-    }
-    const bool is_fresh = first < comm->size;
-    one = is_fresh ? one : all;
-    first %= comm->size;
+    const uint32_t fresh = first_fresh(comm, all, stride), first = fresh % comm->size;
+    const bool is_fresh = fresh < comm->size;
+    const hp_machine_introduction_t *one = introduction_of(all, stride, first);
     comm->probes = one->probes; /* if only some of it is known, the rest is measured */
     const bool is_known =
         hp_probes_adopt(&one->probes, stride, comm->size - first, &layout, &comm->probes);
@@ -70,6 +90,7 @@ int hp_machine_setup(hp_comm_state_t *state, MPI_Comm users, const hp_machine_in
     if (hp_job.knobs.probe_after_us == 0)
         return measure(state, users);
     state->lacks_probes = comm->probes_may_come = true;
+    state->keeps_probes = any_keeps(comm, all, stride);
     return MPI_SUCCESS;
 }
 
@@ -93,16 +114,25 @@ static int ask(hp_comm_state_t *state, MPI_Comm users, bool *found)
     return code;
 }
 
-/* The probes of one node take 6 ms, those of a slow network some tens (4 ranks on 2 cores; 16 on 4 virtual hosts). */
-enum { ONE_NODE_SOONER = 16 };
+/* The probes of one node take 6 ms, those of a slow network some tens (4 ranks on 2 cores; 16 on 4 virtual hosts). Four columns of
+ * ScaLAPACK's grid that compare at a time took 40 to 150 ms, one of 150 runs a second (Open MPI 5.0.11, 16 ranks on 2 cores), and
+ * found another network in every third run. */
+enum { ONE_NODE_SOONER = 16, COMPARED_LATER = 4, NOT_KEPT_LATER = 8 };
+
+static double worth_us(const hp_comm_state_t *state)
+{
+    const double usual_us = (double)hp_job.knobs.probe_after_us;
+
+    if (hp_comm_layout(state->comm).nodes == 1)
+        return usual_us / ONE_NODE_SOONER;
+    return usual_us * (is_complete(state->comm) ? COMPARED_LATER : 1) *
+           (state->keeps_probes ? 1 : NOT_KEPT_LATER);
+}
 
 bool hp_machine_spend(hp_comm_state_t *state, double us)
 {
     state->spent_us += us;
-    if (!state->lacks_probes)
-        return false;
-    const bool is_one_node = hp_comm_layout(state->comm).nodes == 1;
-    return state->spent_us >= (double)hp_job.knobs.probe_after_us / (is_one_node ? ONE_NODE_SOONER : 1);
+    return state->lacks_probes && state->spent_us >= worth_us(state);
 }
 
 /* What was found with another network is not for this one. */

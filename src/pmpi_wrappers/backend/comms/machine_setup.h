@@ -1,8 +1,11 @@
 /* machine_setup: what a communicator knows of the machine it is on, for the model and the wisdom.
  *
  * At set-up it takes what some rank has learned: on other communicators, or from an earlier run's file. Measuring takes some
- * milliseconds, on slow networks tens of them, so it waits until the calls on the communicator have taken as long
- * (HANPMPI_PROBE_AFTER_US): a program of few short calls never pays for it.
+ * milliseconds, on slow networks tens of them, and on nodes of more ranks than cores a hundred, so it waits until the calls on the
+ * communicator have taken as long (HANPMPI_PROBE_AFTER_US): a program of few short calls never pays for it. What an earlier run has
+ * found, and need only be compared, waits four times as long. So that not all the columns of a grid measure at a time, and each
+ * what the others leave of a link, communicators without rank 0 of the job, which leaves it to the next run, wait eight times as long
+ * for what is between nodes.
  *
  * Threads: as comm_setup.h. Ownership: plain data. */
 #ifndef HP_PMPI_WRAPPERS_BACKEND_COMMS_MACHINE_SETUP_H
@@ -14,6 +17,7 @@
 typedef struct {
     hp_probes_t probes;
     uint64_t is_fresh; /* measured, or compared, in this run */
+    uint64_t keeps;    /* it leaves them to the next run */
 } hp_machine_introduction_t;
 
 void hp_machine_introduce(hp_machine_introduction_t *out);

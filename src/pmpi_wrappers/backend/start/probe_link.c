@@ -8,6 +8,8 @@
 /* Above the tags of hp_start_tag, beside those of the transport and of node_setup. */
 enum { PROBE_TAG = 32765 };
 
+enum { NAP_US = 100 }; /* of who waits for orders */
+
 typedef enum { ECHO, BURST, STREAM, FLAG, HAND_OVER, COPY, DISMISS } order_t;
 
 /* One repetition alone may have been interrupted. */
@@ -35,10 +37,11 @@ static double now_us(void)
     return (double)hp_clock_ns() / 1000;
 }
 
-int hp_probe_wait(MPI_Request *request)
+int hp_probe_wait(MPI_Request *request, unsigned nap_us)
 {
     /* 300 us of yielding are as long as the longest pause between two orders on one node. */
-    const hp_wait_policy_t policy = {.spin_polls = 50, .sleep_after_ns = 300000, .sleep_ns = 100000};
+    const hp_wait_policy_t policy = {
+        .spin_polls = 50, .sleep_after_ns = 300000, .sleep_ns = nap_us * (uint64_t)1000};
     hp_wait_t wait = {0, 0};
     int complete = 0;
 
@@ -430,7 +433,7 @@ static int take_order(const hp_probe_site_t *site, int leader, uint64_t *order)
 {
     MPI_Request request;
     const int code = start_recv(site, order, sizeof *order, leader, &request);
-    return code == MPI_SUCCESS ? hp_probe_wait(&request) : code;
+    return code == MPI_SUCCESS ? hp_probe_wait(&request, NAP_US) : code;
 }
 
 int hp_probe_serve(const hp_probe_site_t *site, int leader)

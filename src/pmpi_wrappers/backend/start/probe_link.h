@@ -56,7 +56,7 @@ double hp_probe_copy_rate(const hp_probe_site_t *site, double us, double *mean);
 /* Serves the rank that leads until it is dismissed. */
 int hp_probe_serve(const hp_probe_site_t *site, int leader);
 
-/* Waits for a request, leaving the core to others soon. */
-int hp_probe_wait(MPI_Request *request);
+/* Waits for a request, leaving the core to others soon, for so many microseconds at a time. */
+int hp_probe_wait(MPI_Request *request, unsigned nap_us);
 
 #endif

@@ -415,6 +415,29 @@ static void chance_is_for_the_host_mpi(void **state)
     assert_in_range(taken[1], JOBS * 9 / 10, JOBS);
 }
 
+/* Where ranks share cores, what is short must be a fifth faster; what is long need not be. */
+static void a_shared_core_has_its_price(void **state)
+{
+    (void)state;
+    const hp_guard_calls_t brief = {.shares_cores = true}, extended = {.is_long = true, .shares_cores = true};
+
+    job_t *job = job_start_with(TWO, brief, 85, 100, 0);
+    settle(job);
+    assert_int_equal(job->guard[0].chosen, HP_SLOT_NATIVE);
+    job = job_start_with(TWO, brief, 75, 100, 0);
+    settle(job);
+    assert_int_equal(job->guard[0].chosen, HP_SLOT_RULE);
+    job = job_start_with(TWO, extended, 85, 100, 0);
+    settle(job);
+    assert_int_equal(job->guard[0].chosen, HP_SLOT_RULE);
+    /* When it is broken off, too. */
+    job = job_start_with(TWO, brief, 85, 100, 0);
+    for (unsigned i = 0; i < 9; i++)
+        call(job);
+    assert_true(hp_guard_break_off(&job->guard[0]));
+    assert_int_equal(job->guard[0].chosen, HP_SLOT_NATIVE);
+}
+
 /* Ranks that come up to 1 ms apart to a collective of 10 us that synchronizes them. What is slower never stays; what is
  * faster mostly does: the times of those who wait are chance, and may speak for the host MPI. */
 static void late_ranks_do_not_hide_the_difference(void **state)
@@ -635,6 +658,7 @@ int main(void)
         cmocka_unit_test(a_mockup_is_tried_shortly),
         cmocka_unit_test(a_mockup_that_becomes_slow),
         cmocka_unit_test(noise_does_not_decide),
+        cmocka_unit_test(a_shared_core_has_its_price),
         cmocka_unit_test(chance_is_for_the_host_mpi),
         cmocka_unit_test(late_ranks_do_not_hide_the_difference),
         cmocka_unit_test(who_waits_counts_too),

@@ -20,6 +20,7 @@ static void count_cores(hp_comm_t *comm, const hp_locality_t *table)
 
     const uint32_t *ranks = hp_hierarchy_node_ranks(h, fullest, &members);
     comm->cores = hp_locality_cores(table, ranks, members);
+    comm->shares_cores = hp_locality_is_crowded(table, ranks, members, comm->cores);
     ranks = hp_comm_node_ranks(comm, &members);
     const uint32_t own = hp_locality_cores(table, ranks, members);
     comm->crowded = hp_locality_is_crowded(table, ranks, members, own);

@@ -62,6 +62,7 @@ typedef struct {
     bool crowded;
     uint32_t cores; /* that the ranks of the first node with most ranks may use; 0: not known. The same
                                  * on all ranks */
+    bool shares_cores; /* that node is crowded; the same on all ranks */
     hp_wait_policy_t wait_policy;
     void *owner;                /* who made it */
     uint32_t sequence;          /* collectives started, for tags; the same on all ranks */

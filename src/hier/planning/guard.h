@@ -64,6 +64,7 @@ typedef struct {
     uint8_t second;               /* likewise: the best of the others if that is the mock-up, else the same */
     bool synchronizes;            /* nobody leaves this collective before all have come */
     bool is_long;                 /* a call takes much longer than an agreement */
+    bool shares_cores;            /* ranks share cores */
     bool may_grow;                /* a slot may be offered later, so that one alone is timed, too */
     bool is_found;                /* what holds was found elsewhere */
     bool is_rough;                /* few calls stand behind settled_us, or none of this communicator */
@@ -83,6 +84,7 @@ typedef struct {
 typedef struct {
     bool synchronizes; /* nobody leaves before all have come */
     bool is_long;      /* a call takes much longer than an agreement */
+    bool shares_cores; /* ranks share cores */
     bool may_grow;     /* a slot may be offered later */
     uint8_t doubted;   /* slots that were much slower than the best for calls of nearly this size */
 } hp_guard_calls_t;

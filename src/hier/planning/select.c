@@ -180,6 +180,7 @@ static void fill(hp_comm_t *comm, hp_collective_t collective, uint64_t bytes, hp
         return;
     const hp_guard_calls_t calls = {.synchronizes = synchronizes(collective),
                                     .is_long = is_long(comm, collective, bytes),
+                                    .shares_cores = comm->shares_cores,
                                     .may_grow = bin->lacks_model,
                                     .doubted =
                                         doubted(comm, collective, hp_size_bin(bytes), &bin->candidates)};

@@ -204,6 +204,7 @@ static void long_calls_are_judged_each_round(void **state)
     job_t *job = job_start_with(TWO | MOCKUP, (hp_guard_calls_t){.is_long = true}, 1000, 1100, 0);
     job->us[HP_SLOT_MOCKUP] = 1050; /* it gets its two timed calls */
     settle(job);
+    run(job, 140);
     assert_int_equal(job->calls[HP_SLOT_MOCKUP], 2);
     assert_int_equal(job->guard[0].chosen, HP_SLOT_RULE);
 }
@@ -316,7 +317,17 @@ static void one_side_only_is_a_drift(void **state)
     assert_int_equal(job->guard[0].reopened, 1);
 }
 
-/* A mock-up is out after two timed rounds unless it is the fastest by then, and never needs many calls. */
+/* The others are settled; calls until the mock-up is tried, and its trial. */
+static void try_mockup(job_t *job)
+{
+    assert_int_equal(job->calls[HP_SLOT_MOCKUP], 0);
+    for (unsigned i = 0; i < 128 && !job->guard[0].open; i++)
+        call(job);
+    assert_int_equal(job->guard[0].open, 1u << job->guard[0].chosen | MOCKUP);
+    settle(job);
+}
+
+/* A mock-up comes long after the others, is out after two timed rounds unless it is the fastest by then, and never needs many calls. */
 static void a_mockup_is_tried_shortly(void **state)
 {
     (void)state;
@@ -347,12 +358,12 @@ static void a_mockup_is_tried_shortly(void **state)
          TRIED}, /* the others have no hope */
     };
     for (unsigned i = 0; i < ARRAY_LENGTH(cases); i++) {
-        const bool is_three = (cases[i].offered & THREE) == THREE;
         job_t *job = job_start(cases[i].offered, cases[i].us[0], cases[i].us[1], cases[i].us[2]);
         job->us[HP_SLOT_MOCKUP] = cases[i].us[HP_SLOT_MOCKUP];
-        assert_in_range(settle(job), 1, SETTLED_AFTER + (is_three ? KEPT : TRIED));
+        settle(job);
+        try_mockup(job);
         assert_int_equal(job->calls[HP_SLOT_MOCKUP], cases[i].mockup_calls);
-        assert_in_range(job->agreements, 1, 2);
+        assert_in_range(job->agreements, 2, 5);
         assert_int_equal(hp_guard_verdict(&job->guard[0]), cases[i].second);
         for (unsigned k = 0; k < 100; k++)
             assert_int_equal(call(job), cases[i].winner);
@@ -365,6 +376,8 @@ static void a_mockup_that_becomes_slow(void **state)
     (void)state;
     job_t *job = job_start(TWO | MOCKUP, 20, 10, 0);
     job->us[HP_SLOT_MOCKUP] = 8;
+    settle(job);
+    run(job, 128);
     while (job->guard[0].round < 2 + 2)
         call(job);
     assert_true(job->guard[0].open & MOCKUP);
@@ -375,6 +388,8 @@ static void a_mockup_that_becomes_slow(void **state)
     job->us[HP_SLOT_MOCKUP] = 8;
     run(job, 300);
     assert_int_equal(job->guard[0].reopened, 1);
+    settle(job);
+    run(job, 300);
     assert_int_equal(call(job), HP_SLOT_MOCKUP);
     assert_int_equal(hp_guard_verdict(&job->guard[0]), HP_SLOT_RULE);
 }

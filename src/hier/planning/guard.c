@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+enum { MOCKUP_AFTER = 64 }; /* calls since the others were settled */
 /* Of short calls, whose agreements cost as much as they do, what was found elsewhere holds for longer unseen. */
 enum { EARLY_ROUNDS = 2, FIRST_CHECK = 128, TRUST_CHECK = 16, TRUST_CHECK_SHORT = 64, MOST_DOUBLINGS = 16 };
 
@@ -77,7 +78,7 @@ static hp_guard_spread_t only(double us)
 
 static void open(hp_guard_t *guard)
 {
-    guard->open = guard->offered;
+    guard->open = guard->offered & (uint8_t)~mockup;
     guard->is_found = guard->is_rough = false;
     guard->round = guard->turn = guard->timed = guard->agreed = 0;
     for (unsigned slot = 0; slot < HP_SLOTS; slot++)
@@ -113,10 +114,10 @@ void hp_guard_init(hp_guard_t *guard, uint8_t offered, unsigned preferred, hp_gu
     guard->may_grow = calls.may_grow;
     guard->doubted = calls.doubted;
     open(guard);
-    if (count_slots(offered) == 1) {
+    if (count_slots(guard->open) == 1)
         settle(guard, preferred, preferred);
-        guard->due = calls.may_grow ? FIRST_CHECK : UINT32_MAX;
-    }
+    if (count_slots(offered) == 1 && !calls.may_grow)
+        guard->due = UINT32_MAX;
 }
 
 void hp_guard_offer(hp_guard_t *guard, unsigned slot)
@@ -185,8 +186,9 @@ bool hp_guard_break_off(hp_guard_t *guard)
 /* The slots of this round. */
 static uint8_t slots_of_round(const hp_guard_t *guard)
 {
-    const uint8_t own = guard->open & (uint8_t) ~(1u << HP_SLOT_NATIVE | mockup);
-    return guard->round == 0 && own ? own : guard->open;
+    const uint8_t others = guard->open & (uint8_t)~mockup, own = others & (uint8_t) ~(1u << HP_SLOT_NATIVE);
+
+    return guard->round > 0 ? guard->open : own ? own : others;
 }
 
 unsigned hp_guard_try(hp_guard_t *guard, bool *is_timed)
@@ -317,16 +319,27 @@ static void settle_at(hp_guard_t *guard, hp_guard_spread_t took)
     guard->settled_us = took.median;
 }
 
+/* Is it time to try it, and was it not? */
+static bool awaits_mockup(const hp_guard_t *guard)
+{
+    return guard->offered & mockup && guard->took[HP_SLOT_MOCKUP].median < 0 && guard->calls >= MOCKUP_AFTER;
+}
+
 static void check_drift(hp_guard_t *guard)
 {
     const hp_guard_spread_t now = spread_of(guard, guard->chosen, last_rank_counts(guard));
 
     guard->timed = 0;
-    if (count_slots(guard->offered) == 1) /* whatever it takes */
+    if (count_slots(guard->offered) == 1 || guard->settled_us < 0) /* whatever it takes */
         settle_at(guard, now);
     if (has_changed(guard, now)) {
         guard->reopened++;
         open(guard);
+        return;
+    }
+    if (awaits_mockup(guard)) {
+        settle_at(guard, now);
+        hp_guard_offer(guard, HP_SLOT_MOCKUP);
         return;
     }
     if (guard->is_rough)

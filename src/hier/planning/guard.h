@@ -27,8 +27,9 @@
  * out at the first sign of it here.
  *
  * A mock-up is the collective made of the host MPI's other ones: for an MPI that breaks its performance guidelines
- * (tuning/mockups.def). Most MPIs keep most of them, so its trial is short: one call to warm up and two that are timed, and
- * unless it is clearly the fastest then, it is out.
+ * (tuning/mockups.def). Most MPIs keep most of them, and some mock-ups take many times as long (an allreduce made of a reduce and
+ * a bcast), so it waits until the others have been settled for long, and its trial is short: one call to warm up and two that are
+ * timed, and unless it is clearly the fastest then, it is out.
  *
  * What a call took. Ranks that arrive together: the slowest rank's time. Ranks that do not: an early rank's time is
  * mostly waiting for the late ones, whatever runs. In an allreduce or a barrier nobody leaves before the last one
@@ -47,8 +48,8 @@ enum { HP_SLOT_RULE, HP_SLOT_NATIVE, HP_SLOT_MODEL, HP_SLOT_MOCKUP /* stays the 
 
 /* A round is a call in each slot. The first one is without the host MPI, which does not gain by it, and not timed: what is
  * used for the first time is slow, memory of the node that nobody has touched most of all. Short calls have two such
- * rounds. So a question takes 17 calls at most, with two slots and with three, and 20 with a mock-up that is out after its
- * three; one that stays in costs five calls at most. */
+ * rounds. So a question takes 17 calls at most, with two slots and with three; later a mock-up that is out has taken three, and one that
+ * stays in costs five calls at most. */
 enum { HP_GUARD_ROUNDS_OF_TWO = 9, HP_GUARD_ROUNDS_OF_THREE = 6, HP_GUARD_TIMES = 20 };
 enum { HP_GUARD_SEEN = 2 };
 

@@ -430,23 +430,23 @@ static void chance_is_for_the_host_mpi(void **state)
     assert_in_range(taken[1], JOBS * 9 / 10, JOBS);
 }
 
-/* Where ranks share cores, what is short must be a fifth faster; what is long need not be. */
+/* Where ranks share cores, what is brief must be a fifth faster; what takes longer need not be. */
 static void a_shared_core_has_its_price(void **state)
 {
     (void)state;
-    const hp_guard_calls_t brief = {.shares_cores = true}, extended = {.is_long = true, .shares_cores = true};
+    const hp_guard_calls_t shared = {.shares_cores = true};
 
-    job_t *job = job_start_with(TWO, brief, 85, 100, 0);
+    job_t *job = job_start_with(TWO, shared, 85, 100, 0);
     settle(job);
     assert_int_equal(job->guard[0].chosen, HP_SLOT_NATIVE);
-    job = job_start_with(TWO, brief, 75, 100, 0);
+    job = job_start_with(TWO, shared, 75, 100, 0);
     settle(job);
     assert_int_equal(job->guard[0].chosen, HP_SLOT_RULE);
-    job = job_start_with(TWO, extended, 85, 100, 0);
+    job = job_start_with(TWO, shared, 8500, 10000, 0);
     settle(job);
     assert_int_equal(job->guard[0].chosen, HP_SLOT_RULE);
     /* When it is broken off, too. */
-    job = job_start_with(TWO, brief, 85, 100, 0);
+    job = job_start_with(TWO, shared, 85, 100, 0);
     for (unsigned i = 0; i < 9; i++)
         call(job);
     assert_true(hp_guard_break_off(&job->guard[0]));

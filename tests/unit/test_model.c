@@ -590,6 +590,21 @@ static void what_the_model_does_not_know(void **state)
     assert_false(hp_probes_cover(&(hp_probes_t){0}, &node));
 }
 
+/* Of the columns of a grid one measures, the others when it has long been done. */
+static void when_the_machine_is_measured(void **state)
+{
+    (void)state;
+    const hp_layout_t layout = layout_of(4, 1, false), node = layout_of(1, 4, true);
+    const double first_us = 1e6, kept = hp_probes_after_us(first_us, &layout, false, true);
+
+    assert_true(kept == first_us);
+    assert_true(hp_probes_after_us(first_us, &layout, false, false) >= 5 * kept);
+    assert_true(hp_probes_after_us(first_us, &layout, true, true) >= 2 * kept);
+    assert_true(hp_probes_after_us(first_us, &layout, true, false) >= 10 * kept);
+    assert_true(hp_probes_after_us(first_us, &node, false, false) <= first_us / 10);
+    assert_true(hp_probes_after_us(0, &layout, true, false) == 0);
+}
+
 static void the_first_rank_that_knows_enough(void **state)
 {
     (void)state;
@@ -682,6 +697,7 @@ int main(void)
         cmocka_unit_test(segments_fit_the_slots),
         cmocka_unit_test(trees_as_they_are),
         cmocka_unit_test(what_the_model_does_not_know),
+        cmocka_unit_test(when_the_machine_is_measured),
         cmocka_unit_test(the_first_rank_that_knows_enough),
         cmocka_unit_test(choices_can_be_followed),
         cmocka_unit_test(a_choice_is_cheap),

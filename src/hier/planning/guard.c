@@ -18,11 +18,11 @@ static const double out_brief = 8, brief_us = 5000;
 static const double worthwhile = 0.98;
 /* Nor what is less than so much faster, and may be so by chance: some of its times lie above the host MPI's middle one. Where many ranks
  * share a core, or the root of a bcast is late, most of a time is waiting, by either alike. (ScaLAPACK's LU, 16 ranks on 2 cores:
- * bcasts of 16 bytes, 316 us by one and 232 by the other, or the other way round.) Nor, where ranks share cores, what is short: what a
+ * bcasts of 16 bytes, 316 us by one and 232 by the other, or the other way round.) Nor, where ranks share cores, what is brief: what a
  * call takes of its core goes to the account of all ranks there, and nobody asks those that are not in it. (There, of 40,000 bcasts among
  * 4 hosts the library itself takes 4.7 us each, and LU 1.07 times as long; the guard sees 328 us, and 363 by the host MPI, Open MPI
  * 5.0.11.) */
-static const double beyond_noise = 0.8;
+static const double beyond_noise = 0.8, brief_on_shared_us = 1000;
 /* Nor a mock-up that is not so much faster than the best of the others. Many take the very time of the host MPI's
  * collective (alltoall = alltoallv in most MPIs), which noise must not choose between. */
 static const double worthwhile_mockup = 0.95;
@@ -156,9 +156,9 @@ static bool beats_host(const hp_guard_t *guard, unsigned slot)
 {
     const hp_guard_spread_t *const took = &guard->took[slot];
     const double hosts = guard->took[HP_SLOT_NATIVE].median;
-    const bool may_be_chance = took->most > hosts || (guard->shares_cores && !guard->is_long);
+    const bool is_brief = guard->shares_cores && hosts < brief_on_shared_us;
 
-    return took->median <= (may_be_chance ? beyond_noise : worthwhile) * hosts;
+    return took->median <= (took->most > hosts || is_brief ? beyond_noise : worthwhile) * hosts;
 }
 
 bool hp_guard_break_off(hp_guard_t *guard)

@@ -22,6 +22,10 @@
 /* Are the probes there that a communicator of this layout needs? */
 bool hp_probes_cover(const hp_probes_t *probes, const hp_layout_t *layout);
 
+/* How long calls on a communicator must have taken before the machine is measured, or compared with what is known of it; first_us: of
+ * several nodes, the first time (HANPMPI_PROBE_AFTER_US). is_known: compared. is_kept: a rank of it leaves what is found to the next run. */
+double hp_probes_after_us(double first_us, const hp_layout_t *layout, bool is_known, bool is_kept);
+
 /* all: what each of `size` ranks knows, stride bytes apart. The first that covers the layout is *out: the
  * same on all ranks that have the same table. false: none does, *out is left alone. */
 bool hp_probes_adopt(const hp_probes_t *all, size_t stride, uint32_t size, const hp_layout_t *layout,

@@ -42,10 +42,14 @@ static int agree(MPI_Comm comm, int mine, int *common)
     return code;
 }
 
+/* Ranks whose introductions find room on the stack. */
+enum { FEW = 64 };
+_Static_assert(FEW * sizeof(introduction_t) <= 32768, "that is no more than a thread's stack has");
+
 /* What setting up needs on a rank by itself. The ranks agree that all have it before they go on together:
- * past that point nobody may stay away from a collective. */
+ * past that point nobody may stay away from a collective. Few ranks do so by their introductions. */
 typedef struct {
-    introduction_t *all;
+    introduction_t *all, *few;
     hp_locality_t *table;
     hp_route_end_t *ends;   /* NULL: they share no communicator */
     hp_finding_t *findings; /* NULL: wisdom is not used */
@@ -55,9 +59,10 @@ typedef struct {
     int node_file; /* node_setup.h; -1: none */
 } needs_t;
 
-static bool needs_init(needs_t *needs, MPI_Comm comm, size_t size)
+static bool needs_init(needs_t *needs, MPI_Comm comm, size_t size, introduction_t *few)
 {
-    needs->all = malloc(size * sizeof *needs->all);
+    needs->few = size <= FEW ? few : NULL;
+    needs->all = needs->few ? few : malloc(size * sizeof *needs->all);
     needs->table = malloc(size * sizeof *needs->table);
     needs->ends = hp_shared_comm_exists() ? malloc(size * sizeof *needs->ends) : NULL;
     needs->wisdom = (hp_wisdom_introduction_t){0};
@@ -81,7 +86,8 @@ static void needs_fini(needs_t *needs)
     free(needs->findings);
     free(needs->ends);
     free(needs->table);
-    free(needs->all);
+    if (needs->all != needs->few)
+        free(needs->all);
 }
 
 /* Is there room for one more? *first_tag: of the messages to this rank, where communicators share one. */
@@ -94,7 +100,7 @@ static bool may_duplicate(int *first_tag)
     return !hp_shared_comm_exists() || *first_tag >= 0;
 }
 
-static int exchange(MPI_Comm comm, needs_t *needs, int *first_tag)
+static int exchange(MPI_Comm comm, needs_t *needs, bool has_needs, int *first_tag)
 {
     static _Atomic uint32_t count; /* of the communicators that this rank began to set up */
     introduction_t mine = {0};
@@ -104,7 +110,7 @@ static int exchange(MPI_Comm comm, needs_t *needs, int *first_tag)
     hp_machine_introduce(&mine.machine);
     mine.wisdom = needs->wisdom;
     mine.id = (uint64_t)hp_job.rank << 32 | (atomic_fetch_add(&count, 1) + 1);
-    mine.may_duplicate = may_duplicate(first_tag);
+    mine.may_duplicate = has_needs && may_duplicate(first_tag);
     mine.first_tag = *first_tag;
     mine.other_devices = hp_device_has_other_runtime();
     mine.host = hp_job_network_machine();
@@ -128,9 +134,10 @@ static hp_outcome_t read_introductions(hp_comm_state_t *state, const needs_t *ne
 
     for (int i = 0; i < state->size; i++) {
         const introduction_t *one = &needs->all[i];
-        needs->table[i] = one->locality;
         other_devices |= one->other_devices != 0;
         may_duplicate &= one->may_duplicate != 0;
+        if (needs->table)
+            needs->table[i] = one->locality;
         if (needs->ends)
             needs->ends[i] = (hp_route_end_t){.rank = (int)(one->id >> 32), .first_tag = one->first_tag};
     }
@@ -205,13 +212,16 @@ static int make(hp_comm_state_t *state, MPI_Comm comm, needs_t *needs, bool *rea
  * collective. */
 static int set_up_together(hp_comm_state_t *state, MPI_Comm comm, bool *ready)
 {
-    int first_tag = -1, all_have;
+    introduction_t few[FEW];
+    int first_tag = -1, all_have = true, code = MPI_SUCCESS;
     needs_t needs;
 
-    int code = agree(comm, needs_init(&needs, comm, (size_t)state->size), &all_have);
+    const bool has_needs = needs_init(&needs, comm, (size_t)state->size, few);
+    if (!needs.few)
+        code = agree(comm, has_needs, &all_have);
     *ready = all_have;
     if (*ready)
-        code = exchange(comm, &needs, &first_tag);
+        code = exchange(comm, &needs, has_needs, &first_tag);
     if (*ready && code == MPI_SUCCESS) {
         state->always = read_introductions(state, &needs);
         *ready = state->always == HP_OUTCOME_TAKEN;

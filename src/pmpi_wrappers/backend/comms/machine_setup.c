@@ -114,25 +114,14 @@ static int ask(hp_comm_state_t *state, MPI_Comm users, bool *found)
     return code;
 }
 
-/* The probes of one node take 6 ms, those of a slow network some tens (4 ranks on 2 cores; 16 on 4 virtual hosts). Four columns of
- * ScaLAPACK's grid that compare at a time took 40 to 150 ms, one of 150 runs a second (Open MPI 5.0.11, 16 ranks on 2 cores), and
- * found another network in every third run. */
-enum { ONE_NODE_SOONER = 16, COMPARED_LATER = 4, NOT_KEPT_LATER = 8 };
-
-static double worth_us(const hp_comm_state_t *state)
-{
-    const double usual_us = (double)hp_job.knobs.probe_after_us;
-
-    if (hp_comm_layout(state->comm).nodes == 1)
-        return usual_us / ONE_NODE_SOONER;
-    return usual_us * (is_complete(state->comm) ? COMPARED_LATER : 1) *
-           (state->keeps_probes ? 1 : NOT_KEPT_LATER);
-}
-
 bool hp_machine_spend(hp_comm_state_t *state, double us)
 {
     state->spent_us += us;
-    return state->lacks_probes && state->spent_us >= worth_us(state);
+    if (!state->lacks_probes)
+        return false;
+    const hp_layout_t layout = hp_comm_layout(state->comm);
+    return state->spent_us >= hp_probes_after_us((double)hp_job.knobs.probe_after_us, &layout,
+                                                 is_complete(state->comm), state->keeps_probes);
 }
 
 /* What was found with another network is not for this one. */

@@ -25,7 +25,7 @@ static bool found_nothing(const uintptr_t *x, int flag_at, int code)
 
 /* False: its way is not known. */
 static bool describe(hp_poll_t *poll, const hp_recording_t *recording, const uintptr_t *x,
-                     const hp_place_t *place)
+                     const hp_site_way_t *place)
 {
     const hp_call_shape_t *shape = &hp_call_shapes[recording->row];
     const uintptr_t *words[HP_POLL_WORDS];
@@ -50,8 +50,8 @@ static bool describe(hp_poll_t *poll, const hp_recording_t *recording, const uin
     return true;
 }
 
-void hp_polling_timed(const hp_recording_t *recording, const uintptr_t *x, int code, const hp_place_t *place,
-                      uint64_t ns)
+void hp_polling_timed(const hp_recording_t *recording, const uintptr_t *x, int code,
+                      const hp_site_way_t *place, uint64_t ns)
 {
     const hp_call_shape_t *shape = &hp_call_shapes[recording->row];
 

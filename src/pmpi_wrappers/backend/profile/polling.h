@@ -23,8 +23,8 @@ static inline bool hp_polling_begin(hp_recording_t *recording, const uintptr_t *
 bool hp_polling_found_nothing(hp_recording_t *recording, const uintptr_t *x, int code);
 
 /* A call that tests was timed, and is in the record whose number its place has. */
-void hp_polling_timed(const hp_recording_t *recording, const uintptr_t *x, int code, const hp_place_t *place,
-                      uint64_t ns);
+void hp_polling_timed(const hp_recording_t *recording, const uintptr_t *x, int code,
+                      const hp_site_way_t *place, uint64_t ns);
 
 /* Before the book is closed: it has all calls then. */
 void hp_polling_close(void);

@@ -18,7 +18,7 @@ typedef struct {
     uint64_t enter, leave; /* ticks */
     bool is_only_thread;   /* that has called MPI so far */
     const void *return_address, *frame;
-    struct hp_place *way;                       /* NULL: it was not looked for yet */
+    struct hp_site_way *way;                    /* NULL: it was not looked for yet */
     uint64_t status[HP_RECORDING_STATUS_WORDS]; /* an MPI_Status, for the program's MPI_STATUS_IGNORE */
     struct hp_poll *poll;                       /* of a call that is not timed unless it finds something */
     int requests; /* handles before the call, which sets them to MPI_REQUEST_NULL */

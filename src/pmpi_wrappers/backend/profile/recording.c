@@ -432,9 +432,9 @@ static void end_locked(const hp_recording_t *recording, const hp_call_shape_t *s
         hp_handles_rename_comm(hp_comm_handle(x[shape->comm]));
         return;
     }
-    hp_place_t *way = place            ? NULL
-                      : recording->way ? recording->way
-                                       : hp_sites_find(recording->return_address, recording->frame);
+    hp_site_way_t *way = place            ? NULL
+                         : recording->way ? recording->way
+                                          : hp_sites_find(recording->return_address, recording->frame);
     call.site = place ? hp_python_site(place) : way->site;
     call.last = way && way->depth ? &way->last : NULL;
     call.is_like_last = call.last && is_like(call.last, call.row, x);

@@ -36,7 +36,7 @@ typedef struct {
 
 /* Those that begin at one address, in a frame at one place, and others of the same hash. */
 typedef struct {
-    hp_place_t way[WAYS];
+    hp_site_way_t way[WAYS];
 } set_t;
 
 /* A step of any walk that was made. */
@@ -351,7 +351,7 @@ static void keep_steps(const walk_t *walk)
 }
 
 /* Does the stack hold what it held then? where: the frame, or 0, of a walk of one step. */
-static inline bool is_same(const hp_place_t *place, uintptr_t address, uintptr_t frame, uintptr_t where)
+static inline bool is_same(const hp_site_way_t *place, uintptr_t address, uintptr_t frame, uintptr_t where)
 {
     const uintptr_t *words = (const uintptr_t *)frame;
     const unsigned further = place->depth - 1u;
@@ -367,7 +367,7 @@ static inline bool is_same(const hp_place_t *place, uintptr_t address, uintptr_t
 }
 
 /* False: it does not fit. */
-static bool make_place(hp_place_t *place, const walk_t *walk, uintptr_t where)
+static bool make_place(hp_site_way_t *place, const walk_t *walk, uintptr_t where)
 {
     uint64_t mix = 0;
 
@@ -387,25 +387,25 @@ static bool make_place(hp_place_t *place, const walk_t *walk, uintptr_t where)
 }
 
 /* What is not kept. */
-static hp_place_t *for_now(uint32_t site)
+static hp_site_way_t *for_now(uint32_t site)
 {
-    static hp_place_t place;
+    static hp_site_way_t place;
 
     place.site = site;
     return &place;
 }
 
 /* In place of another one, if need be. */
-static hp_place_t *remember(set_t *set, const walk_t *walk, uintptr_t where)
+static hp_site_way_t *remember(set_t *set, const walk_t *walk, uintptr_t where)
 {
-    hp_place_t made = {.address = 0};
+    hp_site_way_t made = {.address = 0};
     unsigned way = 0;
 
     if (!make_place(&made, walk, where))
         return for_now(walk->site);
     while (way < WAYS && set->way[way].depth)
         way++;
-    hp_place_t *place = &set->way[way < WAYS ? way : next_victim++ % WAYS];
+    hp_site_way_t *place = &set->way[way < WAYS ? way : next_victim++ % WAYS];
     *place = made;
     return place;
 }
@@ -418,8 +418,8 @@ static bool is_worth_it(const set_t *set)
     return !set->way[WAYS - 1].depth || ++followed % ONE_IN == 0;
 }
 
-static __attribute__((noinline)) hp_place_t *find_slowly(set_t *set, uintptr_t address, uintptr_t frame,
-                                                         uintptr_t where)
+static __attribute__((noinline)) hp_site_way_t *find_slowly(set_t *set, uintptr_t address, uintptr_t frame,
+                                                            uintptr_t where)
 {
     walk_t walk;
 
@@ -452,7 +452,7 @@ void hp_sites_expect(const void *return_address, const void *frame)
     __builtin_prefetch(set_of((uintptr_t)return_address, where_of((uintptr_t)frame)));
 }
 
-hp_place_t *hp_sites_find(const void *return_address, const void *call_frame)
+hp_site_way_t *hp_sites_find(const void *return_address, const void *call_frame)
 {
     const uintptr_t address = (uintptr_t)return_address, frame = (uintptr_t)call_frame;
     const uintptr_t where = where_of(frame);
@@ -464,7 +464,7 @@ hp_place_t *hp_sites_find(const void *return_address, const void *call_frame)
     return find_slowly(set, address, frame, where);
 }
 
-int hp_sites_words(const hp_place_t *place, const void *frame, const uintptr_t **words, int room)
+int hp_sites_words(const hp_site_way_t *place, const void *frame, const uintptr_t **words, int room)
 {
     const int further = place->depth - 1;
 

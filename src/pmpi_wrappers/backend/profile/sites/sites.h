@@ -24,7 +24,7 @@ bool hp_sites_init(hp_book_t *book, unsigned frames, const void *host);
 void hp_sites_fini(void);
 
 /* A way to a call. */
-typedef struct hp_place {
+typedef struct hp_site_way {
     uintptr_t address, frame;          /* the innermost return address, and its frame */
     uint64_t mix;                      /* of the further return addresses */
     uint32_t site;                     /* its row; 0: not known, and counted as lost */
@@ -32,17 +32,17 @@ typedef struct hp_place {
     uint16_t word[HP_SITES_DEPTH - 1]; /* where the further return addresses stand: words from the frame */
     /* The caller's: zero until it sets it, and whenever the way was forgotten. */
     hp_last_call_t last __attribute__((aligned(64)));
-} hp_place_t;
+} hp_site_way_t;
 _Static_assert(
-    sizeof(hp_place_t) == 64 + sizeof(hp_last_call_t),
+    sizeof(hp_site_way_t) == 64 + sizeof(hp_last_call_t),
     "the way in one line of the cache: where many ranks share a core, little of what they look at is near");
 
 /* That of the call that returns to this address, and whose frame ends here (__builtin_dwarf_cfa of the function
  * called). It is there until the next call. */
-hp_place_t *hp_sites_find(const void *return_address, const void *frame);
+hp_site_way_t *hp_sites_find(const void *return_address, const void *frame);
 /* The words of the stack, up from the frame, that have the further return addresses of a way. Returns how many; -1: the way is not
  * kept, or has more than there is room for. */
-int hp_sites_words(const hp_place_t *place, const void *frame, const uintptr_t **words, int room);
+int hp_sites_words(const hp_site_way_t *place, const void *frame, const uintptr_t **words, int room);
 /* That is asked for soon. */
 void hp_sites_expect(const void *return_address, const void *frame);
 

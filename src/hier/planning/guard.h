@@ -1,7 +1,7 @@
 /* guard: the promise never to be slower than the host MPI, kept by measuring.
  *
  * For one communicator, collective and bin of sizes there are slots: what the rules say, the host MPI, what the
- * model would do, a mock-up. The first calls run them in turns,
+ * model would do, a mock-up. The first calls run all but the mock-up in turns,
  *
  *      call   0 | 1 2 | 3 4 5 6 7 8 ...                     with two slots, the rules' A and the MPI's B
  *      slot   A | B A | A B B A A B ...
@@ -12,12 +12,12 @@
  * time is clearly above the best one's slowest; the fewer the times, the clearer. Short calls come to that after two timed
  * rounds and at the end, because an agreement takes as long as they do; long ones after each round. Of long ones the ranks
  * agree on each call: so they begin the next one together, and what a slow candidate left undone (the root of a bcast is
- * ready long before the last rank) is not counted as the next one's. The winner stays. At calls ever further apart (128, 256, 512, ... calls) the last eight are
- * timed and agreed on; when they take another time than they did at first, the question is open again, and the first check
- * after it comes after twice as many calls as the one before. So messages of its
- * own are bounded by the logarithm of the calls. On a machine whose times jump some checks will find another time; it counts
- * when all of the eight lie on one side of what the slot took, or their median is four times that. Like STAR-MPI (A. Faraj,
- * X. Yuan, D. Lowenthal, STAR-MPI: Self Tuned Adaptive Routines for MPI Collective Operations, ICS 2006), but the host MPI's
+ * ready long before the last rank) is not counted as the next one's. The winner stays. At calls ever further apart (128, 256,
+ * 512, ... calls) the last eight are timed and agreed on; when they take another time than they did at first, the question is
+ * open again, and the first check after it comes after twice as many calls as the one before. So messages of its own are
+ * bounded by the logarithm of the calls. On a machine whose times jump some checks will find another time; it counts when all
+ * of the eight lie on one side of what the slot took, or their median is four times that. Like STAR-MPI (A. Faraj, X. Yuan,
+ * D. Lowenthal, STAR-MPI: Self Tuned Adaptive Routines for MPI Collective Operations, ICS 2006), but the host MPI's
  * collective is always among the candidates.
  *
  * What was found before (wisdom.h) stands for a trial; the first such check then comes after 16 calls, after 64 of short ones,

@@ -394,7 +394,8 @@ def section_applications(directory):
             which = ", ".join(f"{results_page.TITLES.get(name, name.capitalize())} {100 * share:.0f}%" for name, share in list(wise["collectives"].items())[:3]
                               if share >= 0.05)
             runs = len(wise["library_runs"])
-            lines.append(f"| {program}{'' if runs == document['repeat'] else f', {runs} runs'} | {'equal' if first['equal'] and wise['equal'] else 'DIFFERENT'} | {wise['native']:.2f}{spread_of(wise['native_runs'])} "
+            name = program if runs == document["repeat"] else f"{program}, {runs} runs"
+            lines.append(f"| {name} | {'equal' if first['equal'] and wise['equal'] else 'DIFFERENT'} | {wise['native']:.2f}{spread_of(wise['native_runs'])} "
                          f"| {first['native'] / first['library']:.2f} | {wise['native'] / wise['library']:.2f} | {wise['library']:.2f}"
                          f"{spread_of(wise['library_runs'])} | {shares[0]} | {which} | {shares[1]} |")
     if not lines:

@@ -272,8 +272,8 @@ static int lead_stores(const hp_probe_site_t *site, roles_t *roles, hp_probes_t 
  * up gets its core before one that yields, and a dozen that look every 100 us leave the latter none. */
 static int hand_out(MPI_Comm comm, int leader, hp_probes_t *probes)
 {
-    enum { NAP_US = 100, NAP_CROWDED_US = 1000 };
-    const unsigned nap_us = hp_cores_are_crowded(&hp_job.cores) ? NAP_CROWDED_US : NAP_US;
+    enum { NAP_CROWDED_US = 1000 };
+    const unsigned nap_us = hp_cores_are_crowded(&hp_job.cores) ? NAP_CROWDED_US : HP_PROBE_NAP_US;
     MPI_Request request;
     const int code = P(Ibcast)(probes, sizeof *probes, MPI_BYTE, leader, comm, &request);
     return code == MPI_SUCCESS ? hp_probe_wait(&request, nap_us) : code;

@@ -8,8 +8,6 @@
 /* Above the tags of hp_start_tag, beside those of the transport and of node_setup. */
 enum { PROBE_TAG = 32765 };
 
-enum { NAP_US = 100 }; /* of who waits for orders */
-
 typedef enum { ECHO, BURST, STREAM, FLAG, HAND_OVER, COPY, DISMISS } order_t;
 
 /* One repetition alone may have been interrupted. */
@@ -433,7 +431,7 @@ static int take_order(const hp_probe_site_t *site, int leader, uint64_t *order)
 {
     MPI_Request request;
     const int code = start_recv(site, order, sizeof *order, leader, &request);
-    return code == MPI_SUCCESS ? hp_probe_wait(&request, NAP_US) : code;
+    return code == MPI_SUCCESS ? hp_probe_wait(&request, HP_PROBE_NAP_US) : code;
 }
 
 int hp_probe_serve(const hp_probe_site_t *site, int leader)

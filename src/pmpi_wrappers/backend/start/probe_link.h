@@ -56,7 +56,8 @@ double hp_probe_copy_rate(const hp_probe_site_t *site, double us, double *mean);
 /* Serves the rank that leads until it is dismissed. */
 int hp_probe_serve(const hp_probe_site_t *site, int leader);
 
-/* Waits for a request, leaving the core to others soon, for so many microseconds at a time. */
+/* Waits for a request, leaving the core to others soon, for so many microseconds at a time: usually so many. */
+enum { HP_PROBE_NAP_US = 100 };
 int hp_probe_wait(MPI_Request *request, unsigned nap_us);
 
 #endif

@@ -5,6 +5,7 @@
  *   profile NAME threads    several threads send at the same time
  *   profile NAME many CALLS 10,648 call sites, 1,000 communicators, and as many calls more from all of these sites; each
  *                           rank writes to NAME.RANK by how much that made its memory grow
+ *   profile NAME fresh      three calls that receive into new memory, and two into that of the third
  *   profile NAME times      calls that take long enough for a clock to be looked at before and after
  *   profile NAME abort|exit|term|kill   ends without MPI_Finalize */
 #include <mpi.h>
@@ -13,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 enum { LINES = 1000, RANKS = 16, REPEATS = 20, ROOM = 4096 };
@@ -319,6 +321,27 @@ static void polls(void)
     MPI_Comm_free(&other);
 }
 
+static void fresh(void)
+{
+    enum { COUNT = 1 << 16, NEW = 3, AGAIN = 2 };
+    const size_t bytes = (size_t)size * COUNT * sizeof(double);
+    double *block = calloc(COUNT, sizeof *block), *all = NULL;
+
+    for (int i = 0; i < NEW + AGAIN; i++) {
+        if (i < NEW) {
+            if (all)
+                munmap(all, bytes);
+            all = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+            if (!block || all == MAP_FAILED)
+                MPI_Abort(MPI_COMM_WORLD, 1);
+            madvise(all, bytes, MADV_NOHUGEPAGE);
+        }
+        MPI_Allgather(block, COUNT, MPI_DOUBLE, all, COUNT, MPI_DOUBLE, MPI_COMM_WORLD);
+    }
+    munmap(all, bytes);
+    free(block);
+}
+
 static void *send_to_self(void *argument)
 {
     const int tag = *(const int *)argument;
@@ -434,6 +457,8 @@ int main(int argc, char **argv)
         threads();
     } else if (strcmp(what, "many") == 0) {
         many(argc > 3 ? atol(argv[3]) : 0, argv[1]);
+    } else if (strcmp(what, "fresh") == 0) {
+        fresh();
     } else if (strcmp(what, "unexpected") == 0) {
         unexpected();
     } else if (strcmp(what, "polls") == 0) {

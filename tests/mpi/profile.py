@@ -139,8 +139,8 @@ def check_sequence(document, names):
     seen, communicators = collections.Counter(), collections.Counter()
     for row in sequence["ranks"]:
         assert row["skipped"] == 0
-        for number, (kind, gap, took, *started) in enumerate(row["events"]):
-            kind = sequence["kinds"][kind]
+        for number, (kind, gap, took, *more) in enumerate(row["events"]):
+            kind, started = sequence["kinds"][kind], more if len(more) < 2 else [] # else -1 and page faults
             assert gap >= 0 and took >= 0 and (kind["comm"] == -1) == bool(started) and all(0 <= s < number for s in started)
             seen[names[kind["call"]]] += not started
             if not started:
@@ -189,6 +189,16 @@ def check_threads(options, folder):
     assert sorted(map(tuple, document["peers"])) == [(0, 0, 8000, 64000), (1, 1, 8000, 64000)]
     assert document["threads_seen"] >= 4 and document["thread_level"] == "MPI_THREAD_MULTIPLE"
     assert sum(wait["count"] for wait in document["waits"]) == 2 * 2 * 4 * 2000
+
+
+def check_fresh(options, folder):
+    """Of a call that receives into memory that nobody has used before the sequence says so."""
+    run(options, folder, "known", "fresh", ranks=2, HANPMPI_ENABLE="0", HANPMPI_PROFILE="fresh.json", HANPMPI_PROFILE_SEQUENCE="1000")
+    document = read(os.path.join(folder, "fresh.json"))
+    pages = 2 * (1 << 16) * 8 // os.sysconf("SC_PAGESIZE")
+    for row in document["sequence"]["ranks"]:
+        faults = [event[4] if len(event) > 4 else 0 for event in row["events"]]
+        assert len(faults) == 5 and min(faults[:3]) >= pages > 4 * faults[4], (faults, pages)
 
 
 MANY_CALLS = 1_000_000
@@ -624,7 +634,7 @@ def scale_problems(found):
         yield said
 
 
-CASES = [check_off, check_everything, check_host_alone, check_threads, check_many, check_polls, check_unwritable, check_fragments, check_killed, check_unexpected, check_fortran,
+CASES = [check_off, check_everything, check_host_alone, check_threads, check_fresh, check_many, check_polls, check_unwritable, check_fragments, check_killed, check_unexpected, check_fortran,
          check_python, check_fuzz, check_record]
 TIMED = [check_slack, check_times, check_kernels, check_conversions, check_scales] # alone on the machine, and only by name
 

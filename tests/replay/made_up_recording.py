@@ -33,17 +33,17 @@ class Recording:
             self.kinds.append(members)
         return self.kinds.index(members)
 
-    def event(self, rank, kind, gap=GAP, took=TOOK, started=None):
-        self.events[rank].append([kind, gap, took] + ([] if started is None else [started]))
+    def event(self, rank, kind, gap=GAP, took=TOOK, started=None, faults=0):
+        self.events[rank].append([kind, gap, took] + ([-1, faults] if faults else [] if started is None else [started]))
         return len(self.events[rank]) - 1
 
-    def call(self, name, comm=0, count=0, datatype="MPI_DOUBLE", gaps=None, own=None, **members):
-        """On all members. own: function of the communicator's rank to what it has different. Returns the events."""
+    def call(self, name, comm=0, count=0, datatype="MPI_DOUBLE", gaps=None, own=None, faults=0, **members):
+        """On all members. own: function of the communicator's rank to what it has different. faults: of pages, in the call. Returns the events."""
         made = []
         for position, rank in enumerate(self.comms[comm]):
             mine = {"comm": comm, "root": -1, "type": datatype, "type_bytes": SIZES[datatype], "count": count, "op": "",
                     **members, **(own(position) if own else {})}
-            made.append(self.event(rank, self.kind("MPI_" + name, **mine), gaps[position] if gaps else GAP))
+            made.append(self.event(rank, self.kind("MPI_" + name, **mine), gaps[position] if gaps else GAP, faults=faults))
         return made
 
     def wait(self, comm, events):
@@ -134,7 +134,21 @@ def truncated(recording):
         del events[:rank + 1]
 
 
-PROGRAMS = {"everything": everything, "solver": solver, "truncated": truncated}
+FRESH_CALLS, FRESH_PAGES, PAGE = 10, 256, 4096
+
+
+def fresh(recording, faults=FRESH_PAGES):
+    """Calls that receive into memory that nobody has used before."""
+    for _ in range(FRESH_CALLS):
+        recording.call("Allgather", 0, FRESH_PAGES * PAGE // 8 // recording.ranks, faults=faults)
+
+
+def used(recording):
+    """The same into memory that is in use."""
+    fresh(recording, 0)
+
+
+PROGRAMS = {"everything": everything, "fresh": fresh, "used": used, "solver": solver, "truncated": truncated}
 
 
 def write(program, ranks, name):

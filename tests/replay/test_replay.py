@@ -9,6 +9,7 @@ import copy
 import json
 import os
 import re
+import resource
 import subprocess
 import sys
 import tempfile
@@ -107,6 +108,17 @@ def gaps(replay):
         check("of the program (0.1 s -> " in out, out)
 
 
+def fresh(replay):
+    """What received into new memory does so again, in every pass: the kernel counts."""
+    faults = {}
+    for name in ("used", "fresh"):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_minflt
+        replay.run([replay.recording(name)[0], "--repeat", "3", "--warmup", "1"])
+        faults[name] = resource.getrusage(resource.RUSAGE_CHILDREN).ru_minflt - before
+    pages = 2 * 4 * RANKS * made_up_recording.FRESH_CALLS * made_up_recording.FRESH_PAGES
+    check(0.8 * pages < faults["fresh"] - faults["used"] < 1.2 * pages, faults, pages)
+
+
 def host_only(replay):
     """Without the library the host MPI is replayed; - writes the JSON, and nothing else, to standard output."""
     name, _ = replay.recording("solver")
@@ -183,6 +195,7 @@ def broken(replay):
             (changed(assign([77, 0, 0], "ranks", 2, "events", 0)), "sequence.ranks[2].events[0]: expected is a whole number from 0 to"),
             (changed(assign([0, 0], "ranks", 2, "events", 0)), "sequence.ranks[2].events[0]: expected is [kind, gap_s, took_s]"),
             (changed(assign([0, -1.0, 0], "ranks", 2, "events", 0)), "sequence.ranks[2].events[0]: a time below 0"),
+            (changed(assign([0, 0, 0, -1, -5], "ranks", 2, "events", 1)), "sequence.ranks[2].events[1]: expected is a whole number from 0"),
             (changed(assign([0, 0, 0, 5], "ranks", 2, "events", 1)), "sequence.ranks[2].events[1]: expected is a whole number from -1 to 0"),
             (changed(lambda d, s: s["ranks"][1]["events"].pop(1)), "the ranks do not agree on call"),
             (changed(lambda d, s: [rank.update(events=[]) for rank in s["ranks"]]), "has no collective that all ranks"),
@@ -236,7 +249,7 @@ def man_page(replay):
         check(option in page, option, "is not in docs/hanpmpi_replay.1")
 
 
-CASES = {"everything": everything, "gaps": gaps, "host_only": host_only, "wrong_result": wrong_result, "refused": refused, "broken": broken,
+CASES = {"everything": everything, "gaps": gaps, "fresh": fresh, "host_only": host_only, "wrong_result": wrong_result, "refused": refused, "broken": broken,
          "smpi": smpi, "man_page": man_page}
 
 

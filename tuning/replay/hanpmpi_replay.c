@@ -2,7 +2,7 @@
  * how to use it, docs/hanpmpi_replay.1 too.
  *
  * The parts: options · recording (reads the file) · match (which calls of the ranks belong together) · part (hands each
- * rank its own) · substitute (datatypes and operations) · run (plays) · output · smpi_trace (--smpi). What is
+ * rank its own) · substitute (datatypes and operations) · fresh (memory used for the first time) · run (plays) · output · smpi_trace (--smpi). What is
  * measured and validated with is hanpmpi_bench's. Rank 0 reads, matches and writes. */
 #include <stdlib.h>
 #include <string.h>

@@ -476,7 +476,8 @@ static void make_track(matcher_t *m, int rank, int *counts)
     for (int i = 0; i < events->count; i++) {
         const replay_event_t *event = &events->events[i];
         const role_t role = role_of(m, event);
-        replay_step_t step = {.call = -1, .started = REPLAY_NO_START, .took_s = event->took_s};
+        replay_step_t step = {
+            .call = -1, .started = REPLAY_NO_START, .took_s = event->took_s, .faults = event->faults};
         step_of[i] = -1;
         if (role == ROLE_CALL) {
             const int comm = m->recording->kinds[event->kind].comm;

@@ -31,6 +31,7 @@ typedef struct {
     int started;   /* of a wait: the step; else REPLAY_NO_START */
     bool is_first; /* the first time that this call is made, on all its ranks */
     double gap_s, took_s;
+    int64_t faults; /* of pages, in the call */
 } replay_step_t;
 
 typedef struct {

@@ -144,7 +144,8 @@ static void hand_steps(replay_part_t *part, const replay_plan_t *plan, int rank,
         steps = replay_allocate((size_t)count, sizeof *steps);
         for (int i = 0; i < count; i++) {
             const replay_step_t *step = &plan->tracks[rank].steps[i];
-            steps[i] = (replay_part_step_t){step->call, step->started, step->is_first, step->gap_s};
+            steps[i] =
+                (replay_part_step_t){step->call, step->started, step->is_first, step->gap_s, step->faults};
         }
     }
     hand(&count, rank == self ? &part->step_count : NULL, 1, sizeof count, rank, comm);

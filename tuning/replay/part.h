@@ -20,6 +20,7 @@ typedef struct {
 typedef struct {
     int call, started, is_first;
     double gap_s;
+    int64_t faults; /* of pages, in the recorded call */
 } replay_part_step_t;
 
 typedef struct {

@@ -215,19 +215,25 @@ const char *replay_site_text(const replay_recording_t *recording, int64_t site, 
 static bool read_event(const reader_t *reader, json_t *list, const char *path, int number,
                        replay_event_t *event)
 {
-    int64_t kind, started = REPLAY_NO_START;
+    int64_t kind, started = REPLAY_NO_START, faults = 0;
 
     if (json_array_size(list) < 3 || !json_is_number(json_array_get(list, 1)) ||
         !json_is_number(json_array_get(list, 2)))
-        return refuse(reader, "%s: expected is [kind, gap_s, took_s] or [kind, gap_s, took_s, event]", path);
+        return refuse(reader,
+                      "%s: expected is [kind, gap_s, took_s], [kind, gap_s, took_s, event] or [kind, gap_s, "
+                      "took_s, -1, faults]",
+                      path);
     if (!whole_of(reader, json_array_get(list, 0), path, 0, reader->recording->kind_count - 1, &kind) ||
         (json_array_size(list) > 3 &&
-         !whole_of(reader, json_array_get(list, 3), path, REPLAY_NO_START, number - 1, &started)))
+         !whole_of(reader, json_array_get(list, 3), path, REPLAY_NO_START, number - 1, &started)) ||
+        (json_array_size(list) > 4 &&
+         !whole_of(reader, json_array_get(list, 4), path, 0, INT64_MAX, &faults)))
         return false;
     *event = (replay_event_t){.kind = (int)kind,
                               .started = (int)started,
                               .gap_s = json_number_value(json_array_get(list, 1)),
-                              .took_s = json_number_value(json_array_get(list, 2))};
+                              .took_s = json_number_value(json_array_get(list, 2)),
+                              .faults = faults};
     return event->gap_s >= 0 && event->took_s >= 0 ? true : refuse(reader, "%s: a time below 0", path);
 }
 

@@ -33,6 +33,7 @@ typedef struct {
     int kind;
     int started; /* of a wait: the event that it completes; else REPLAY_NO_START */
     double gap_s, took_s;
+    int64_t faults; /* of pages, in the call */
 } replay_event_t;
 
 typedef struct {

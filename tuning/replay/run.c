@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "bench/machine.h"
+#include "fresh.h"
 
 /* Long enough for the clock not to matter, short beside a gap that does. */
 static const double chunk_us = 1;
@@ -30,6 +31,21 @@ static int ranks_of(const replay_run_t *run, int call)
 static size_t count_of(const replay_run_t *run, int call)
 {
     return run->part->calls[call].count * run->substitutes[call].factor;
+}
+
+/* Of each of the call's two buffers. */
+static size_t buffer_bytes(const replay_run_t *run, int call)
+{
+    const bench_blocks_t *blocks = blocks_of(run, call);
+    const bench_layout_t *layout = &run->layouts[call];
+    size_t elements = count_of(run, call);
+
+    if (run->part->send_counts[call])
+        elements =
+            (size_t)(layout->send_total > layout->recv_total ? layout->send_total : layout->recv_total);
+    else if (blocks)
+        elements = bench_blocks_most(blocks, elements, ranks_of(run, call));
+    return elements * run->substitutes[call].type->extent;
 }
 
 /* ---- one call ---- */
@@ -186,15 +202,33 @@ static void check_step(replay_run_t *run, const playing_t *playing, int step)
     }
 }
 
+static uint64_t give_pages_back(const replay_run_t *run, const playing_t *playing, int step)
+{
+    const replay_part_step_t *what = &run->part->steps[step];
+    const uint64_t own = run->own_faults[playing->side][step], all = (uint64_t)what->faults;
+    const replay_slot_t *slot = &run->slots[0];
+
+    if (run->part->calls[what->call].nonblocking || all <= own)
+        return 0;
+    const size_t bytes = buffer_bytes(run, what->call);
+    return replay_fresh_make(slot->recv, slot->send, bytes, all - own);
+}
+
 static void time_step(replay_run_t *run, const playing_t *playing, int step, double *last)
 {
     const replay_part_step_t *what = &run->part->steps[step];
 
+    const uint64_t given_back = what->faults ? give_pages_back(run, playing, step) : 0;
     if (run->options->gaps == REPLAY_GAPS_RECORDED)
         wait_gap(run, *last, what->gap_s);
+    const uint64_t faults = what->faults ? replay_fresh_faults() : 0;
     const double begin = MPI_Wtime();
     do_step(run, playing, step);
     *last = MPI_Wtime();
+    if (what->faults) {
+        const uint64_t in_call = replay_fresh_faults() - faults;
+        run->own_faults[playing->side][step] = in_call > given_back ? in_call - given_back : 0;
+    }
     playing->by_name_s[run->part->calls[what->call].name] += *last - begin;
 }
 
@@ -344,21 +378,6 @@ static void read_calls(replay_run_t *run)
     }
 }
 
-/* Of each of the call's two buffers. */
-static size_t buffer_bytes(const replay_run_t *run, int call)
-{
-    const bench_blocks_t *blocks = blocks_of(run, call);
-    const bench_layout_t *layout = &run->layouts[call];
-    size_t elements = count_of(run, call);
-
-    if (run->part->send_counts[call])
-        elements =
-            (size_t)(layout->send_total > layout->recv_total ? layout->send_total : layout->recv_total);
-    else if (blocks)
-        elements = bench_blocks_most(blocks, elements, ranks_of(run, call));
-    return elements * run->substitutes[call].type->extent;
-}
-
 /* The slots of the non-blocking calls that are under way at a time. */
 static void choose_slots(replay_run_t *run)
 {
@@ -420,6 +439,8 @@ bool replay_run_init(replay_run_t *run, const bench_job_t *job, const replay_opt
     *run = (replay_run_t){.job = job, .options = options, .part = part};
     if (options->fill == REPLAY_FILL_COMPUTE && options->gaps == REPLAY_GAPS_RECORDED)
         bench_compute_init(&run->compute);
+    for (int side = 0; side < BENCH_SIDES; side++)
+        run->own_faults[side] = replay_allocate((size_t)part->step_count, sizeof *run->own_faults[side]);
     make_comms(run);
     read_calls(run);
     choose_slots(run);
@@ -433,6 +454,7 @@ void replay_run_fini(replay_run_t *run)
             if (run->comms[side][i] != MPI_COMM_NULL)
                 BENCH_MPI(MPI_Comm_free(&run->comms[side][i]));
         free(run->comms[side]);
+        free(run->own_faults[side]);
     }
     for (int call = 0; call < run->part->call_count; call++)
         bench_layout_fini(&run->layouts[call]);

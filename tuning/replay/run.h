@@ -4,7 +4,9 @@
  * on; what a call takes is summed up by the call's name. Passes of the two sides follow each other behind barriers.
  * Before them each call is made once with values that are validated, on both sides; the timed passes send zeros.
  *
- * Buffers: all blocking calls use the same two; each non-blocking one that is under way has two of its own.
+ * Buffers: all blocking calls use the same two; each non-blocking one that is under way has two of its own. A call in
+ * which the program used memory for the first time does so here: before it, so many pages are given back (fresh.h), less
+ * those that it would use for the first time anyway, which the pass before tells.
  *
  * Threads: one. Ownership: replay_run_fini gives everything back. */
 #ifndef HP_REPLAY_RUN_H
@@ -37,6 +39,7 @@ typedef struct {
     bench_layout_t *layouts;                /* by call, where blocks differ */
     replay_slot_t *slots;                   /* 0: of the blocking calls */
     int *slot_of;                           /* by step of a non-blocking call */
+    uint64_t *own_faults[BENCH_SIDES];      /* by step: of pages that nobody gave back, in the last pass */
     int slot_count;
     int wrong; /* this rank got a wrong result */
 } replay_run_t;

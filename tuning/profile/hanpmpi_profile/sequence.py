@@ -107,9 +107,9 @@ class Sequence:
         for i, row in enumerate(ranks):
             events = row.get("events", [])
             for j, event in enumerate(events if isinstance(events, list) else [events]):
-                if not (isinstance(event, list) and len(event) in (3, 4) and is_count(event[0]) and event[0] < len(self.kinds)
+                if not (isinstance(event, list) and len(event) in (3, 4, 5) and is_count(event[0]) and event[0] < len(self.kinds)
                         and all(is_number(value) and value >= 0 for value in event[1:3])):
-                    raise BadInput(f"{where}: ranks[{i}]: events[{j}]: must be [kind, gap, took] or [kind, gap, took, started], kind below "
+                    raise BadInput(f"{where}: ranks[{i}]: events[{j}]: must be [kind, gap, took], [kind, gap, took, started] or [kind, gap, took, -1, faults], kind below "
                                    f"{len(self.kinds)}, not {event!r}")
             self.ranks[row["rank"]] = events
             self.slack[row["rank"]] = row.get("slack", [])

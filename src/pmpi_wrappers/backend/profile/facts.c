@@ -261,6 +261,17 @@ void hp_facts_buffers(const hp_call_shape_t *shape, const uintptr_t *x, const hp
 
 /* ---- for a sequence ---- */
 
+enum { FEW_ELEMENTS = 256 };
+
+bool hp_facts_may_fill_pages(const hp_call_shape_t *shape, const uintptr_t *x)
+{
+    const int8_t number = shape->send_count >= 0 ? shape->send_count : shape->recv_count;
+    const char letter = shape->send_count >= 0 ? shape->send_letter : shape->recv_letter;
+
+    return shape->kind == HP_KIND_COLLECTIVE && shape->action == HP_DO_CALL && number >= 0 &&
+           (is_list(letter) || count_of(shape, x[number]) >= FEW_ELEMENTS);
+}
+
 /* The list of a side, as passed; of several types in bytes. HP_SEQUENCE_NO_COUNTS: no memory. */
 static uint32_t list_of(const hp_call_shape_t *shape, const uintptr_t *x, const side_t *side, int blocks)
 {

@@ -26,6 +26,9 @@ void hp_facts(hp_facts_t *facts, const hp_call_shape_t *shape, const uintptr_t *
 void hp_facts_buffers(const hp_call_shape_t *shape, const uintptr_t *x, const hp_seen_comm_t *comm,
                       hp_memory_range_t *sent, hp_memory_range_t *received);
 
+/* May the call write to more than a few pages? By its numbers alone, before it is made. */
+bool hp_facts_may_fill_pages(const hp_call_shape_t *shape, const uintptr_t *x);
+
 /* What a sequence has to know of the call. False: the sequence leaves it out. *is_whole: nothing is missing but for
  * a list of counts. */
 bool hp_facts_kind(const hp_call_shape_t *shape, const uintptr_t *x, const hp_seen_comm_t *comm,

@@ -97,7 +97,7 @@ void hp_operations_start(hp_seen_call_t *call)
         request->site = call->site;
         request->event =
             request->kind != HP_SEQUENCE_NO_KIND && hp_sequence_is_on()
-                ? hp_sequence_add(request->kind, i ? recording->leave : recording->enter, recording->leave)
+                ? hp_sequence_add(request->kind, i ? recording->leave : recording->enter, recording->leave, 0)
                 : HP_NO_EVENT;
         count_peer(request->peer, request->bytes);
         call->facts.bytes += request->bytes;

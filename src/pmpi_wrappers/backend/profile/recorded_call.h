@@ -17,6 +17,8 @@ typedef struct {
     hp_row_t row;
     uint64_t enter, leave; /* ticks */
     bool is_only_thread;   /* that has called MPI so far */
+    bool counts_faults;
+    uint64_t faults; /* of pages: until the call, then in it; for a sequence */
     const void *return_address, *frame;
     struct hp_site_way *way;                    /* NULL: it was not looked for yet */
     uint64_t status[HP_RECORDING_STATUS_WORDS]; /* an MPI_Status, for the program's MPI_STATUS_IGNORE */

@@ -153,6 +153,8 @@ bool hp_recording_begin(hp_recording_t *recording, uintptr_t *x, const void *ret
     recording->is_only_thread = hp_recorder.threads == 1;
     begin_locked(shape, x);
     hp_recording_unlock();
+    recording->counts_faults = hp_sequence_is_on() && hp_facts_may_fill_pages(shape, x);
+    recording->faults = recording->counts_faults ? hp_sequence_faults() : 0;
     return true;
 }
 
@@ -307,7 +309,8 @@ static void follow_up(const hp_seen_call_t *call)
     if (shape->kind == HP_KIND_COLLECTIVE && hp_sequence_is_on() && shape->action <= HP_DO_INIT)
         kind = kind_by_last(call);
     if (kind != HP_SEQUENCE_NO_KIND && shape->action != HP_DO_INIT)
-        event = hp_sequence_add(kind, call->recording->enter, call->recording->leave);
+        event =
+            hp_sequence_add(kind, call->recording->enter, call->recording->leave, call->recording->faults);
     if (shape->action == HP_DO_POST || shape->action == HP_DO_INIT)
         hp_operations_follow(call, event, kind, shape->action == HP_DO_INIT);
     else if (shape->action >= HP_DO_WAIT && shape->action <= HP_DO_TEST_ANY)
@@ -465,6 +468,8 @@ void hp_recording_end(hp_recording_t *recording, const uintptr_t *x, int code)
     hp_recorder_thread_t *thread = this_thread();
     hp_python_place_t *place = NULL;
 
+    if (__builtin_expect(recording->counts_faults, 0))
+        recording->faults = hp_sequence_faults() - recording->faults;
     if (__builtin_expect(hp_python_is_there, 0) && recording->is_only_thread)
         place = hp_python_locate();
     hp_recording_lock();
@@ -517,6 +522,7 @@ void hp_recording_end_plain(hp_recording_t *recording, const uintptr_t *x, int c
     }
     recording->is_only_thread = true;
     recording->handles = NULL;
+    recording->counts_faults = false;
     hp_recorder.in_calls++; /* as after hp_recording_begin */
     hp_recording_end(recording, x, code);
 }

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 /* Numbers in all lists: 8 MiB. */
 enum { KINDS_MAX = 65536, COMMS_MAX = 4096, LISTS_MAX = 65536, NUMBERS_MAX = 1 << 20 };
@@ -106,9 +107,17 @@ static uint64_t add(const hp_sequence_event_t *event, uint64_t enter, uint64_t l
     return number;
 }
 
-uint64_t hp_sequence_add(uint32_t kind, uint64_t enter, uint64_t leave)
+uint64_t hp_sequence_faults(void)
 {
-    return add(&(hp_sequence_event_t){.kind = kind}, enter, leave);
+    struct rusage usage = {.ru_minflt = 0};
+
+    getrusage(RUSAGE_THREAD, &usage);
+    return (uint64_t)usage.ru_minflt;
+}
+
+uint64_t hp_sequence_add(uint32_t kind, uint64_t enter, uint64_t leave, uint64_t faults)
+{
+    return add(&(hp_sequence_event_t){.kind = kind, .faults = faults}, enter, leave);
 }
 
 void hp_sequence_add_wait(uint32_t call, uint32_t site, uint64_t started, uint64_t enter, uint64_t leave)

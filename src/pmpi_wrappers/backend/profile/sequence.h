@@ -38,7 +38,10 @@ typedef struct {
 
 typedef struct {
     uint32_t kind, is_wait;
-    uint64_t started;   /* of a wait: number of the event that started it */
+    union {
+        uint64_t started; /* of a wait: number of the event that started it */
+        uint64_t faults;  /* else: of pages, in the call: where its buffers are used for the first time */
+    };
     uint64_t gap, took; /* ticks */
 } hp_sequence_event_t;
 
@@ -67,8 +70,10 @@ static inline bool hp_sequence_is_on(void)
 uint32_t hp_sequence_list(const int64_t *numbers, uint64_t length);
 /* kind->comm is filled in from comm. HP_SEQUENCE_NO_KIND: no room. */
 uint32_t hp_sequence_kind(hp_sequence_kind_t *kind, const hp_seen_comm_t *comm);
+/* Page faults of this thread until now. */
+uint64_t hp_sequence_faults(void);
 /* Returns the event's number. */
-uint64_t hp_sequence_add(uint32_t kind, uint64_t enter, uint64_t leave);
+uint64_t hp_sequence_add(uint32_t kind, uint64_t enter, uint64_t leave, uint64_t faults);
 /* What event number started was complete in a call that waits or tests. */
 void hp_sequence_add_wait(uint32_t call, uint32_t site, uint64_t started, uint64_t enter, uint64_t leave);
 

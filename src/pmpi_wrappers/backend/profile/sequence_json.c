@@ -300,6 +300,8 @@ static bool write_rank(FILE *out, int rank, const strip_t *strip, const uint32_t
                 (double)event->took / 1e9);
         if (event->is_wait)
             fprintf(out, ",%lld", (long long)(event->started >= first ? index[event->started - first] : -1));
+        else if (event->faults)
+            fprintf(out, ",-1,%llu", (unsigned long long)event->faults);
         putc(']', out);
         index[i] = written++;
         gap = 0;

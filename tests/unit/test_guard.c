@@ -300,6 +300,7 @@ static void one_side_only_is_a_drift(void **state)
     job_t *job = job_start(TWO, 10, 15, 0);
 
     settle(job);
+    run(job, 200); /* the first check */
     for (unsigned i = 0; i < 10000; i++) {
         job->us[HP_SLOT_RULE] = i % 8 ? 20 : 8;
         call(job);
@@ -430,6 +431,42 @@ static void chance_is_for_the_host_mpi(void **state)
         }
     assert_in_range(taken[0], 0, JOBS / 4);
     assert_in_range(taken[1], JOBS * 9 / 10, JOBS);
+}
+
+typedef struct {
+    unsigned by_trial, in_the_end;
+} taken_t;
+
+/* Of 500 jobs, with the host MPI at 15 us, those that run what takes rule_us. */
+static taken_t take(double rule_us, unsigned noise, bool shares_cores)
+{
+    taken_t taken = {0, 0};
+
+    for (unsigned i = 0; i < 500; i++) {
+        check_random_t random = {i * 77 + 1};
+        job_t *job = job_start_with(TWO, (hp_guard_calls_t){.shares_cores = shares_cores}, rule_us, 15, 0);
+        job->noise = noise;
+        job->random = random;
+        settle(job);
+        taken.by_trial += job->guard[0].chosen == HP_SLOT_RULE;
+        run(job, 3000);
+        taken.in_the_end += hp_guard_verdict(&job->guard[0]) == HP_SLOT_RULE;
+    }
+    return taken;
+}
+
+/* What the trial chose by chance is found out; what is faster holds. */
+static void the_first_check_tells(void **state)
+{
+    (void)state;
+    for (unsigned shares = 0; shares < 2; shares++) {
+        const taken_t equal = take(15, 100, shares), faster = take(10, 100, shares),
+                      a_tenth = take(13.5, 15, shares);
+        assert_in_range(equal.in_the_end, 0, equal.by_trial / 2);
+        assert_in_range(faster.in_the_end, faster.by_trial * 95 / 100, 500);
+        assert_int_equal(a_tenth.in_the_end, a_tenth.by_trial);
+        assert_true(shares ? a_tenth.in_the_end == 0 : a_tenth.in_the_end >= 490);
+    }
 }
 
 /* Where ranks share cores, what is brief must be a fifth faster; what takes longer need not be. */
@@ -680,6 +717,7 @@ int main(void)
         cmocka_unit_test(late_ranks_do_not_hide_the_difference),
         cmocka_unit_test(who_waits_counts_too),
         cmocka_unit_test(cold_calls_do_not_count),
+        cmocka_unit_test(the_first_check_tells),
         cmocka_unit_test(drift_reopens_the_question),
         cmocka_unit_test(times_that_jump_are_looked_at_ever_less),
         cmocka_unit_test(the_verdict_so_far),

@@ -16,7 +16,8 @@
  * 512, ... calls) the last eight are timed and agreed on; when they take another time than they did at first, the question is
  * open again, and the first check after it comes after twice as many calls as the one before. So messages of its own are
  * bounded by the logarithm of the calls. On a machine whose times jump some checks will find another time; it counts when all
- * of the eight lie on one side of what the slot took, or their median is four times that. Like STAR-MPI (A. Faraj, X. Yuan,
+ * of the eight lie on one side of what the slot took, or their median is four times that. The first check after a trial tells
+ * as well whether the slot was worth it: of two that take the same the trial chooses the one that happened to be fast. Like STAR-MPI (A. Faraj, X. Yuan,
  * D. Lowenthal, STAR-MPI: Self Tuned Adaptive Routines for MPI Collective Operations, ICS 2006), but the host MPI's
  * collective is always among the candidates.
  *
@@ -68,6 +69,7 @@ typedef struct {
     bool shares_cores;            /* ranks share cores */
     bool may_grow;                /* a slot may be offered later, so that one alone is timed, too */
     bool is_found;                /* what holds was found elsewhere */
+    bool is_confirmed;            /* a check has found what was chosen worth it */
     bool is_rough;                /* few calls stand behind settled_us, or none of this communicator */
     uint8_t doubted;              /* slots that were slow elsewhere */
     uint8_t round, turn;          /* of the trial */

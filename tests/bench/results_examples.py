@@ -168,7 +168,7 @@ def section(directory, machine_of):
     if not document:
         return []
     lines = ["## Programs that compute while they communicate", "",
-             f"The programs of [examples/](examples/README.md), 1 rank on each virtual host, 1 Gbit/s; {document['mpi']}; {machine_of(document)}; "
+             f"The programs of [examples/](../../examples/README.md), 1 rank on each virtual host, 1 Gbit/s; {document['mpi']}; {machine_of(document)}; "
              f"{document['ended'][:10]}. Medians of {document['repetitions']} runs, the four variants in turns; all found the same result.", "",
              "- **gain**: the blocking form's time by the non-blocking one's. **library by host**: the host MPI's time by the library's.",
              "- **balance**: time computing by time in MPI, the blocking form of the host MPI and of the library. Near 1 there is most to hide: a gain "

@@ -222,8 +222,43 @@ static void group_right(void)
     CHECK_MPI(MPI_Comm_free(&comm));
 }
 
+/* Lists as long as the other group is large; behind them is what nobody may look at. */
+static void group_intercomm(void)
+{
+    enum { MOST = 16 };
+    const int rank = hp_comm_rank(MPI_COMM_WORLD), size = hp_comm_size(MPI_COMM_WORLD);
+    const int others = rank > 0 ? 1 : size - 1;
+    MPI_Comm local, comm;
+    MPI_Datatype types[MOST], beyond;
+    int counts[MOST], places[MOST], send[MOST], recv[MOST];
+
+    CHECK(size <= MOST, "%d ranks are too many", size);
+    CHECK_MPI(MPI_Comm_split(MPI_COMM_WORLD, rank > 0, rank, &local));
+    CHECK_MPI(MPI_Intercomm_create(local, 0, MPI_COMM_WORLD, rank > 0 ? 0 : 1, 1, &comm));
+    memset(&beyond, 0x11, sizeof beyond);
+    for (int i = 0; i < MOST; i++) {
+        counts[i] = i < others ? 1 : 1 << 20;
+        places[i] = i;
+        types[i] = i < others ? MPI_INT : beyond;
+        send[i] = rank;
+        recv[i] = -1;
+    }
+    CHECK_MPI(MPI_Alltoallv(send, counts, places, MPI_INT, recv, counts, places, MPI_INT, comm));
+    for (int i = 0; i < others; i++)
+        CHECK_EQUAL(recv[i], rank > 0 ? 0 : i + 1, "an element by MPI_Alltoallv");
+    memset(recv, -1, sizeof recv);
+    for (int i = 0; i < others; i++)
+        places[i] *= (int)sizeof(int);
+    CHECK_MPI(MPI_Alltoallw(send, counts, places, types, recv, counts, places, types, comm));
+    for (int i = 0; i < others; i++)
+        CHECK_EQUAL(recv[i], rank > 0 ? 0 : i + 1, "an element by MPI_Alltoallw");
+    CHECK_MPI(MPI_Comm_free(&comm));
+    CHECK_MPI(MPI_Comm_free(&local));
+}
+
 static const hp_group_t groups[] = {
     {"right", group_right},
+    {"intercomm", group_intercomm},
     {"size", group_size},
     {"root", group_root},
     {"type", group_type},

@@ -193,6 +193,37 @@ static int delete_with_collectives(MPI_Comm comm, int keyval, void *value, void 
     return MPI_SUCCESS;
 }
 
+/* The communicator's inner one, which goes with it. */
+static int delete_with_inner(MPI_Comm comm, int keyval, void *value, void *state)
+{
+    MPI_Comm *inner = value;
+
+    (void)keyval, (void)state;
+    callbacks++;
+    CHECK_MPI(MPI_Comm_free(inner));
+    collectives(comm);
+    return MPI_SUCCESS;
+}
+
+static int case_inner_communicator(void)
+{
+    MPI_Comm outer, inner;
+    int keyval;
+    CHECK_MPI(MPI_Init(NULL, NULL));
+    CHECK_MPI(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, delete_with_inner, &keyval, NULL));
+    for (int i = 0; i < 10; i++) { /* handles come again, of other sizes */
+        CHECK_MPI(MPI_Comm_split(MPI_COMM_WORLD, i % 2 ? hp_comm_rank(MPI_COMM_WORLD) % 2 : 0, 0, &outer));
+        CHECK_MPI(MPI_Comm_dup(outer, &inner));
+        CHECK_MPI(MPI_Comm_set_attr(outer, keyval, &inner));
+        collectives(outer);
+        collectives(inner);
+        CHECK_MPI(MPI_Comm_free(&outer));
+        CHECK_EQUAL(callbacks, i + 1, "delete callbacks");
+    }
+    CHECK_MPI(MPI_Comm_free_keyval(&keyval));
+    return finish();
+}
+
 static int case_attribute_callbacks(void)
 {
     MPI_Comm first, second;
@@ -265,6 +296,7 @@ static const struct {
     {"self_callback", case_self_callback, 0},
     {"self_callback_early", case_self_callback_early, 0},
     {"attribute_callbacks", case_attribute_callbacks, 0},
+    {"inner_communicator", case_inner_communicator, 0},
     {"no_finalize", case_no_finalize, 0},
     {"abort", case_abort, 0},
     {"sessions", case_sessions, 0},

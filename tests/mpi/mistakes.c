@@ -51,6 +51,29 @@ DEFINE(gather_type, Gather, Igather, a->send, INTS, MPI_INT, a->recv, 1, a->type
 DEFINE(allgather, Allgather, Iallgather, a->send, INTS, MPI_INT, a->recv, INTS, MPI_INT)
 DEFINE(gather_from, Gather, Igather, a->send, 1, a->type, a->recv, INTS, MPI_INT, 0)
 DEFINE(scatter_type, Scatter, Iscatter, a->send, 1, a->type, a->recv, INTS, MPI_INT, 0)
+/* Lists; with the type MPI_2INT one of a negative number. */
+static int *counts_of(const arguments_t *a)
+{
+    static int right[MOST_RANKS], wrong[MOST_RANKS];
+
+    for (int i = 0; i < MOST_RANKS; i++)
+        right[i] = wrong[i] = INTS;
+    wrong[0] = -1;
+    return a->type == MPI_2INT ? wrong : right;
+}
+
+static int *places(void)
+{
+    static int at[MOST_RANKS];
+
+    for (int i = 0; i < MOST_RANKS; i++)
+        at[i] = INTS * i;
+    return at;
+}
+
+DEFINE(alltoallv, Alltoallv, Ialltoallv, a->send, counts_of(a), places(), MPI_INT, a->recv, counts_of(a),
+       places(), MPI_INT)
+DEFINE(gatherv, Gatherv, Igatherv, a->send, INTS, MPI_INT, a->recv, counts_of(a), places(), MPI_INT, 0)
 #ifndef MPICH_NUMVERSION
 DEFINE(exscan, Exscan, Iexscan, a->send, a->recv, INTS, MPI_INT, MPI_MAX)
 #else
@@ -190,11 +213,12 @@ static void check_from_before(int rank, int size, int turn)
 }
 #endif
 
-/* No mistake: rank 0 gets nothing of an exscan. */
+/* No mistake: rank 0 gets nothing of an exscan, and says nothing of where. */
 static void group_exscan(void)
 {
 #ifndef MPICH_NUMVERSION
     make((mistake_t){exscan, check_from_before, .wrong = {out, NULL, MPI_INT}});
+    make((mistake_t){exscan, check_from_before, .wrong = {out, out, MPI_INT}});
 #else
     hp_group_skip("MPICH refuses what the standard allows");
 #endif
@@ -220,10 +244,18 @@ static void group_one_buffer_alltoall(void)
 #endif
 }
 
+/* A negative number in a list. */
+static void group_lists(void)
+{
+    make((mistake_t){alltoallv, check_all, .wrong = {out, into, MPI_2INT}});
+    make((mistake_t){gatherv, check_all_at_root, .wrong = {out, into, MPI_2INT}});
+}
+
 static const hp_group_t groups[] = {
     {"bcast_type", group_bcast_type}, {"blocks_type", group_blocks_type},
     {"no_buffer", group_no_buffer},   {"exscan", group_exscan},
     {"one_buffer", group_one_buffer}, {"one_buffer_alltoall", group_one_buffer_alltoall},
+    {"lists", group_lists},
 };
 
 int main(int argc, char **argv)

@@ -5,6 +5,7 @@
  *   profile NAME threads    several threads send at the same time
  *   profile NAME many CALLS 10,648 call sites, 1,000 communicators, and as many calls more from all of these sites; each
  *                           rank writes to NAME.RANK by how much that made its memory grow
+ *   profile NAME order      communicators of the same ranks, which not all ranks use in the same order
  *   profile NAME fresh      three calls that receive into new memory, and two into that of the third
  *   profile NAME times      calls that take long enough for a clock to be looked at before and after
  *   profile NAME abort|exit|term|kill   ends without MPI_Finalize */
@@ -321,6 +322,22 @@ static void polls(void)
     MPI_Comm_free(&other);
 }
 
+static void order(void)
+{
+    MPI_Comm first, second;
+    int value = rank;
+
+    MPI_Comm_dup(MPI_COMM_WORLD, &first);
+    MPI_Comm_dup(MPI_COMM_WORLD, &second);
+    if (rank < 2)
+        MPI_Sendrecv_replace(&value, 1, MPI_INT, 1 - rank, 7, 1 - rank, 7, second, MPI_STATUS_IGNORE);
+    for (int i = 0; i < 3; i++)
+        MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_INT, MPI_SUM, first);
+    MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_INT, MPI_SUM, second);
+    MPI_Comm_free(&first);
+    MPI_Comm_free(&second);
+}
+
 static void fresh(void)
 {
     enum { COUNT = 1 << 16, NEW = 3, AGAIN = 2 };
@@ -457,6 +474,8 @@ int main(int argc, char **argv)
         threads();
     } else if (strcmp(what, "many") == 0) {
         many(argc > 3 ? atol(argv[3]) : 0, argv[1]);
+    } else if (strcmp(what, "order") == 0) {
+        order();
     } else if (strcmp(what, "fresh") == 0) {
         fresh();
     } else if (strcmp(what, "unexpected") == 0) {

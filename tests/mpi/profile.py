@@ -201,6 +201,15 @@ def check_fresh(options, folder):
         assert len(faults) == 5 and min(faults[:3]) >= pages > 4 * faults[4], (faults, pages)
 
 
+def check_order(options, folder):
+    """A communicator is the same one for all of its ranks, whichever they use first."""
+    run(options, folder, "known", "order", HANPMPI_ENABLE="0", HANPMPI_PROFILE="order.json", HANPMPI_PROFILE_SEQUENCE="1000")
+    sequence = read(os.path.join(folder, "order.json"))["sequence"]
+    used = [[sequence["kinds"][event[0]]["comm"] for event in row["events"]] for row in sequence["ranks"]]
+    assert len(used) == RANKS and len(used[0]) == 4 and len(set(used[0][:3])) == 1 and used[0][3] != used[0][0], used
+    assert all(row == used[0] for row in used), used
+
+
 MANY_CALLS = 1_000_000
 
 
@@ -634,7 +643,7 @@ def scale_problems(found):
         yield said
 
 
-CASES = [check_off, check_everything, check_host_alone, check_threads, check_fresh, check_many, check_polls, check_unwritable, check_fragments, check_killed, check_unexpected, check_fortran,
+CASES = [check_off, check_everything, check_host_alone, check_threads, check_fresh, check_order, check_many, check_polls, check_unwritable, check_fragments, check_killed, check_unexpected, check_fortran,
          check_python, check_fuzz, check_record]
 TIMED = [check_slack, check_times, check_kernels, check_conversions, check_scales] # alone on the machine, and only by name
 

@@ -106,9 +106,15 @@ static void a_communicator_that_is_freed_gets_no_state(void **unused)
     assert_ptr_equal(hp_comm_registry_known(comm_of(1)), state);
     hp_comm_registry_delete(state);
     assert_null(hp_comm_registry_known(comm_of(1)));
-    hp_comm_registry_set_dying(comm_of(1));
+    hp_dying_t outer, inner; /* what is freed in a callback of the other */
+    hp_comm_registry_begin_dying(&outer, comm_of(1));
     assert_int_equal(hp_comm_state_find(comm_of(1))->always, HP_OUTCOME_INACTIVE);
-    hp_comm_registry_set_dying(MPI_COMM_NULL);
+    hp_comm_registry_begin_dying(&inner, comm_of(3));
+    assert_int_equal(hp_comm_state_find(comm_of(1))->always, HP_OUTCOME_INACTIVE);
+    assert_int_equal(hp_comm_state_find(comm_of(3))->always, HP_OUTCOME_INACTIVE);
+    hp_comm_registry_end_dying(&inner);
+    assert_int_equal(hp_comm_state_find(comm_of(1))->always, HP_OUTCOME_INACTIVE);
+    hp_comm_registry_end_dying(&outer);
     assert_ptr_equal(hp_comm_state_find(comm_of(2)), state); /* the same memory, for the next one */
     hp_comm_registry_delete(state);
 }

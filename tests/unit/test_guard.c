@@ -549,6 +549,28 @@ static void cold_calls_do_not_count(void **state)
                     SETTLED_AFTER);
 }
 
+/* Where a call has failed the ranks never agree again; the program may go on calling, and nothing grows. */
+static void agreements_that_fail(void **state)
+{
+    (void)state;
+    for (unsigned is_long = 0; is_long < 2; is_long++) {
+        hp_guard_t guard;
+        unsigned count, failed = 0;
+        hp_guard_init(&guard, THREE, HP_SLOT_RULE, (hp_guard_calls_t){.is_long = is_long});
+        for (unsigned i = 0; i < CALLS_MAX; i++) {
+            bool is_timed;
+            hp_guard_next(&guard, &is_timed);
+            assert_in_range(guard.timed, 0, HP_GUARD_TIMES - 1);
+            if (is_timed && hp_guard_record(&guard, 10, &count)) {
+                assert_in_range(count, 2, 2 * HP_GUARD_TIMES);
+                hp_guard_lost(&guard);
+                failed++;
+            }
+        }
+        assert_in_range(failed, 1, CALLS_MAX / 100);
+    }
+}
+
 static void drift_reopens_the_question(void **state)
 {
     (void)state;
@@ -718,6 +740,7 @@ int main(void)
         cmocka_unit_test(who_waits_counts_too),
         cmocka_unit_test(cold_calls_do_not_count),
         cmocka_unit_test(the_first_check_tells),
+        cmocka_unit_test(agreements_that_fail),
         cmocka_unit_test(drift_reopens_the_question),
         cmocka_unit_test(times_that_jump_are_looked_at_ever_less),
         cmocka_unit_test(the_verdict_so_far),

@@ -375,6 +375,9 @@ static void read_calls(replay_run_t *run)
         run->types[call].type = run->substitutes[call].type;
         if (part->send_counts[call])
             init_layout(run, call);
+        else if (count_of(run, call) > (blocks_of(run, call) ? INT_MAX : bench_count_max()))
+            bench_abort("%s of %zu elements of %s is too long to be replayed", part->names[what->name],
+                        count_of(run, call), run->substitutes[call].type->name);
     }
 }
 

@@ -96,8 +96,7 @@ static const struct argp_option descriptions[] = {
      "one's",
      3},
     {"repeat", 'n', "N", 0,
-     "times a message of 1 MiB and more is timed (default 3); below five times, from 64 KiB down twenty "
-     "times "
+     "times a message of 1 MiB and more is timed (default 3); below twice, from 64 KiB down twenty times "
      "as often",
      3},
     {"finalists", KEY_FINALISTS, "N", 0,

@@ -45,6 +45,12 @@ hp_arrival_step_t hp_arrival_count(hp_comm_t *comm, hp_collective_t collective, 
     return arrival->seen == HP_ARRIVAL_CALLS ? HP_ARRIVAL_COMPARE : HP_ARRIVAL_GO_ON;
 }
 
+void hp_arrival_lost(hp_comm_t *comm)
+{
+    comm->arrival->is_looking = false;
+    comm->arrival->seen = 0;
+}
+
 void hp_arrival_met(hp_comm_t *comm, uint64_t begin_ns, uint64_t end_ns)
 {
     hp_arrival_t *arrival = comm->arrival;

@@ -410,6 +410,11 @@ static bool is_worthwhile(const hp_guard_t *guard, unsigned slot, unsigned other
                                            noticing * spread_of(guard, other, false, true).median;
 }
 
+void hp_guard_lost(hp_guard_t *guard)
+{
+    settle(guard, guard->chosen, guard->second);
+}
+
 void hp_guard_agreed(hp_guard_t *guard)
 {
     if (!guard->open) {

@@ -121,6 +121,8 @@ static inline unsigned hp_guard_verdict(const hp_guard_t *guard)
  * ranks, then call hp_guard_agreed. The same answer on all ranks. */
 bool hp_guard_record(hp_guard_t *guard, double us, unsigned *count);
 void hp_guard_agreed(hp_guard_t *guard);
+/* They cannot, because a call has failed here: the times are lost, what was chosen stays. */
+void hp_guard_lost(hp_guard_t *guard);
 
 /* The slow part of hp_guard_next. */
 unsigned hp_guard_try(hp_guard_t *guard, bool *is_timed);

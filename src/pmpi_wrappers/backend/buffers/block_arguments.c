@@ -63,6 +63,24 @@ bool hp_block_call_bytes(hp_block_call_t *call, const hp_comm_state_t *state, ui
     return hp_block_side_average(hp_block_call_known(call), (uint32_t)state->size, bytes);
 }
 
+/* Lists of numbers of a predefined datatype, or nothing. */
+static bool is_plainly_right(const hp_block_side_t *side, uint32_t blocks)
+{
+    return blocks == 0 || (side->buffer && hp_block_side_counts(side, blocks) && !side->types &&
+                           hp_datatype_named(side->type) && hp_block_side_is_valid(side, blocks));
+}
+
+bool hp_block_arguments_are_right(const hp_block_arguments_t *a, const hp_comm_state_t *state)
+{
+    const uint32_t size = (uint32_t)state->size;
+
+    if (a->root < 0 || a->root >= state->size || a->send.buffer == a->recv.buffer)
+        return false;
+    const hp_block_entries_t blocks =
+        hp_collective_blocks(a->collective, (uint32_t)a->root, size, (uint32_t)state->rank);
+    return is_plainly_right(&a->send, blocks.send) && is_plainly_right(&a->recv, blocks.recv);
+}
+
 /* ---- the last call ---- */
 
 static bool is_like(const hp_block_side_t *side, const hp_block_memo_side_t *last)

@@ -187,6 +187,8 @@ static int agree_on_times(hp_comm_state_t *state, hp_collective_t collective, hp
         }
         code = spend(state, spent_us, comm);
         hp_select_offer_model(state->comm, collective, bin);
+    } else {
+        hp_guard_lost(guard);
     }
     return code;
 }

@@ -9,6 +9,7 @@
 #include "pmpi_wrappers/backend/comms/self_comm.h"
 #include "pmpi_wrappers/backend/glue/machine.h"
 #include "pmpi_wrappers/backend/profile/recording.h"
+#include "pmpi_wrappers/backend/progress/host_collectives.h"
 #include "pmpi_wrappers/backend/start/job.h"
 
 /* HANPMPI_CHECK. Asked before what is to be compared is put together, which a call that passes would feel. */
@@ -369,9 +370,13 @@ static hp_check_t check_of(const hp_block_call_t *call, uint64_t bytes, MPI_Comm
 /* HP_OUTCOME_TAKEN, or why the reduction passes. One that does not commute has no schedule where blocks differ. */
 static hp_outcome_t check_block_reduction(hp_ticket_t *ticket, hp_block_call_t *call)
 {
-    const hp_block_arguments_t *a = &call->arguments;
+    hp_block_arguments_t *a = &call->arguments;
     hp_call_t *made = &call->call;
 
+    /* In an exscan nothing comes to the first rank: its receive buffer may be anything. */
+    if (a->collective == HP_EXSCAN && ticket->state->rank == 0 && a->send.buffer != MPI_IN_PLACE &&
+        (a->recv.buffer == MPI_IN_PLACE || a->recv.buffer == a->send.buffer))
+        a->recv.buffer = NULL;
     if (a->op == MPI_OP_NULL)
         return HP_OUTCOME_INVALID;
     ticket->named = hp_datatype_named(a->recv.type);
@@ -480,13 +485,17 @@ bool hp_blocks_pass_at_once(const hp_block_arguments_t *a, MPI_Comm comm)
     const hp_block_memo_t *memo = memo_for(a, state, own_sizes);
     if (!memo)
         return false;
+    /* A wrong call is this rank's alone: it is neither counted nor entered. Other sizes than the last time may be wrong. */
+    if (own_sizes && (state->is_set_up || hp_host_collectives_enter) &&
+        !hp_block_arguments_are_right(a, state))
+        return false;
     if (memo->passes != HP_OUTCOME_TAKEN && !state->is_set_up) {
         hp_stats_count(a->collective, memo->stats_bin, memo->passes);
         return true;
     }
     return memo->bin && memo->op == a->op &&
-           (!own_sizes || memo->decided_by == hp_select_longest(state->comm, a->collective)) &&
-           !may_share(a, memo->decided_by * (uint64_t)state->size) &&
+           (own_sizes ? memo->decided_by == hp_select_longest(state->comm, a->collective)
+                      : !may_share(a, memo->decided_by * (uint64_t)state->size)) &&
            hp_select_is_settled(memo->bin, memo->decided_by) &&
            hp_bin_passes(memo->bin, a->collective, memo->stats_bin);
 }
@@ -525,12 +534,13 @@ static hp_outcome_t decide_blocks(hp_ticket_t *ticket, hp_block_call_t *call, MP
     return outcome;
 }
 
-/* As far as this rank knows: else the host MPI reports it, here. */
+/* Is the call for a check? On an intercommunicator its lists are as long as the other group is large. */
 static bool are_right(hp_ticket_t *ticket, hp_block_call_t *call, uint64_t *bytes, MPI_Comm comm)
 {
     ticket->state = hp_job.active ? hp_comm_state_find(comm) : NULL;
-    return ticket->state && hp_block_call_bytes(call, ticket->state, bytes) &&
-           hp_block_call_is_committed(call) && check_blocks(ticket, call, false) != HP_OUTCOME_INVALID;
+    return ticket->state && ticket->state->always != HP_OUTCOME_INTERCOMM &&
+           hp_block_call_bytes(call, ticket->state, bytes) && hp_block_call_is_committed(call) &&
+           check_blocks(ticket, call, false) != HP_OUTCOME_INVALID;
 }
 
 hp_outcome_t hp_decide_blocks(hp_ticket_t *ticket, hp_block_call_t *call, MPI_Comm comm)

@@ -73,10 +73,12 @@ static int compare(hp_comm_state_t *state, double *late_us, MPI_Comm comm, hp_al
 int hp_arrival_agree(hp_comm_state_t *state, hp_arrival_step_t step, MPI_Comm comm,
                      hp_allreduce_fn_t allreduce)
 {
-    if (step == HP_ARRIVAL_MEET)
-        return meet(state, comm, allreduce);
-    double *late_us = calloc(state->comm->size, sizeof *late_us);
-    const int code = compare(state, late_us, comm, allreduce);
+    double *late_us = step == HP_ARRIVAL_MEET ? NULL : calloc(state->comm->size, sizeof *late_us);
+    const int code =
+        step == HP_ARRIVAL_MEET ? meet(state, comm, allreduce) : compare(state, late_us, comm, allreduce);
+
+    if (code != MPI_SUCCESS)
+        hp_arrival_lost(state->comm);
     free(late_us);
     return code;
 }

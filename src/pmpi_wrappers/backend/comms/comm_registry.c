@@ -18,8 +18,8 @@ static hp_comm_state_t *unused;
 static int attribute_key = MPI_KEYVAL_INVALID;
 static void (*on_release)(hp_comm_state_t *state);
 
-/* The communicator that this thread is freeing, and what its last collectives find. */
-static _Thread_local hp_handle_t dying;
+/* The communicators that this thread is freeing, and what their last collectives find. */
+static _Thread_local const hp_dying_t *dying;
 static hp_comm_state_t dying_state = {.always = HP_OUTCOME_INACTIVE};
 
 /* What a call finds on a communicator whose state cannot be made. */
@@ -94,6 +94,15 @@ static hp_comm_state_t *create(MPI_Comm comm, bool is_found)
     return state;
 }
 
+static bool is_dying(hp_handle_t key)
+{
+    const hp_dying_t *frame = dying;
+
+    while (frame && frame->key != key)
+        frame = frame->outer;
+    return frame;
+}
+
 hp_comm_state_t *hp_comm_state_find(MPI_Comm comm)
 {
     const hp_handle_t key = HP_HANDLE(comm);
@@ -106,7 +115,7 @@ hp_comm_state_t *hp_comm_state_find(MPI_Comm comm)
         return state;
     if (comm == MPI_COMM_NULL || P(Comm_get_attr)(comm, attribute_key, &state, &found) != MPI_SUCCESS)
         return NULL;
-    if (!found && key == dying)
+    if (!found && is_dying(key))
         return &dying_state;
     if (!found && !(state = create(comm, true)))
         return &failed_state;
@@ -158,9 +167,17 @@ void hp_comm_registry_delete(hp_comm_state_t *state)
     hp_comm_registry_remove(state);
 }
 
-void hp_comm_registry_set_dying(MPI_Comm comm)
+void hp_comm_registry_begin_dying(hp_dying_t *frame, MPI_Comm comm)
 {
-    dying = comm == MPI_COMM_NULL || attribute_key == MPI_KEYVAL_INVALID ? 0 : HP_HANDLE(comm);
+    const bool is_known = comm != MPI_COMM_NULL && attribute_key != MPI_KEYVAL_INVALID;
+
+    *frame = (hp_dying_t){.key = is_known ? HP_HANDLE(comm) : 0, .outer = dying};
+    dying = frame;
+}
+
+void hp_comm_registry_end_dying(const hp_dying_t *frame)
+{
+    dying = frame->outer;
 }
 
 void hp_comm_registry_hide(hp_comm_state_t *state)

@@ -31,8 +31,15 @@ hp_comm_state_t *hp_comm_registry_known(MPI_Comm comm);
 hp_comm_state_t *hp_comm_registry_first(void);
 /* Releases the state: has the host MPI delete its attribute, if it has one. */
 void hp_comm_registry_delete(hp_comm_state_t *state);
-/* This thread frees the communicator: from here on no state is made for it. MPI_COMM_NULL: it is done. */
-void hp_comm_registry_set_dying(MPI_Comm comm);
+/* Communicators that this thread is freeing: what the callbacks of one free is further in. */
+typedef struct hp_dying {
+    hp_handle_t key;
+    const struct hp_dying *outer;
+} hp_dying_t;
+
+/* This thread frees the communicator: until the end no state is made for it. frame: the caller's until then. */
+void hp_comm_registry_begin_dying(hp_dying_t *frame, MPI_Comm comm);
+void hp_comm_registry_end_dying(const hp_dying_t *frame);
 
 /* From here on hp_comm_state_each does not visit the state. */
 void hp_comm_registry_hide(hp_comm_state_t *state);

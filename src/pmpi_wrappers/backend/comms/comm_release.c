@@ -81,8 +81,9 @@ int hp_comm_state_free(MPI_Comm *comm, int (*give_back)(MPI_Comm *comm))
 
     if (state)
         hp_comm_state_end(state);
-    hp_comm_registry_set_dying(comm ? *comm : MPI_COMM_NULL);
+    hp_dying_t frame;
+    hp_comm_registry_begin_dying(&frame, comm ? *comm : MPI_COMM_NULL);
     const int code = give_back(comm);
-    hp_comm_registry_set_dying(MPI_COMM_NULL);
+    hp_comm_registry_end_dying(&frame);
     return code;
 }

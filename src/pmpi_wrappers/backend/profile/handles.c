@@ -167,7 +167,8 @@ static bool translate(MPI_Group group, int size, uint32_t *world_ranks)
     return done;
 }
 
-/* What its ranks give it for a name: all of them see their communicators in the same order. */
+/* What its ranks give it for a name: all of them make their communicators in the same order, and see them there first (but for those of
+ * MPI_Comm_idup, which are seen when they are used). */
 static void identify(hp_seen_comm_t *seen)
 {
     group_t key = {.hash = 0x9e3779b97f4a7c15u * (uint64_t)seen->size};

@@ -125,6 +125,7 @@ bool hp_polling_found_nothing(hp_recording_t *recording, const uintptr_t *x, int
     recording->frame = poll->frame;
     recording->way = NULL;
     recording->is_only_thread = true;
+    recording->counts_faults = false;
     hp_book_count_simultaneous(&hp_recorder.book, hp_requests_active + hp_recorder.in_calls++, 1);
     return false;
 }

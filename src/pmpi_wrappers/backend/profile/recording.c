@@ -456,6 +456,8 @@ static void end_locked(const hp_recording_t *recording, const hp_call_shape_t *s
     if (code != MPI_SUCCESS && shape->action != HP_DO_WAIT_ALL &&
         shape->action != HP_DO_WAIT) /* these are done */
         return;
+    if (shape->new_comm >= 0 && code == MPI_SUCCESS) /* all of its ranks are here, now */
+        hp_handles_comm(HP_HANDLE(*(const MPI_Comm *)x[shape->new_comm]));
     follow_up(&call);
     if (call.last && call.last->given && !call.is_like_last)
         tell_alone(&call, record);

@@ -4,8 +4,15 @@
 #include <string.h>
 #include <sys/resource.h>
 
-/* Numbers in all lists: 8 MiB. */
-enum { KINDS_MAX = 65536, COMMS_MAX = 4096, LISTS_MAX = 65536, NUMBERS_MAX = 1 << 20 };
+/* Numbers in all lists: 8 MiB; of all ranks, where they are put together, 512. */
+static const uint64_t NOWHERE = UINT64_MAX;
+enum {
+    KINDS_MAX = 65536,
+    COMMS_MAX = 4096,
+    LISTS_MAX = 65536,
+    NUMBERS_MAX = 1 << 20,
+    ALL_NUMBERS_MAX = 1 << 26
+};
 
 hp_sequence_t hp_sequence;
 
@@ -35,7 +42,7 @@ void hp_sequence_fini(void)
 
 static bool has_room(uint64_t length)
 {
-    if (hp_sequence.number_count + length > NUMBERS_MAX)
+    if (hp_sequence.number_count + length > (hp_sequence.has_all_ranks ? ALL_NUMBERS_MAX : NUMBERS_MAX))
         return false;
     while (hp_sequence.number_count + length > hp_sequence.number_room) {
         const uint64_t room = hp_sequence.number_room ? hp_sequence.number_room * 2 : 4096;
@@ -54,16 +61,18 @@ uint32_t hp_sequence_list(const int64_t *numbers, uint64_t length)
                                     .length = length};
     const uint32_t known = hp_sequence.lists.count;
 
-    if (!has_room(length))
-        return HP_SEQUENCE_NO_COUNTS;
     const uint32_t number = hp_table_add(&hp_sequence.lists, &key, hp_sequence.lists.key_words);
     if (number == HP_TABLE_FULL)
         return HP_SEQUENCE_NO_COUNTS;
     hp_sequence_list_t *list = hp_table_row(&hp_sequence.lists, number);
     if (hp_sequence.lists.count == known)
-        return memcmp(hp_sequence.numbers + list->from, numbers, length * sizeof *numbers) == 0
+        return list->from != NOWHERE &&
+                       memcmp(hp_sequence.numbers + list->from, numbers, length * sizeof *numbers) == 0
                    ? number
-                   : HP_SEQUENCE_NO_COUNTS; /* another with the same hash */
+                   : HP_SEQUENCE_NO_COUNTS; /* no room when it came, or another with the same hash */
+    list->from = NOWHERE;
+    if (!has_room(length))
+        return HP_SEQUENCE_NO_COUNTS;
     list->from = hp_sequence.number_count;
     memcpy(hp_sequence.numbers + list->from, numbers, length * sizeof *numbers);
     hp_sequence.number_count += length;

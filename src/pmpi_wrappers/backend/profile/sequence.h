@@ -53,6 +53,7 @@ typedef struct {
     hp_table_t kinds, comms, lists;
     int64_t *numbers;
     uint64_t number_count, number_room;
+    bool has_all_ranks; /* rank 0 puts together what the ranks have */
 } hp_sequence_t;
 
 extern hp_sequence_t hp_sequence;

@@ -136,12 +136,14 @@ static bool fill_own(strip_t *strip, const hp_book_t *book)
     return ready;
 }
 
+/* Rank 0 says behind the head whether it has room for the rest. */
 static bool send_strip(const strip_t *strip, const void *names)
 {
     const head_t *head = &strip->head;
+    uint64_t has_room = 0;
 
-    return send(head, sizeof *head, 0) && send(names, head->book_bytes, 0) &&
-           send(strip->kinds, head->kinds * sizeof *strip->kinds, 0) &&
+    return send(head, sizeof *head, 0) && receive(&has_room, sizeof has_room, 0) && has_room &&
+           send(names, head->book_bytes, 0) && send(strip->kinds, head->kinds * sizeof *strip->kinds, 0) &&
            send(strip->comms, head->comms * sizeof *strip->comms, 0) &&
            send(strip->lists, head->lists * sizeof *strip->lists, 0) &&
            send(strip->numbers, head->numbers * sizeof *strip->numbers, 0) &&
@@ -182,6 +184,9 @@ void hp_sequence_send(const hp_book_t *book)
 
 /* ---- rank 0 writes ---- */
 
+/* Behind the numbers of communicators that rank 0 asks for. */
+static const uint64_t no_more = UINT64_MAX;
+
 void hp_sequence_refuse(void)
 {
     const uint64_t go = 0;
@@ -190,14 +195,36 @@ void hp_sequence_refuse(void)
         send(&go, sizeof go, rank);
 }
 
-static void *receive_rows(uint64_t count, size_t bytes, int from)
+static void *room_for(uint64_t count, size_t bytes)
 {
-    void *rows = malloc(count > 0 ? count * bytes : 1);
-    if (rows && !receive(rows, count * bytes, from)) {
-        free(rows);
-        return NULL;
-    }
-    return rows;
+    return malloc(count > 0 ? count * bytes : 1);
+}
+
+/* Room for what the head says, and for the names. */
+static void *make_room(strip_t *strip)
+{
+    const head_t *head = &strip->head;
+
+    strip->kinds = room_for(head->kinds, sizeof *strip->kinds);
+    strip->comms = room_for(head->comms, sizeof *strip->comms);
+    strip->lists = room_for(head->lists, sizeof *strip->lists);
+    strip->numbers = room_for(head->numbers, sizeof *strip->numbers);
+    strip->events = room_for(head->events, sizeof *strip->events);
+    strip->slacks = room_for(head->slacks, sizeof *strip->slacks);
+    return strip_is_whole(strip) ? room_for(head->book_bytes, 1) : NULL;
+}
+
+static bool receive_tables(strip_t *strip, void *names, int rank)
+{
+    const head_t *head = &strip->head;
+
+    return receive(names, head->book_bytes, rank) &&
+           receive(strip->kinds, head->kinds * sizeof *strip->kinds, rank) &&
+           receive(strip->comms, head->comms * sizeof *strip->comms, rank) &&
+           receive(strip->lists, head->lists * sizeof *strip->lists, rank) &&
+           receive(strip->numbers, head->numbers * sizeof *strip->numbers, rank) &&
+           receive(strip->events, head->events * sizeof *strip->events, rank) &&
+           receive(strip->slacks, head->slacks * sizeof *strip->slacks, rank);
 }
 
 /* False: the rank has left itself out, or there is no memory for it. */
@@ -208,15 +235,13 @@ static bool receive_strip(strip_t *strip, int rank)
 
     if (!receive(head, sizeof *head, rank) || !head->book_bytes)
         return false;
-    void *names = receive_rows(head->book_bytes, 1, rank);
-    strip->kinds = receive_rows(head->kinds, sizeof *strip->kinds, rank);
-    strip->comms = receive_rows(head->comms, sizeof *strip->comms, rank);
-    strip->lists = receive_rows(head->lists, sizeof *strip->lists, rank);
-    strip->numbers = receive_rows(head->numbers, sizeof *strip->numbers, rank);
-    strip->events = receive_rows(head->events, sizeof *strip->events, rank);
-    strip->slacks = receive_rows(head->slacks, sizeof *strip->slacks, rank);
-    const bool whole =
-        names && strip_is_whole(strip) && hp_book_unpack(&strip->names, names, head->book_bytes);
+    void *names = make_room(strip);
+    const uint64_t has_room = names != NULL;
+    bool whole = send(&has_room, sizeof has_room, rank) && has_room && receive_tables(strip, names, rank);
+    if (whole && !hp_book_unpack(&strip->names, names, head->book_bytes)) {
+        send(&no_more, sizeof no_more, rank);
+        whole = false;
+    }
     free(names);
     if (!whole) {
         hp_warn("HANPMPI_PROFILE_SEQUENCE: no memory for the sequence of rank %d", rank);
@@ -235,35 +260,37 @@ static uint32_t take_comm(const strip_t *strip, uint64_t number, int rank)
     if (found == HP_TABLE_FULL || hp_sequence.comms.count == known)
         return found;
     hp_sequence_comm_t *row = hp_table_row(&hp_sequence.comms, found);
-    if (!send(&number, sizeof number, rank))
-        return found;
-    row->world_ranks = receive_rows(strip->comms[number].size, sizeof(uint32_t), rank);
-    row->size = row->world_ranks ? strip->comms[number].size : 0;
+    const size_t bytes = strip->comms[number].size * sizeof *row->world_ranks;
+    row->world_ranks = room_for(bytes, 1);
+    if (row->world_ranks && send(&number, sizeof number, rank) && receive(row->world_ranks, bytes, rank))
+        row->size = strip->comms[number].size;
     return found;
 }
 
-static uint32_t take_list(const strip_t *strip, uint32_t number)
+static uint32_t take_list(const strip_t *strip, uint32_t number, uint64_t *lost)
 {
     if (number == HP_SEQUENCE_NO_COUNTS)
         return number;
-    return hp_sequence_list(strip->numbers + strip->lists[number].from, strip->lists[number].length);
+    const uint32_t taken =
+        hp_sequence_list(strip->numbers + strip->lists[number].from, strip->lists[number].length);
+    *lost += taken == HP_SEQUENCE_NO_COUNTS;
+    return taken;
 }
 
 /* Turns the kinds of a rank into those of rank 0, and says which ones they are there. */
-static uint32_t *take_kinds(strip_t *strip, hp_book_t *book, int rank)
+static uint32_t *take_kinds(strip_t *strip, hp_book_t *book, int rank, uint64_t *lost)
 {
-    const uint64_t end = UINT64_MAX;
     uint32_t *numbers = malloc((strip->head.kinds + 1) * sizeof *numbers);
     uint32_t *comms = malloc((strip->head.comms + 1) * sizeof *comms);
 
     for (uint64_t i = 0; comms && i < strip->head.comms; i++)
         comms[i] = take_comm(strip, i, rank);
-    send(&end, sizeof end, rank);
+    send(&no_more, sizeof no_more, rank);
     for (uint64_t i = 0; numbers && comms && i < strip->head.kinds; i++) {
         hp_sequence_kind_t kind = strip->kinds[i];
         rename_kind(&kind, book, &strip->names);
-        kind.counts = take_list(strip, kind.counts);
-        kind.recv_counts = take_list(strip, kind.recv_counts);
+        kind.counts = take_list(strip, kind.counts, lost);
+        kind.recv_counts = take_list(strip, kind.recv_counts, lost);
         numbers[i] = HP_SEQUENCE_NO_KIND;
         if (kind.comm == HP_SEQUENCE_NO_COMM || (kind.comm = comms[kind.comm]) != HP_SEQUENCE_NO_COMM)
             numbers[i] = hp_table_add(&hp_sequence.kinds, &kind, hp_sequence.kinds.key_words);
@@ -383,20 +410,25 @@ static bool write_own(FILE *out)
 bool hp_sequence_write(FILE *out, hp_book_t *book)
 {
     const uint64_t go = 1;
+    uint64_t lost = 0; /* lists */
 
+    hp_sequence.has_all_ranks = true;
     fputs("{\"ranks\":[", out);
     bool written = write_own(out);
     for (int rank = 1; rank < hp_job.size; rank++) { /* all of them, whatever becomes of the file */
         strip_t strip;
         if (!send(&go, sizeof go, rank) || !receive_strip(&strip, rank))
             continue;
-        uint32_t *kinds = take_kinds(&strip, book, rank);
+        uint32_t *kinds = take_kinds(&strip, book, rank, &lost);
         for (uint64_t i = 0; i < strip.head.slacks; i++)
             strip.slacks[i].site = hp_book_copy_site(book, &strip.names, strip.slacks[i].site);
         written = kinds && written && write_rank(out, rank, &strip, kinds, false);
         free(kinds);
         strip_fini(&strip);
     }
+    if (lost)
+        hp_warn("HANPMPI_PROFILE_SEQUENCE: no room for %llu lists of counts: these calls cannot be replayed",
+                (unsigned long long)lost);
     fputs("],\n\"kinds\":[", out);
     write_kinds(out, book);
     fputs("],\n\"communicators\":[", out);

@@ -78,6 +78,7 @@ static void read_shape(hp_call_shape_t *shape, const row_t *row)
                                .op = place_of(l, 'O'),
                                .root = place_of(l, 'R'),
                                .comm = place_of(l, 'c'),
+                               .new_comm = place_of(l, 'N'),
                                .destination = place_of(l, 'D'),
                                .source = place_of(l, 'S'),
                                .status = place_of(l, 'X'),

@@ -62,7 +62,7 @@ typedef struct {
     int8_t send, send_count, send_type, send_types; /* the buffer that is contributed */
     int8_t recv, recv_count, recv_type, recv_types;
     char send_letter, recv_letter; /* of the counts; '\0': none */
-    int8_t op, root, comm, destination, source, status, request, flag, requests;
+    int8_t op, root, comm, new_comm, destination, source, status, request, flag, requests;
 } __attribute__((aligned(64))) hp_call_shape_t;
 _Static_assert(sizeof(hp_call_shape_t) == 64, "in one line of the cache");
 

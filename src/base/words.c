@@ -1,6 +1,7 @@
 #include "base/words.h"
 
 #include <errno.h>
+#include <locale.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -131,4 +132,14 @@ int hp_word_signal(const char *text)
         if (strcmp(text, signals[i].word) == 0)
             return signals[i].number;
     return -1;
+}
+
+double hp_words_number(const char *text, char **end)
+{
+    const locale_t plain = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
+    const double number = plain ? strtod_l(text, end, plain) : strtod(text, end);
+
+    if (plain)
+        freelocale(plain);
+    return number;
 }

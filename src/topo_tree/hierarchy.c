@@ -35,7 +35,7 @@ struct hp_hierarchy {
     uint32_t node_count;
     uint32_t *node_of;     /* [rank] */
     uint32_t *node_leader; /* [node] */
-    uint32_t node_min_ranks, node_max_ranks;
+    uint32_t node_min_ranks, node_max_ranks, fullest_node;
 };
 
 /* Scratch while building: the lowest rank of the group that each rank is in, level by level. A rank that is
@@ -232,7 +232,10 @@ static void fill_nodes(hp_hierarchy_t *h, const uint32_t *node_leader, uint32_t 
     h->node_min_ranks = h->node_max_ranks = sizes[0];
     for (node = 1; node < h->node_count; node++) {
         h->node_min_ranks = sizes[node] < h->node_min_ranks ? sizes[node] : h->node_min_ranks;
-        h->node_max_ranks = sizes[node] > h->node_max_ranks ? sizes[node] : h->node_max_ranks;
+        if (sizes[node] > h->node_max_ranks) {
+            h->node_max_ranks = sizes[node];
+            h->fullest_node = node;
+        }
     }
 }
 
@@ -388,10 +391,7 @@ uint32_t hp_hierarchy_node_size(const hp_hierarchy_t *h, uint32_t node)
 
 uint32_t hp_hierarchy_fullest_node(const hp_hierarchy_t *h)
 {
-    uint32_t node = 0;
-    while (hp_hierarchy_node_size(h, node) < h->node_max_ranks)
-        node++;
-    return node;
+    return h->fullest_node;
 }
 
 uint32_t hp_hierarchy_node_leader(const hp_hierarchy_t *h, uint32_t node)

@@ -515,6 +515,24 @@ def pitfall_08_other_version(host):
 
 
 @case
+def pitfall_08_longer_messages(host):
+    """Another version may have longer messages, which an MPI takes for an error."""
+    result = host.run_unlike(FORCED, FORCED, preload=[[host.library], [host.options.old_version]])
+    result.check_ran(2)
+    result.check_said(1, "warning", "version")
+    result.check(all(rank["bcast"].startswith("0/") for rank in result.ranks), "calls were taken")
+
+
+@case
+def pitfall_08_words_of_the_program(host):
+    """An -x among the program's own words is no business of the launcher."""
+    result = host.run(FORCED, program=[host.options.probe, "-x", "trajectory"])
+    result.check_ran(2)
+    result.check_said(0)
+    result.check(all(rank["bcast"] == all_taken() for rank in result.ranks), "not all calls were taken")
+
+
+@case
 def missing_backend(host):
     """The front without its backends: one warning that names what was found and what there is."""
     with tempfile.TemporaryDirectory() as temporary:
@@ -675,7 +693,7 @@ def main():
     parser.add_argument("--run", help="the launcher with its options, without -np")
     parser.add_argument("--helper", default="", help="an object that the host's ranks preload in any case")
     parser.add_argument("--timeout", type=float, default=60, help="seconds for one run")
-    for program in ("probe", "linked", "linked-late", "hints", "lifecycle", "profiler", "other-device"):
+    for program in ("probe", "linked", "linked-late", "hints", "lifecycle", "profiler", "old-version", "other-device"):
         parser.add_argument(f"--{program}", help=f"path of {program}")
     parser.add_argument("names", nargs="*", help="cases to run")
     options = parser.parse_args()

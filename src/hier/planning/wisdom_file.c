@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "base/clock.h"
 #include "base/log.h"
@@ -220,7 +221,8 @@ static char *text_of(const hp_cache_t *cache, const hp_finding_t *findings, size
     return text;
 }
 
-/* The lock goes with the process that has it. -1: somebody else keeps it. */
+/* The lock goes with the process that has it. -1: somebody else keeps it. Where a file system knows no locks the file is all there is:
+ * it is put in its place whole all the same, and what two write at a time may be the one's alone. */
 static int take_lock(const hp_cache_t *cache)
 {
     enum { TRIES = 100, PAUSE_US = 10000 };
@@ -228,8 +230,13 @@ static int take_lock(const hp_cache_t *cache)
 
     hp_cache_path(cache, lock_kind, path);
     const int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (fd >=
+        0) /* of others who share the directory, too, whatever this one's mask; it is the owner's to do */
+        (void)!fchmod(fd, 0666);
     for (int i = 0; i < TRIES && fd >= 0; i++) {
         if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+            return fd;
+        if (errno == ENOSYS || errno == ENOLCK || errno == EOPNOTSUPP)
             return fd;
         if (errno != EWOULDBLOCK && errno != EINTR)
             break;

@@ -8,8 +8,11 @@
  *   --mca mca_base_env_list on the command line longer list, put in its place
  *   neither                                     the list in the environment, behind what the user put there
  *
+ * An -x among the program's words does no harm: with it the launcher is told by -x.
+ *
  * Threads: a constructor, before main. Ownership: what is allocated lives as long as the process. */
 #include <errno.h>
+#include <link.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +24,13 @@ extern char **environ;
 enum { NAMES_MAX = 128 };
 static const char list_variable[] = "OMPI_MCA_mca_base_env_list", list_parameter[] = "mca_base_env_list";
 
+/* mpirun and mpiexec are other MPIs' launchers, too, which know neither -x nor the list. */
+static int is_open_mpi_library(struct dl_phdr_info *info, size_t size, void *unused)
+{
+    (void)size, (void)unused;
+    return strstr(info->dlpi_name, "libopen-rte.so") || strstr(info->dlpi_name, "libprrte.so");
+}
+
 static bool is_launcher(void)
 {
     static const char *const names[] = {"mpirun", "mpiexec", "orterun", "prterun"};
@@ -28,7 +38,7 @@ static bool is_launcher(void)
         size_t length = strlen(names[i]);
         if (strncmp(program_invocation_short_name, names[i], length) == 0 &&
             (program_invocation_short_name[length] == '\0' || program_invocation_short_name[length] == '.'))
-            return true;
+            return dl_iterate_phdr(is_open_mpi_library, NULL);
     }
     return false;
 }
@@ -141,14 +151,14 @@ __attribute__((constructor)) static void forward_environment(int argc, char **ar
             count += names[count] != NULL;
         }
     }
-    for (int k = 1; k < argc; k++)
+    const char *users = getenv(list_variable);
+    for (int k = 1; k < argc && !users; k++) /* beside a list an -x is the program's own */
         if (is_x(argv[k])) {
             restart_with_x(argc, argv, names, count);
             return;
         }
     if (extend_argument(argc, argv, names, count))
         return;
-    const char *users = getenv(list_variable);
     char *list = extend_list(users ? users : "", names, count);
     if (list)
         setenv(list_variable, list, 1);

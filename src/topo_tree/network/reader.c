@@ -8,6 +8,7 @@
 #include <string.h>
 #include <strings.h>
 #include "base/grow.h"
+#include "base/words.h"
 
 bool hp_network_refuse(hp_network_reader_t *reader, const char *format, ...)
 {
@@ -62,7 +63,7 @@ static bool measure(const char *text, size_t length, const unit_t *units, const 
     copy[length] = '\0';
     if (copy[0] == '0' && tolower((unsigned char)copy[1]) == 'x')
         return false;
-    const double number = strtod(copy, &unit);
+    const double number = hp_words_number(copy, &unit);
     const size_t end = strlen(unit), tail = strlen(suffix);
     if (tail > 0 && end > tail && strcasecmp(unit + end - tail, suffix) == 0)
         unit[end - tail] = '\0';

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include "base/words.h"
 #include "topo_tree/network/lines.h"
 #include "topo_tree/network/names.h"
 
@@ -75,7 +76,7 @@ static bool take_speed(slurm_t *slurm, const char *text)
     if (strspn(text, "0") == digits)
         return hp_network_refuse(slurm->reader, "LinkSpeed=%.40s carries nothing: expected more than 0",
                                  text);
-    slurm->speed.rate = atof(text) * 0.125;
+    slurm->speed.rate = hp_words_number(text, NULL) * 0.125;
     return true;
 }
 

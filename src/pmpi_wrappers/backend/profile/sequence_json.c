@@ -303,6 +303,13 @@ static uint32_t *take_kinds(strip_t *strip, hp_book_t *book, int rank, uint64_t 
     return numbers;
 }
 
+/* With a point, whatever the program's locale puts there. */
+static void write_seconds(FILE *out, uint64_t ns, const char *behind)
+{
+    fprintf(out, "%llu.%09llu%s", (unsigned long long)(ns / 1000000000),
+            (unsigned long long)(ns % 1000000000), behind);
+}
+
 /* kinds: numbers of the file; NULL: they are. Events of a kind that has no number are time between others. */
 static bool write_rank(FILE *out, int rank, const strip_t *strip, const uint32_t *kinds, bool is_first)
 {
@@ -323,8 +330,9 @@ static bool write_rank(FILE *out, int rank, const strip_t *strip, const uint32_t
             gap += event->took;
             continue;
         }
-        fprintf(out, "%s[%u,%.9f,%.9f", written ? "," : "", kind, (double)gap / 1e9,
-                (double)event->took / 1e9);
+        fprintf(out, "%s[%u,", written ? "," : "", kind);
+        write_seconds(out, gap, ",");
+        write_seconds(out, event->took, "");
         if (event->is_wait)
             fprintf(out, ",%lld", (long long)(event->started >= first ? index[event->started - first] : -1));
         else if (event->faults)
@@ -337,9 +345,11 @@ static bool write_rank(FILE *out, int rank, const strip_t *strip, const uint32_t
     fputs("],\"slack\":[", out);
     for (uint64_t i = 0; i < strip->head.slacks; i++) {
         const hp_book_slack_t *row = &strip->slacks[i];
-        fprintf(out, "%s[%u,%u,\"%s\",%llu,%.9f,%llu,%.9f]", i ? "," : "", row->call, row->site,
-                hp_book_how_word((hp_book_how_t)row->how), (unsigned long long)row->after,
-                (double)row->after_ns / 1e9, (unsigned long long)row->before, (double)row->before_ns / 1e9);
+        fprintf(out, "%s[%u,%u,\"%s\",%llu,", i ? "," : "", row->call, row->site,
+                hp_book_how_word((hp_book_how_t)row->how), (unsigned long long)row->after);
+        write_seconds(out, row->after_ns, ",");
+        fprintf(out, "%llu,", (unsigned long long)row->before);
+        write_seconds(out, row->before_ns, "]");
     }
     return fputs("]}", out) >= 0;
 }

@@ -40,6 +40,14 @@ typedef struct {
     hp_knobs_t knobs;
 } down_t;
 
+/* Room for a message of any version: what is longer than expected must arrive, or the MPI ends the job. */
+typedef union {
+    up_t up;
+    down_t down;
+    char room[65536];
+} message_t;
+_Static_assert(sizeof(message_t) == 65536, "there is room");
+
 /* Receives exactly one message within the time. false: nothing came. *received: its bytes. */
 static bool receive(void *message, size_t bytes, int from, uint64_t deadline_ns, int *received)
 {
@@ -137,9 +145,10 @@ bool hp_handshake(int rank, int size, const hp_own_facts_t *own, hp_knobs_t *ino
     const uint64_t limit_ns = (uint64_t)inout->handshake_seconds * 1000000000u;
     const uint64_t deadline = hp_clock_ns() + limit_ns;
     int received, bit;
-    uint32_t reported = 0;    /* children that did, by their bit */
-    static up_t mine, theirs; /* static: padding is zero, and they are large */
+    uint32_t reported = 0; /* children that did, by their bit */
+    static up_t mine;      /* static: padding is zero, and they are large */
     static down_t verdict;
+    static message_t theirs;
     MPI_Request unanswered;
 
     memcpy(mine.magic, magic, sizeof magic);
@@ -162,7 +171,7 @@ bool hp_handshake(int rank, int size, const hp_own_facts_t *own, hp_knobs_t *ino
             first(&mine.missing, child);
             continue;
         }
-        join(&mine, &theirs, child, received);
+        join(&mine, &theirs.up, child, received);
         reported |= (uint32_t)bit;
     }
     memcpy(verdict.magic, magic, sizeof magic);
@@ -183,7 +192,8 @@ bool hp_handshake(int rank, int size, const hp_own_facts_t *own, hp_knobs_t *ino
             MPI_SUCCESS)
             return false;
         /* Longer than the parent's own limit, so that a verdict it still gives is not missed. */
-        bool answered = receive(&verdict, sizeof verdict, parent, deadline + 3 * limit_ns, &received);
+        bool answered = receive(&theirs, sizeof theirs, parent, deadline + 3 * limit_ns, &received);
+        verdict = theirs.down;
         if (!answered || received < (int)offsetof(down_t, work) || verdict.bytes != sizeof verdict ||
             strncmp(verdict.version, HANPMPI_VERSION, VERSION_BYTES) != 0)
             verdict.work = 0;
@@ -242,7 +252,7 @@ bool hp_handshake_share(int rank, int size, void *data, size_t bytes)
 
 void hp_handshake_drain(void)
 {
-    static up_t late;
+    static message_t late;
     MPI_Status status;
     int found;
 

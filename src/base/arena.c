@@ -30,12 +30,16 @@ void hp_arena_reset(hp_arena_t *arena)
     arena->used = 0;
 }
 
-/* The next block behind the current one that has room, made if need be. */
+/* The next block behind the current one that has room, made if need be. Smaller ones before it go: of rounds that ask for ever more
+ * they would all stay. */
 static hp_arena_block_t *next_block(hp_arena_t *arena, size_t bytes)
 {
     hp_arena_block_t **link = arena->current ? &arena->current->next : &arena->first;
-    while (*link && (*link)->bytes < bytes)
-        link = &(*link)->next;
+    while (*link && (*link)->bytes < bytes) {
+        hp_arena_block_t *small = *link;
+        *link = small->next;
+        free(small);
+    }
     if (!*link) {
         const size_t size = bytes > BLOCK_BYTES ? bytes : BLOCK_BYTES;
         hp_arena_block_t *block = malloc(sizeof *block + size);

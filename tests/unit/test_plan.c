@@ -275,6 +275,32 @@ static void lists_that_always_differ_drive_nobody_out(void **state)
     destroy(comm);
 }
 
+/* Those that are kept, and one that runs meanwhile. */
+static void none_from_before_is_started_again(void **state)
+{
+    (void)state;
+    hp_comm_t *comm = create();
+    hp_plans_t *plans = &comm->executions->plans;
+    const hp_setting_t setting = setting_of();
+    const hp_call_t kept = call_of(1), running = call_of(2);
+    hp_plan_t *plan = hp_plans_take(plans, comm, NULL);
+
+    assert_int_equal(hp_plan_start(plans, plan, comm, 0, &algorithm, &kept, &setting), HP_OK);
+    hp_plans_put(plans, plan);
+    assert_ptr_equal(hp_plans_find(plans, &algorithm, &kept, &setting), plan);
+    plan = hp_plans_take(plans, comm, NULL);
+    assert_int_equal(hp_plan_start(plans, plan, comm, 1, &algorithm, &running, &setting), HP_OK);
+    hp_plans_forget(plans);
+    assert_null(hp_plans_find(plans, &algorithm, &kept, &setting));
+    hp_plans_put(plans, plan);
+    assert_null(hp_plans_find(plans, &algorithm, &running, &setting));
+    plan = hp_plans_take(plans, comm, NULL);
+    assert_int_equal(hp_plan_start(plans, plan, comm, 2, &algorithm, &kept, &setting), HP_OK);
+    hp_plans_put(plans, plan);
+    assert_ptr_equal(hp_plans_find(plans, &algorithm, &kept, &setting), plan);
+    destroy(comm);
+}
+
 static void after_a_failure_it_is_prepared_anew(void **state)
 {
     (void)state;
@@ -302,6 +328,7 @@ int main(void)
                                        cmocka_unit_test(equal_lists_share_one_from_the_third_call_on),
                                        cmocka_unit_test(lists_differ_in_each_part),
                                        cmocka_unit_test(lists_that_always_differ_drive_nobody_out),
+                                       cmocka_unit_test(none_from_before_is_started_again),
                                        cmocka_unit_test(after_a_failure_it_is_prepared_anew)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -44,13 +44,34 @@ static bool uses_scratch_well(const hp_schedule_t *schedule, const hp_step_t *st
     return !sent && !(received && (local || !stores));
 }
 
+/* Is a message a vector, or a part of one? That is what there is room for. */
+static bool is_of_one_vector(const hp_schedule_t *schedule, const hp_list_t *list)
+{
+    const uint32_t parts = schedule->cut > 1 ? schedule->cut : 1, blocks = hp_schedule_blocks(schedule, list);
+    uint64_t few = 0; /* parts that are there; of many the number alone is looked at */
+
+    for (uint32_t i = 0; i < list->count && parts <= 64 && blocks <= parts; i++) {
+        const hp_range_t *range = &schedule->ranges[list->first + i];
+        for (uint32_t k = 0; k < range->count; k++) {
+            const uint64_t part = UINT64_C(1) << hp_range_block(range, k) % parts;
+            if (few & part)
+                return false;
+            few |= part;
+        }
+    }
+    return blocks <= parts;
+}
+
 static bool is_plain(const hp_schedule_t *schedule, uint32_t me)
 {
     bool plain = schedule->scratch_blocks <= SCRATCH_MAX;
     uint64_t held = 0;
 
-    for (uint32_t i = 0; i < schedule->step_count && plain; i++)
-        plain = !schedule->steps[i].sync && uses_scratch_well(schedule, &schedule->steps[i], me, &held);
+    for (uint32_t i = 0; i < schedule->step_count && plain; i++) {
+        const hp_step_t *step = &schedule->steps[i];
+        plain = !step->sync && is_of_one_vector(schedule, &step->send) &&
+                is_of_one_vector(schedule, &step->recv) && uses_scratch_well(schedule, step, me, &held);
+    }
     return plain;
 }
 
@@ -147,8 +168,9 @@ const char *hp_inter_node_refusal(const hp_generator_t *generator)
     for (uint32_t p = 0; p < problem->count; p++) {
         const hp_schedule_t *schedule = &generator->schedules[p];
         if (!is_plain(schedule, p))
-            return "nodes are joined by schedules without sync steps, and with scratch only for what comes "
-                   "until it is reduced";
+            return "nodes are joined by schedules without sync steps, of messages of a vector at most, and "
+                   "with "
+                   "scratch only for what comes until it is reduced";
         for (uint32_t i = 0; i < schedule->step_count && is_bcast && p == 0; i++)
             if (schedule->steps[i].from >= 0)
                 return "nodes are joined by bcasts whose root receives nothing";

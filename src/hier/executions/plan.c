@@ -46,13 +46,13 @@ static uint64_t type_differs(const hp_type_t *a, const hp_type_t *b)
 }
 
 /* What changes most often is asked first; the rest, which hardly does, at once. */
-static bool fits(const hp_plan_t *plan, const hp_algorithm_t *algorithm, const hp_call_t *call,
-                 const hp_setting_t *setting)
+static bool fits(const hp_plans_t *plans, const hp_plan_t *plan, const hp_algorithm_t *algorithm,
+                 const hp_call_t *call, const hp_setting_t *setting)
 {
     const hp_call_t *made = &plan->call;
 
     if (!plan->again.start || made->count != call->count || plan->algorithm != algorithm ||
-        made->root != call->root)
+        made->root != call->root || plan->generation != plans->generation)
         return false;
     const uint64_t differs = (uint64_t)(made->op ^ call->op) | type_differs(&made->type, &call->type) |
                              (made->row ^ call->row) | (uint64_t)(!made->blocks ^ !call->blocks);
@@ -66,9 +66,14 @@ hp_plan_t *hp_plans_find(const hp_plans_t *plans, const hp_algorithm_t *algorith
                          const hp_setting_t *setting)
 {
     hp_plan_t *plan = plans->first;
-    while (plan && !fits(plan, algorithm, call, setting))
+    while (plan && !fits(plans, plan, algorithm, call, setting))
         plan = plan->next;
     return plan;
+}
+
+void hp_plans_forget(hp_plans_t *plans)
+{
+    plans->generation++;
 }
 
 void hp_plans_forget_around(hp_plans_t *plans)
@@ -169,6 +174,7 @@ hp_status_t hp_plan_start(hp_plans_t *plans, hp_plan_t *plan, hp_comm_t *comm, u
             plan->algorithm = algorithm;
             plan->call = *call;
             plan->setting = *setting;
+            plan->generation = plans->generation;
             if (call->blocks && !keep_blocks(plans, plan, comm, call))
                 plan->again.start = NULL;
         }

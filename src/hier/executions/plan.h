@@ -22,13 +22,14 @@ struct hp_plan {
     hp_block_entries_t entries;
     hp_setting_t setting;
     bool alone; /* by the algorithm's runs_alone */
+    uint32_t generation; /* of the list, then */
     hp_plan_t *next;
 };
 
 /* The plans of a communicator that do not run, the one used last first. */
 typedef struct {
     hp_plan_t *first;
-    uint32_t count;
+    uint32_t count, generation; /* generation: plans of another one are not started again */
     uint64_t last_lists[HP_COLLECTIVE_COUNT]; /* hash of those of the last call that was prepared; 0: there was none */
 } hp_plans_t;
 
@@ -42,6 +43,10 @@ void hp_plans_fini(hp_plans_t *plans);
 /* The plan that equal calls have been made with; NULL: there is none, or it runs. It stays in the list. */
 hp_plan_t *hp_plans_find(const hp_plans_t *plans, const hp_algorithm_t *algorithm, const hp_call_t *call,
                          const hp_setting_t *setting);
+/* None that was prepared until now is started again, those that run neither: what algorithms look at when they prepare has changed, as
+ * what is known of the machine. On all ranks at the same place in the order of calls, when all that came before has been started: a plan
+ * from before and one from after it may not meet. */
+void hp_plans_forget(hp_plans_t *plans);
 /* None that goes around late ranks is started again: others come late now. None of them runs. */
 void hp_plans_forget_around(hp_plans_t *plans);
 /* Takes it out of the list. wanted NULL: one that is to be prepared. NULL: out of memory. */

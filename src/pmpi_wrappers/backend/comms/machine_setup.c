@@ -1,5 +1,6 @@
 #include "pmpi_wrappers/backend/comms/machine_setup.h"
 
+#include "hier/executions/execution.h"
 #include "hier/planning/wisdom.h"
 #include "pmpi_wrappers/backend/glue/machine.h"
 #include "pmpi_wrappers/backend/start/job.h"
@@ -143,6 +144,9 @@ int hp_machine_learn(hp_comm_state_t *state, MPI_Comm users, bool *learned)
     else if (code == MPI_SUCCESS)
         code = measure(state, users);
     state->lacks_probes = comm->probes_may_come = false;
+    hp_comm_state_lock(state); /* how blocks are sliced hangs on the rate between nodes (collectives/exchange.c) */
+    hp_plans_forget(&comm->executions->plans);
+    hp_comm_state_unlock(state);
     *learned = code == MPI_SUCCESS && is_complete(comm);
     if (*learned && was_complete)
         forget_other_places(comm);

@@ -326,6 +326,8 @@ static hp_status_t transport_reduce(hp_transport_t *transport, const void *in, v
                                  HP_UNHANDLE(MPI_Op, op)));
 }
 
+enum { COPY_MOST = 1 << 30 }; /* elements at a time: an MPI counts in int */
+
 static hp_status_t transport_copy(hp_transport_t *transport, void *to, const void *from, size_t count,
                                   const hp_type_t *type)
 {
@@ -336,8 +338,15 @@ static hp_status_t transport_copy(hp_transport_t *transport, void *to, const voi
     }
     const MPI_Datatype handle = HP_UNHANDLE(MPI_Datatype, type->handle);
     const int self_rank = t->route.self.rank, tag = hp_route_recv_tag(&t->route, SELF_TAG);
-    return check(t, P(Sendrecv)(from, (int)count, handle, self_rank, tag, to, (int)count, handle, self_rank,
-                                tag, t->route.comm, MPI_STATUS_IGNORE));
+    hp_status_t status = HP_OK;
+    for (size_t done = 0; done < count && status == HP_OK;) {
+        const int part = count - done < COPY_MOST ? (int)(count - done) : COPY_MOST;
+        const int64_t at = (int64_t)done * type->extent;
+        status = check(t, P(Sendrecv)((const char *)from + at, part, handle, self_rank, tag, (char *)to + at,
+                                      part, handle, self_rank, tag, t->route.comm, MPI_STATUS_IGNORE));
+        done += (size_t)part;
+    }
+    return status;
 }
 
 #define OPS(blocking_wait, comm_of_team, collective_of_team)                                                 \

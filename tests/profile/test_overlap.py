@@ -136,7 +136,7 @@ class Overlap(ProfileCase):
     def test_which_calls(self):
         """Neither what is non-blocking already nor waits, tests and short ones."""
         its = Builder()
-        for call in ("MPI_Iallreduce", "MPI_Isend", "MPI_Wait", "MPI_Iprobe", "MPI_Allreduce_init", "MPI_Start", "MPI_Recv", "MPI_Bcast_c"):
+        for call in ("MPI_Iallreduce", "MPI_Isend", "MPI_Wait", "MPI_Iprobe", "MPI_Allreduce_init", "MPI_Allreduce_init_c", "MPI_Start", "MPI_Recv", "MPI_Bcast_c"):
             its.record(call, "a", 2.0, after_s=1.0)
         its.record("MPI_Barrier", "b", 0.3)
         self.assertEqual({one["call"] for one in self.advice(its)}, {"MPI_Recv", "MPI_Bcast_c"})

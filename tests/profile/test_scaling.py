@@ -146,7 +146,10 @@ class Losses(ProfileCase):
         self.assertIn("--at: no growth is fitted to 4 scales", err)
 
     def test_what_cannot_be_compared(self):
+        lacking = run(8, 10.0, {A: 1.0})
+        del lacking.document["per_rank"][3]
         for runs, wanted in (((run(4, 10.0, {A: 1.0}), run(4, 10.0, {A: 1.0})), "all files are of 4 ranks"),
+                             ((run(4, 10.0, {A: 1.0}), lacking), "7 of 8 ranks are in the recording"),
                              ((run(4, 10.0, {A: 1.0}), run(8, 0.0, {A: 1.0})), "says no run time of its ranks (per_rank)")):
             code, out, err = self.run_profile("scaling", *self.files(*runs))
             self.assertEqual((code, out), (1, ""))

@@ -119,7 +119,8 @@ def main():
             program, nonblocking = os.path.join(directory, name), os.path.join(directory, name + "-nonblocking")
             # Intel MPI 2021.16 by itself ends by a floating point exception on two ranks of an AMD EPYC with 2 cores.
             if not execute(f"{name}: C, without the library", run + ["-np", "2", program], environment):
-                print(f"skipped {name}: it does not run here without the library, either", flush=True)
+                print(f"{name}: it does not run here without the library, either", flush=True)
+                good &= name == "intelmpi"
                 continue
             good &= execute(f"{name}: C, by the rules", run + ["-np", "2", program, "--loaded"], {**environment, **preload})
             good &= execute(f"{name}: C, all taken", run + ["-np", "2", program, "--loaded", "--taken", "bcast,reduce,allreduce,barrier"], {**environment, **preload, **TAKEN})

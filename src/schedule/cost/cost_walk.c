@@ -234,16 +234,20 @@ static bool read_steps(walk_t *w, writers_t *writers, const hp_schedule_t *sched
 static bool read_all(walk_t *w, const hp_generator_t *generator, const hp_problem_t *problem,
                      uint32_t steps_max, uint32_t *cut)
 {
+    const hp_problem_t solved = hp_problem_of_nodes(problem);
+    void *prepared = generator->prepare && solved.count > 1 ? generator->prepare(&solved) : NULL; /* once for all */
+    hp_problem_t asked = *problem;
     writers_t writers = {.looked_at = 0};
     bool fine = true;
 
+    asked.prepared = prepared;
     for (uint32_t i = 0; i < w->fold.count && fine; i++) {
         const uint32_t position = position_of(&w->fold, i);
         hp_schedule_t schedule;
         hp_schedule_init(&schedule);
         w->walkers[i] = (walker_t){
             .first_step = w->step_count, .step = w->step_count, .first_message = NONE, .last_message = NONE};
-        fine = hp_schedule_make(&schedule, generator, problem, position) == HP_OK &&
+        fine = hp_schedule_make(&schedule, generator, &asked, position) == HP_OK &&
                clear_writers(&writers, &schedule, problem, position) &&
                read_steps(w, &writers, &schedule, position) && w->step_count <= steps_max &&
                writers.looked_at / BLOCKS_OF_STEP <= steps_max;
@@ -253,6 +257,8 @@ static bool read_all(walk_t *w, const hp_generator_t *generator, const hp_proble
     }
     for (unsigned space = 0; space < HP_SPACE_COUNT; space++)
         free(writers.step[space]);
+    if (prepared)
+        generator->release(prepared);
     return fine;
 }
 

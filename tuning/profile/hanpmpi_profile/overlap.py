@@ -63,7 +63,7 @@ class Advice:
 
 
 def is_blocking(call, kind):
-    return kind in BLOCKING_KINDS and not re.match(r"MPI_(I[a-z]|Start)", call) and not call.endswith("_init")
+    return kind in BLOCKING_KINDS and not re.match(r"MPI_(I[a-z]|Start)", call) and not call.endswith(("_init", "_init_c"))
 
 
 def hidden_s(waited_s, transfer_s, slack_s, share, cost_s):

@@ -56,6 +56,8 @@ class Study:
         for its in recordings:
             if its.run_s <= 0:
                 raise BadInput(f"{its.path}: says no run time of its ranks (per_rank): scaling needs it")
+            if len(its.per_rank) < its.ranks:
+                raise BadInput(f"{its.path}: {len(its.per_rank)} of {its.ranks} ranks are in the recording: scaling compares sums over all ranks")
             self.runs.setdefault(its.ranks, []).append(its)
         self.scales = sorted(self.runs)
         if len(self.scales) < 2:
@@ -240,7 +242,8 @@ def prediction_table(study, rows, at):
 
 def json_of(study, rows, by_pair, at):
     found = predictions(study, rows, at)
-    return {"program": "hanpmpi_profile", "scaling": "weak" if study.weak else "strong", "scales": {str(ranks): len(runs) for ranks, runs in study.runs.items()},
+    return {"program": "hanpmpi_profile", "cautions": [f"{its.path}: {text}" for runs in study.runs.values() for its in runs for text in its.cautions()],
+            "scaling": "weak" if study.weak else "strong", "scales": {str(ranks): len(runs) for ranks, runs in study.runs.items()},
             "sites": [{"call": row["call"], "site": row["site"], "verdict": row["verdict"], "loses": row["counts"], "share": row["share"],
                        "waiting": row["waiting"], "losses": [{"from": p, "to": q, "loss": loss.value, "interval": loss.interval}
                                                              for (p, q), loss in row["losses"].items()],
@@ -263,6 +266,7 @@ def scales_beyond(study, asked):
 def lines(study, rows, by_pair, at, most):
     runs = ", ".join(f"{ranks} ({len(found)} run{'s' if len(found) > 1 else ''})" for ranks, found in sorted(study.runs.items()))
     yield f"{'Weak' if study.weak else 'Strong'} scaling, ranks: {runs}"
+    yield from (f"CAUTION: {its.path}: {text}" for found in study.runs.values() for its in found for text in its.cautions())
     yield from ["", "Loss by call site: X, the share of the larger run that would not be there if the site scaled", *site_table(study, rows).plain(most)]
     yield from ["", "Between any two scales", *pair_table(study, by_pair).plain(most), "", combination_text(study, by_pair)]
     if at:

@@ -33,7 +33,7 @@ class Kind:
         self.call, self.site, self.comm, self.root = call, row.get("site", 0), row.get("comm", -1), row.get("root", -1)
         name = collective_of(call).replace("_init", "")
         self.collective = name[1:] if name.startswith("i") else name
-        self.nonblocking = name.startswith("i") or call.endswith("_init")
+        self.nonblocking = name.startswith("i") or call.endswith(("_init", "_init_c"))
         self.waits = name.startswith(("wait", "test"))
         self.bytes = self.bytes_of(row, ranks)
 

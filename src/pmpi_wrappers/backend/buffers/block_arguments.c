@@ -63,22 +63,40 @@ bool hp_block_call_bytes(hp_block_call_t *call, const hp_comm_state_t *state, ui
     return hp_block_side_average(hp_block_call_known(call), (uint32_t)state->size, bytes);
 }
 
-/* Lists of numbers of a predefined datatype, or nothing. */
-static bool is_plainly_right(const hp_block_side_t *side, uint32_t blocks)
+/* Asked before each call with lists that passes: without a branch for each number. */
+static inline bool has_negative(const hp_block_side_t *side, uint32_t blocks)
 {
-    return blocks == 0 || (side->buffer && hp_block_side_counts(side, blocks) && !side->types &&
-                           hp_datatype_named(side->type) && hp_block_side_is_valid(side, blocks));
+    int64_t wide = side->counts ? 0 : side->count;
+    int32_t narrow = 0;
+
+    if (side->counts && side->is_wide)
+        for (uint32_t i = 0; i < blocks; i++)
+            wide |= ((const int64_t *)side->counts)[i];
+    else if (side->counts)
+        for (uint32_t i = 0; i < blocks; i++)
+            narrow |= ((const int32_t *)side->counts)[i];
+    return wide < 0 || narrow < 0;
+}
+
+/* Numbers of a predefined datatype, or nothing. */
+static inline bool is_plainly_right(const hp_block_side_t *side, uint32_t blocks)
+{
+    return blocks == 0 || (side->buffer && side->buffer != MPI_IN_PLACE && !side->types &&
+                           hp_datatype_named(side->type) && !has_negative(side, blocks));
 }
 
 bool hp_block_arguments_are_right(const hp_block_arguments_t *a, const hp_comm_state_t *state)
 {
-    const uint32_t size = (uint32_t)state->size;
+    const uint32_t size = (uint32_t)state->size, at_root = a->root == state->rank ? size : 0;
+    const bool gathers = a->collective == HP_GATHERV, scatters = a->collective == HP_SCATTERV;
 
-    if (a->root < 0 || a->root >= state->size || a->send.buffer == a->recv.buffer)
-        return false;
-    const hp_block_entries_t blocks =
-        hp_collective_blocks(a->collective, (uint32_t)a->root, size, (uint32_t)state->rank);
-    return is_plainly_right(&a->send, blocks.send) && is_plainly_right(&a->recv, blocks.recv);
+    return a->root >= 0 && a->root < state->size && a->send.buffer != a->recv.buffer &&
+           is_plainly_right(&a->send, scatters  ? at_root
+                                      : gathers ? 1
+                                                : size) &&
+           is_plainly_right(&a->recv, gathers    ? at_root
+                                      : scatters ? 1
+                                                 : size);
 }
 
 /* ---- the last call ---- */

@@ -66,7 +66,8 @@ void hp_block_call_remember(const hp_block_call_t *call, hp_comm_state_t *state,
 void hp_block_call_see(const hp_block_call_t *call, uint64_t *longest, uint64_t *peers);
 /* Are all datatypes of blocks with data committed? */
 bool hp_block_call_is_committed(const hp_block_call_t *call);
-/* Are the arguments right, as far as this rank knows, and so plainly that the MPI need not be asked? */
+/* Of a collective with sizes of each rank's own: are the arguments right, as far as this rank knows, and so plainly that the MPI need not
+ * be asked? */
 bool hp_block_arguments_are_right(const hp_block_arguments_t *a, const hp_comm_state_t *state);
 /* Do the blocks that this rank has for itself lie in the same memory on both sides? Then the host MPI may refuse the call. */
 bool hp_block_call_is_aliased(const hp_block_call_t *call, const hp_comm_state_t *state);

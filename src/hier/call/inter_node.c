@@ -69,15 +69,20 @@ static bool is_plain(const hp_schedule_t *schedule, uint32_t me)
 
     for (uint32_t i = 0; i < schedule->step_count && plain; i++) {
         const hp_step_t *step = &schedule->steps[i];
-        plain = !step->sync && is_of_one_vector(schedule, &step->send) &&
-                is_of_one_vector(schedule, &step->recv) && uses_scratch_well(schedule, step, me, &held);
+        plain = !step->sync && uses_scratch_well(schedule, step, me, &held);
     }
     return plain;
 }
 
-bool hp_inter_node_runs(const hp_generator_t *generator, hp_pattern_t pattern)
+/* Of patterns that have a vector. */
+static bool is_plain_with_vector(const hp_schedule_t *schedule, uint32_t me)
 {
-    return hp_generator_holds_for_few(generator, pattern, is_plain);
+    bool plain = is_plain(schedule, me);
+
+    for (uint32_t i = 0; i < schedule->step_count && plain; i++)
+        plain = is_of_one_vector(schedule, &schedule->steps[i].send) &&
+                is_of_one_vector(schedule, &schedule->steps[i].recv);
+    return plain;
 }
 
 /* Collectives of blocks run any schedule (collectives/exchange.h). */
@@ -85,6 +90,12 @@ enum {
     OF_BLOCKS = HP_SERVES(ALLGATHER) | HP_SERVES(REDUCE_SCATTER) | HP_SERVES(ALLTOALL) | HP_SERVES(GATHER) |
                 HP_SERVES(SCATTER) | HP_SERVES(SCAN) | HP_SERVES(EXSCAN)
 };
+
+bool hp_inter_node_runs(const hp_generator_t *generator, hp_pattern_t pattern)
+{
+    return hp_generator_holds_for_few(generator, pattern,
+                                      OF_BLOCKS & 1u << pattern ? is_plain : is_plain_with_vector);
+}
 
 static unsigned can_run[HP_INTER_NODE_FILES]; /* sets of patterns */
 
@@ -167,10 +178,9 @@ const char *hp_inter_node_refusal(const hp_generator_t *generator)
         return "nodes are joined by schedules with root 0";
     for (uint32_t p = 0; p < problem->count; p++) {
         const hp_schedule_t *schedule = &generator->schedules[p];
-        if (!is_plain(schedule, p))
-            return "nodes are joined by schedules without sync steps, of messages of a vector at most, and "
-                   "with "
-                   "scratch only for what comes until it is reduced";
+        if (!is_plain_with_vector(schedule, p))
+            return "nodes are joined by schedules without sync steps, of messages of a vector at most, "
+                   "and with scratch only for what comes until it is reduced";
         for (uint32_t i = 0; i < schedule->step_count && is_bcast && p == 0; i++)
             if (schedule->steps[i].from >= 0)
                 return "nodes are joined by bcasts whose root receives nothing";

@@ -88,15 +88,17 @@ static inline bool is_plainly_right(const hp_block_side_t *side, uint32_t blocks
 bool hp_block_arguments_are_right(const hp_block_arguments_t *a, const hp_comm_state_t *state)
 {
     const uint32_t size = (uint32_t)state->size, at_root = a->root == state->rank ? size : 0;
-    const bool gathers = a->collective == HP_GATHERV, scatters = a->collective == HP_SCATTERV;
+    uint32_t sent = size, received = size;
 
+    if (a->collective == HP_GATHERV) {
+        sent = 1;
+        received = at_root;
+    } else if (a->collective == HP_SCATTERV) {
+        sent = at_root;
+        received = 1;
+    }
     return a->root >= 0 && a->root < state->size && a->send.buffer != a->recv.buffer &&
-           is_plainly_right(&a->send, scatters  ? at_root
-                                      : gathers ? 1
-                                                : size) &&
-           is_plainly_right(&a->recv, gathers    ? at_root
-                                      : scatters ? 1
-                                                 : size);
+           is_plainly_right(&a->send, sent) && is_plainly_right(&a->recv, received);
 }
 
 /* ---- the last call ---- */

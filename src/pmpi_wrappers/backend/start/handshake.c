@@ -193,7 +193,8 @@ bool hp_handshake(int rank, int size, const hp_own_facts_t *own, hp_knobs_t *ino
             return false;
         /* Longer than the parent's own limit, so that a verdict it still gives is not missed. */
         bool answered = receive(&theirs, sizeof theirs, parent, deadline + 3 * limit_ns, &received);
-        verdict = theirs.down;
+        if (answered)
+            verdict = theirs.down;
         if (!answered || received < (int)offsetof(down_t, work) || verdict.bytes != sizeof verdict ||
             strncmp(verdict.version, HANPMPI_VERSION, VERSION_BYTES) != 0)
             verdict.work = 0;

@@ -230,10 +230,8 @@ static int take_lock(const hp_cache_t *cache)
 
     hp_cache_path(cache, lock_kind, path);
     const int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    if (fd >= 0)
-        fchmod(
-            fd,
-            0666); /* for all who share the directory, whatever the mask; fails where another has made it */
+    if (fd >= 0) /* for all who share the directory, whatever the mask; it fails where another has made it */
+        fchmod(fd, 0666);
     for (int i = 0; i < TRIES && fd >= 0; i++) {
         if (flock(fd, LOCK_EX | LOCK_NB) == 0)
             return fd;

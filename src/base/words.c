@@ -134,7 +134,7 @@ int hp_word_signal(const char *text)
     return -1;
 }
 
-double hp_words_number(const char *text, char **end)
+double hp_word_number(const char *text, char **end)
 {
     const locale_t plain = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
     const double number = plain ? strtod_l(text, end, plain) : strtod(text, end);

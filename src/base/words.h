@@ -34,6 +34,6 @@ const char *hp_word_size(uint64_t bytes, char *text, unsigned room);
 const char *hp_word_nearest(const char *text, hp_word_fn_t word);
 
 /* As strtod, with a point, whatever the program's locale has there. */
-double hp_words_number(const char *text, char **end);
+double hp_word_number(const char *text, char **end);
 
 #endif

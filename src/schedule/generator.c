@@ -171,19 +171,29 @@ bool hp_generator_holds_for_few(const hp_generator_t *generator, hp_pattern_t pa
     return held;
 }
 
-hp_schedule_t *hp_schedules_make(const hp_generator_t *generator, const hp_problem_t *problem)
+void *hp_generator_prepare(const hp_generator_t *generator, const hp_problem_t *problem)
 {
     const hp_problem_t solved = hp_problem_of_nodes(problem);
+    return generator->prepare && solved.count > 1 ? generator->prepare(&solved) : NULL;
+}
+
+void hp_generator_release(const hp_generator_t *generator, void *prepared)
+{
+    if (prepared)
+        generator->release(prepared);
+}
+
+hp_schedule_t *hp_schedules_make(const hp_generator_t *generator, const hp_problem_t *problem)
+{
     hp_problem_t asked = *problem;
     hp_status_t status = HP_OK;
     hp_schedule_t *schedules = calloc(problem->count, sizeof *schedules);
-    void *prepared = schedules && generator->prepare && solved.count > 1 ? generator->prepare(&solved) : NULL;
+    void *prepared = schedules ? hp_generator_prepare(generator, problem) : NULL;
 
     asked.prepared = prepared;
     for (uint32_t i = 0; schedules && i < problem->count && status == HP_OK; i++)
         status = hp_schedule_make(&schedules[i], generator, &asked, i);
-    if (prepared)
-        generator->release(prepared);
+    hp_generator_release(generator, prepared);
     if (schedules && status != HP_OK) {
         hp_schedules_free(schedules, problem->count);
         return NULL;

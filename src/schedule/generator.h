@@ -33,6 +33,9 @@ bool hp_generator_holds_for_few(const hp_generator_t *generator, hp_pattern_t pa
 /* A network of two switches with so many machines, for whoever looks at few positions of a generator that needs one. False:
  * no memory. Fini in any case. */
 bool hp_generator_sample_network(hp_network_t *network, uint32_t machines);
+/* For problem->prepared of who makes the schedules of many positions; NULL: there is nothing to prepare. Goes with release. */
+void *hp_generator_prepare(const hp_generator_t *generator, const hp_problem_t *problem);
+void hp_generator_release(const hp_generator_t *generator, void *prepared);
 /* Of all positions, in a list to be freed with hp_schedules_free. NULL: no memory. */
 hp_schedule_t *hp_schedules_make(const hp_generator_t *generator, const hp_problem_t *problem);
 void hp_schedules_free(hp_schedule_t *schedules, uint32_t count);

@@ -67,10 +67,8 @@ static bool is_plain(const hp_schedule_t *schedule, uint32_t me)
     bool plain = schedule->scratch_blocks <= SCRATCH_MAX;
     uint64_t held = 0;
 
-    for (uint32_t i = 0; i < schedule->step_count && plain; i++) {
-        const hp_step_t *step = &schedule->steps[i];
-        plain = !step->sync && uses_scratch_well(schedule, step, me, &held);
-    }
+    for (uint32_t i = 0; i < schedule->step_count && plain; i++)
+        plain = !schedule->steps[i].sync && uses_scratch_well(schedule, &schedule->steps[i], me, &held);
     return plain;
 }
 

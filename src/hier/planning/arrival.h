@@ -76,9 +76,9 @@ static inline bool hp_arrival_is_looking(const hp_comm_t *comm)
 hp_arrival_step_t hp_arrival_count(hp_comm_t *comm, hp_collective_t collective, uint64_t entered_ns,
                                    uint64_t left_ns);
 /* They have met: twice, one directly behind the other; when they did the second time, from begin to end. */
-/* They cannot: a call has failed here. Nobody looks any more. */
-void hp_arrival_lost(hp_comm_t *comm);
 void hp_arrival_met(hp_comm_t *comm, uint64_t begin_ns, uint64_t end_ns);
+/* They cannot meet, or compare: a call has failed here. Nobody looks any more. */
+void hp_arrival_lost(hp_comm_t *comm);
 /* They compare. What this rank has to add; and, of the sums over all ranks: by how many microseconds it was late, on average; 0: it
  * was not. */
 void hp_arrival_sums(const hp_comm_t *comm, double sums[HP_ARRIVAL_SUMS]);

@@ -234,8 +234,7 @@ static bool read_steps(walk_t *w, writers_t *writers, const hp_schedule_t *sched
 static bool read_all(walk_t *w, const hp_generator_t *generator, const hp_problem_t *problem,
                      uint32_t steps_max, uint32_t *cut)
 {
-    const hp_problem_t solved = hp_problem_of_nodes(problem);
-    void *prepared = generator->prepare && solved.count > 1 ? generator->prepare(&solved) : NULL; /* once for all */
+    void *prepared = hp_generator_prepare(generator, problem);
     hp_problem_t asked = *problem;
     writers_t writers = {.looked_at = 0};
     bool fine = true;
@@ -257,8 +256,7 @@ static bool read_all(walk_t *w, const hp_generator_t *generator, const hp_proble
     }
     for (unsigned space = 0; space < HP_SPACE_COUNT; space++)
         free(writers.step[space]);
-    if (prepared)
-        generator->release(prepared);
+    hp_generator_release(generator, prepared);
     return fine;
 }
 

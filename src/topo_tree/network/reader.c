@@ -63,7 +63,7 @@ static bool measure(const char *text, size_t length, const unit_t *units, const 
     copy[length] = '\0';
     if (copy[0] == '0' && tolower((unsigned char)copy[1]) == 'x')
         return false;
-    const double number = hp_words_number(copy, &unit);
+    const double number = hp_word_number(copy, &unit);
     const size_t end = strlen(unit), tail = strlen(suffix);
     if (tail > 0 && end > tail && strcasecmp(unit + end - tail, suffix) == 0)
         unit[end - tail] = '\0';

@@ -76,7 +76,7 @@ static bool take_speed(slurm_t *slurm, const char *text)
     if (strspn(text, "0") == digits)
         return hp_network_refuse(slurm->reader, "LinkSpeed=%.40s carries nothing: expected more than 0",
                                  text);
-    slurm->speed.rate = hp_words_number(text, NULL) * 0.125;
+    slurm->speed.rate = hp_word_number(text, NULL) * 0.125;
     return true;
 }
 

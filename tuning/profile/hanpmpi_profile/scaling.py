@@ -65,6 +65,9 @@ class Study:
         self.work = {ranks: [its.run_s for its in runs] for ranks, runs in self.runs.items()}
         self.sites = self.collect()
 
+    def cautions(self):
+        return [f"{its.path}: {text}" for runs in self.runs.values() for its in runs for text in its.cautions()]
+
     def collect(self):
         found = {}
         for ranks, runs in self.runs.items():
@@ -242,7 +245,7 @@ def prediction_table(study, rows, at):
 
 def json_of(study, rows, by_pair, at):
     found = predictions(study, rows, at)
-    return {"program": "hanpmpi_profile", "cautions": [f"{its.path}: {text}" for runs in study.runs.values() for its in runs for text in its.cautions()],
+    return {"program": "hanpmpi_profile", "cautions": study.cautions(),
             "scaling": "weak" if study.weak else "strong", "scales": {str(ranks): len(runs) for ranks, runs in study.runs.items()},
             "sites": [{"call": row["call"], "site": row["site"], "verdict": row["verdict"], "loses": row["counts"], "share": row["share"],
                        "waiting": row["waiting"], "losses": [{"from": p, "to": q, "loss": loss.value, "interval": loss.interval}
@@ -266,7 +269,7 @@ def scales_beyond(study, asked):
 def lines(study, rows, by_pair, at, most):
     runs = ", ".join(f"{ranks} ({len(found)} run{'s' if len(found) > 1 else ''})" for ranks, found in sorted(study.runs.items()))
     yield f"{'Weak' if study.weak else 'Strong'} scaling, ranks: {runs}"
-    yield from (f"CAUTION: {its.path}: {text}" for found in study.runs.values() for its in found for text in its.cautions())
+    yield from (f"CAUTION: {text}" for text in study.cautions())
     yield from ["", "Loss by call site: X, the share of the larger run that would not be there if the site scaled", *site_table(study, rows).plain(most)]
     yield from ["", "Between any two scales", *pair_table(study, by_pair).plain(most), "", combination_text(study, by_pair)]
     if at:

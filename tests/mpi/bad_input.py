@@ -491,6 +491,19 @@ def pitfall_08_one_rank_without(host):
             result.check(rank["bcast"].startswith("0/"), "calls were taken")
 
 
+@waiting_case
+def pitfall_08_late_ranks(host):
+    """A rank that comes to the ranks' agreement after the others have given it up is not active alone, nor are those that it leaves."""
+    for late, seconds, taken in ((0, 2, True), (0, 7, False), (1, 7, False), (2, 7, False)):
+        own = {**FORCED, "HANPMPI_HANDSHAKE_SECONDS": "1", "LATE_SECONDS": str(seconds)}
+        result = host.run_unlike(*[own] * 4, preload=[[host.library, *([host.options.late_in_init] if rank == late else [])] for rank in range(4)])
+        result.check_ran(4)
+        result.check(result.seconds < 30, f"took {result.seconds:.0f} s")
+        for rank in result.ranks:
+            result.check(rank["bcast"] == rank["reduce"] == all_taken(PROBE_CALLS if taken else 0), f"rank {late} late by {seconds} s")
+        result.check(bool(result.said) != taken, "nothing was said, or too much")
+
+
 @case
 def pitfall_08_other_version(host):
     """Ranks with another version of the library: a warning, and the library is off."""
@@ -693,7 +706,7 @@ def main():
     parser.add_argument("--run", help="the launcher with its options, without -np")
     parser.add_argument("--helper", default="", help="an object that the host's ranks preload in any case")
     parser.add_argument("--timeout", type=float, default=60, help="seconds for one run")
-    for program in ("probe", "linked", "linked-late", "hints", "lifecycle", "profiler", "old-version", "other-device"):
+    for program in ("probe", "linked", "linked-late", "hints", "lifecycle", "profiler", "old-version", "late-in-init", "other-device"):
         parser.add_argument(f"--{program}", help=f"path of {program}")
     parser.add_argument("names", nargs="*", help="cases to run")
     options = parser.parse_args()

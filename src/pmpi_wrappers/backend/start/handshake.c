@@ -140,29 +140,137 @@ static bool judge(const up_t *all)
     return true;
 }
 
+/* What a rank says of the verdict. */
+enum { GONE = 0, INCOMPLETE = 1, COMPLETE = 2 };
+
+static MPI_Request begin(const void *message, size_t bytes, int to)
+{
+    MPI_Request request;
+
+    return P(Isend)(message, (int)bytes, MPI_BYTE, to, HANDSHAKE_TAG, MPI_COMM_WORLD, &request) == MPI_SUCCESS
+               ? request
+               : MPI_REQUEST_NULL;
+}
+
+/* For a message that perhaps nobody receives. It stays where it is, for good. */
+static void leave(MPI_Request *request)
+{
+    int complete = 0;
+
+    if (*request != MPI_REQUEST_NULL)
+        P(Test)(request, &complete, MPI_STATUS_IGNORE);
+    if (*request != MPI_REQUEST_NULL && !complete)
+        P(Request_free)(request);
+}
+
+/* Of this rank in the tree, those that reported; the largest subtree last. */
+typedef struct {
+    int count;
+    int rank[32];
+    MPI_Request verdict[32]; /* on its way */
+} children_t;
+
+/* After a verdict that the library is to work: has every rank got it? One that waited too long for it has left, and says so.
+ * Without a time limit: all have the library. */
+static bool all_were_told(int rank, int parent, children_t *children)
+{
+    uint8_t mine = COMPLETE, theirs[32];
+    int received;
+
+    for (int i = 0; i < children->count; i++) {
+        if (!receive(&theirs[i], sizeof theirs[i], children->rank[i], 0, &received))
+            theirs[i] = GONE;
+        if (theirs[i] == GONE)
+            leave(&children->verdict[i]);
+        else
+            P(Wait)(&children->verdict[i], MPI_STATUS_IGNORE);
+        if (theirs[i] != COMPLETE)
+            mine = INCOMPLETE;
+    }
+    if (rank != 0) {
+        const bool asks = mine == COMPLETE;
+        P(Send)(&mine, sizeof mine, MPI_BYTE, parent, HANDSHAKE_TAG, MPI_COMM_WORLD);
+        if (asks && !receive(&mine, sizeof mine, parent, 0, &received))
+            mine = INCOMPLETE;
+    }
+    for (int i = children->count; i-- > 0;)
+        if (theirs[i] == COMPLETE) /* the others know */
+            P(Send)(&mine, sizeof mine, MPI_BYTE, children->rank[i], HANDSHAKE_TAG, MPI_COMM_WORLD);
+    if (rank == 0 && mine != COMPLETE)
+        hp_warn("rank 0, or one that others report to, was so late in MPI_Init that they did not wait for it "
+                "any more: the library "
+                "is off for this run; results are not affected (HANPMPI_HANDSHAKE_SECONDS sets how long they "
+                "wait)");
+    return mine == COMPLETE;
+}
+
+static void introduce(up_t *mine, const hp_own_facts_t *own, const hp_knobs_t *knobs)
+{
+    memcpy(mine->magic, magic, sizeof magic);
+    snprintf(mine->version, sizeof mine->version, "%s", HANPMPI_VERSION);
+    mine->bytes = sizeof *mine;
+    mine->missing = mine->other_version = mine->other_settings = NOBODY;
+    mine->any_threads = own->threads;
+    mine->any_alone = own->is_alone;
+    mine->any_off = !knobs->enable;
+    mine->any_on = (bool)knobs->enable;
+    hp_tally_add(&mine->nodes, own->node_id, 1);
+    hp_tally_add(&mine->masks, mask_of(own), 1);
+    mine->knobs = *knobs;
+}
+
+static void rule(down_t *verdict, const up_t *all, const hp_own_facts_t *own, const hp_knobs_t *knobs)
+{
+    snprintf(verdict->version, sizeof verdict->version, "%s", HANPMPI_VERSION);
+    verdict->bytes = sizeof *verdict;
+    verdict->work = judge(all);
+    verdict->nodes = all->nodes;
+    verdict->masks = all->masks;
+    verdict->any_threads = all->any_threads;
+    verdict->any_alone = all->any_alone;
+    verdict->any_off = all->any_off;
+    verdict->has_files = own->has_files;
+    verdict->knobs = *knobs;
+}
+
+/* Tells the parent of this rank's subtree and waits for its verdict. No verdict is a no. */
+static void ask(const up_t *mine, int parent, uint64_t deadline_ns, down_t *verdict)
+{
+    static message_t theirs;          /* static: it is large */
+    static const uint8_t gone = GONE; /* static: it may leave later */
+    MPI_Request report = begin(mine, sizeof *mine, parent), word;
+    int received;
+
+    if (report == MPI_REQUEST_NULL)
+        return;
+    if (receive(&theirs, sizeof theirs, parent, deadline_ns, &received)) {
+        P(Wait)(&report, MPI_STATUS_IGNORE);
+        *verdict = theirs.down;
+        if (received < (int)offsetof(down_t, work) || verdict->bytes != sizeof *verdict ||
+            strncmp(verdict->version, HANPMPI_VERSION, VERSION_BYTES) != 0)
+            verdict->work = 0;
+        return;
+    }
+    leave(&report);
+    word = begin(&gone, sizeof gone, parent); /* it may still come, and then waits for a word of this rank */
+    leave(&word);
+    if (parent == 0)
+        hp_warn(
+            "rank 0 did not answer: is the library loaded on every rank and host? It is off for this run; "
+            "results are not affected");
+}
+
 bool hp_handshake(int rank, int size, const hp_own_facts_t *own, hp_knobs_t *inout, hp_agreed_t *agreed)
 {
     const uint64_t limit_ns = (uint64_t)inout->handshake_seconds * 1000000000u;
     const uint64_t deadline = hp_clock_ns() + limit_ns;
+    children_t children = {0};
     int received, bit;
-    uint32_t reported = 0; /* children that did, by their bit */
-    static up_t mine;      /* static: padding is zero, and they are large */
+    static up_t mine; /* static: padding is zero, and they are large */
     static down_t verdict;
     static message_t theirs;
-    MPI_Request unanswered;
 
-    memcpy(mine.magic, magic, sizeof magic);
-    snprintf(mine.version, sizeof mine.version, "%s", HANPMPI_VERSION);
-    mine.bytes = sizeof mine;
-    mine.missing = mine.other_version = mine.other_settings = NOBODY;
-    mine.any_threads = own->threads;
-    mine.any_alone = own->is_alone;
-    mine.any_off = !inout->enable;
-    mine.any_on = (bool)inout->enable;
-    hp_tally_add(&mine.nodes, own->node_id, 1);
-    hp_tally_add(&mine.masks, mask_of(own), 1);
-    mine.knobs = *inout;
-
+    introduce(&mine, own, inout);
     for (bit = 1; bit < size && !(rank & bit); bit *= 2) {
         const int child = rank + bit;
         if (child >= size)
@@ -172,57 +280,23 @@ bool hp_handshake(int rank, int size, const hp_own_facts_t *own, hp_knobs_t *ino
             continue;
         }
         join(&mine, &theirs.up, child, received);
-        reported |= (uint32_t)bit;
+        children.rank[children.count++] = child;
     }
     memcpy(verdict.magic, magic, sizeof magic);
-    if (rank == 0) {
-        snprintf(verdict.version, sizeof verdict.version, "%s", HANPMPI_VERSION);
-        verdict.bytes = sizeof verdict;
-        verdict.work = judge(&mine);
-        verdict.nodes = mine.nodes;
-        verdict.masks = mine.masks;
-        verdict.any_threads = mine.any_threads;
-        verdict.any_alone = mine.any_alone;
-        verdict.any_off = mine.any_off;
-        verdict.has_files = own->has_files;
-        verdict.knobs = *inout;
-    } else {
-        const int parent = rank - bit;
-        if (P(Isend)(&mine, sizeof mine, MPI_BYTE, parent, HANDSHAKE_TAG, MPI_COMM_WORLD, &unanswered) !=
-            MPI_SUCCESS)
-            return false;
-        /* Longer than the parent's own limit, so that a verdict it still gives is not missed. */
-        bool answered = receive(&theirs, sizeof theirs, parent, deadline + 3 * limit_ns, &received);
-        if (answered)
-            verdict = theirs.down;
-        if (!answered || received < (int)offsetof(down_t, work) || verdict.bytes != sizeof verdict ||
-            strncmp(verdict.version, HANPMPI_VERSION, VERSION_BYTES) != 0)
-            verdict.work = 0;
-        if (!answered && parent == 0)
-            hp_warn("rank 0 did not answer: is the library loaded on every rank and host? It is off for this "
-                    "run; "
-                    "results are not affected");
-        if (answered)
-            P(Wait)(&unanswered, MPI_STATUS_IGNORE);
-        else
-            P(Request_free)(&unanswered);
-    }
+    if (rank == 0)
+        rule(&verdict, &mine, own, inout);
+    else /* longer than the parent's own limit, so that a verdict it still gives is not missed */
+        ask(&mine, rank - bit, deadline + 3 * limit_ns, &verdict);
     /* Not to a child that did not report: without the library it would never receive the message, and some
      * MPIs call that an error at MPI_Finalize. If it was only late its own limit brings it to the same
      * verdict: with a rank missing the answer is no. */
-    for (bit /= 2; bit > 0; bit /= 2) {
-        MPI_Request request;
-        int complete = 0;
-        if (!(reported & (uint32_t)bit) || P(Isend)(&verdict, sizeof verdict, MPI_BYTE, rank + bit,
-                                                    HANDSHAKE_TAG, MPI_COMM_WORLD, &request) != MPI_SUCCESS)
-            continue;
-        if (verdict.work)
-            P(Wait)(&request, MPI_STATUS_IGNORE);
-        else
-            P(Test)(&request, &complete, MPI_STATUS_IGNORE);
-        if (!verdict.work && !complete)
-            P(Request_free)(&request);
-    }
+    for (int i = children.count; i-- > 0;)
+        children.verdict[i] = begin(&verdict, sizeof verdict, children.rank[i]);
+    if (verdict.work)
+        verdict.work = all_were_told(rank, rank - bit, &children);
+    else
+        for (int i = 0; i < children.count; i++)
+            leave(&children.verdict[i]);
     *agreed = (hp_agreed_t){.nodes = (uint32_t)verdict.nodes.kinds,
                             .beside = hp_tally_ranks(&verdict.nodes, own->node_id),
                             .sharers = hp_tally_ranks(&verdict.masks, mask_of(own)),

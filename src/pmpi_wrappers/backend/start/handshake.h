@@ -9,6 +9,9 @@
  *   up    binomial tree to rank 0: "my subtree is complete, same version, same settings, so many ranks on each of these
  *         nodes and with each of these masks, no threads"
  *   down  rank 0's verdict and its settings. A rank that was late for `up` still gets it, so all agree.
+ *   up    "my subtree has got it": a rank does not wait for ever, since its parent may be without the library, and a parent
+ *         that is later than that must not be active alone
+ *   down  rank 0's word that all have, or not
  *
  * Threads: one, inside MPI_Init. Ownership: nothing kept. */
 #ifndef HP_PMPI_WRAPPERS_BACKEND_START_HANDSHAKE_H

@@ -375,6 +375,12 @@ def spread_of(seconds):
     return f" ({min(seconds):.2f} to {max(seconds):.2f})" if seconds else ""
 
 
+def ratio_of(row):
+    """How many times as fast, and the standard error of that."""
+    ratio = row["native"] / row["library"]
+    return f"{ratio:.2f}" + (f" ± {ratio * row['error']:.2f}" if row.get("error") is not None else "")
+
+
 def section_applications(directory):
     lines = []
     for name in sorted(os.listdir(directory)):
@@ -396,12 +402,12 @@ def section_applications(directory):
             runs = len(wise["library_runs"])
             name = program if runs == document["repeat"] else f"{program}, {runs} runs"
             lines.append(f"| {name} | {'equal' if first['equal'] and wise['equal'] else 'DIFFERENT'} | {wise['native']:.2f}{spread_of(wise['native_runs'])} "
-                         f"| {first['native'] / first['library']:.2f} | {wise['native'] / wise['library']:.2f} | {wise['library']:.2f}"
+                         f"| {ratio_of(first)} | {ratio_of(wise)} | {wise['library']:.2f}"
                          f"{spread_of(wise['library_runs'])} | {shares[0]} | {which} | {shares[1]} |")
     if not lines:
         return []
     return ["## Applications", "", "`tests/bench/reproduce applications` (`tests/programs/real_programs.py --side applications all`): the program's own seconds, medians of runs in "
-            "turns (least and most); ratio of the host MPI's to the library's, in a first run, with an empty cache, and in one that knows what that has found. Shares, by rank 0: "
+            "turns (least and most); ratio of the host MPI's to the library's, in a first run, with an empty cache, and in one that knows what that has found, with its standard error. Shares, by rank 0: "
             "of the time since MPI_Init in collectives, of that in each, and of that in calls that the library ran. Where 16 ranks share 2 cores and a program waits much, its "
             "time varies by a fifth and more from run to run, with the library and without, and a ratio says no more than the ranges beside it. is and is-a: the "
             "integer sort, classes B and A.", *lines, ""]

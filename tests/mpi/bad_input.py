@@ -528,6 +528,26 @@ def pitfall_08_other_version(host):
 
 
 @case
+def files_of_spawned_jobs(host):
+    """A job that another one has started has its settings; each writes files of its own."""
+    if host.run(program=[host.options.lifecycle, "spawn"], preload=[]).code != 0:
+        print("     this MPI starts no jobs (MPI_Comm_spawn fails without the library, too)")
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        kinds = {"HANPMPI_PROFILE": "profile", "HANPMPI_TRACE": "trace.one", "HANPMPI_EXPLAIN_JSON": "explain"}
+        result = host.run({**FORCED, **{name: os.path.join(folder, file + ".json") for name, file in kinds.items()}},
+                          program=[host.options.lifecycle, "spawn"])
+        result.check(result.code == 0, "the jobs failed")
+        written = sorted(os.listdir(folder))
+        for file in kinds.values():
+            own = [name for name in written if re.fullmatch(re.escape(file) + r"(\.spawned-[0-9a-f]{8})?\.json", name)]
+            result.check(len(own) == 2, f"expected {file}.json and {file}.spawned-WORD.json, found {written}")
+            for name in own:
+                with open(os.path.join(folder, name)) as text:
+                    json.load(text)
+
+
+@case
 def pitfall_08_longer_messages(host):
     """Another version may have longer messages, which an MPI takes for an error."""
     result = host.run_unlike(FORCED, FORCED, preload=[[host.library], [host.options.old_version]])

@@ -3,6 +3,8 @@
  *
  * usage: lifecycle CASE [COUNT]; the cases are in the table below. A case initialises and finalises MPI
  * itself. After MPI_Finalize the library must hold nothing. */
+#include <stdbool.h>
+#include <unistd.h>
 #include "mpi_check.h"
 
 static int count_argument;
@@ -281,6 +283,32 @@ static int case_sessions(void)
 #endif
 }
 
+/* A job that starts another one of the same program, and meets it. */
+static int case_spawn(void)
+{
+    char self[4096] = "", *words[] = {"spawn", NULL};
+    MPI_Comm parent, other, all;
+
+    CHECK_MPI(MPI_Init(NULL, NULL));
+    CHECK_MPI(MPI_Comm_get_parent(&parent));
+    const bool is_child = parent != MPI_COMM_NULL;
+    CHECK_EQUAL(readlink("/proc/self/exe", self, sizeof self - 1) > 0, 1, "the program's own path");
+    collectives(MPI_COMM_WORLD);
+    if (is_child)
+        other = parent;
+    else
+        CHECK_MPI(
+            MPI_Comm_spawn(self, words, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &other, MPI_ERRCODES_IGNORE));
+    CHECK_MPI(MPI_Intercomm_merge(other, is_child, &all));
+    for (int i = 0; i < 10; i++) {
+        collectives(all);
+        collectives(MPI_COMM_WORLD);
+    }
+    CHECK_MPI(MPI_Comm_free(&all));
+    CHECK_MPI(MPI_Comm_disconnect(&other));
+    return finish();
+}
+
 static const struct {
     const char *name;
     int (*run)(void);
@@ -300,6 +328,7 @@ static const struct {
     {"no_finalize", case_no_finalize, 0},
     {"abort", case_abort, 0},
     {"sessions", case_sessions, 0},
+    {"spawn", case_spawn, 0},
 };
 
 int main(int argc, char **argv)

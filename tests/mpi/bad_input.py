@@ -550,10 +550,11 @@ def files_of_spawned_jobs(host):
 @case
 def pitfall_08_longer_messages(host):
     """Another version may have longer messages, which an MPI takes for an error."""
-    result = host.run_unlike(FORCED, FORCED, preload=[[host.library], [host.options.old_version]])
-    result.check_ran(2)
-    result.check_said(1, "warning", "version")
-    result.check(all(rank["bcast"].startswith("0/") for rank in result.ranks), "calls were taken")
+    for ranks, other in ((2, 1), (4, 2)):
+        result = host.run_unlike(*[FORCED] * ranks, preload=[[host.options.old_version if rank == other else host.library] for rank in range(ranks)])
+        result.check_ran(ranks)
+        result.check_said(1, "warning", "version")
+        result.check(all(rank["bcast"].startswith("0/") for rank in result.ranks), "calls were taken")
 
 
 @case

@@ -219,6 +219,7 @@ static void group_exscan(void)
 #ifndef MPICH_NUMVERSION
     make((mistake_t){exscan, check_from_before, .wrong = {out, NULL, MPI_INT}});
     make((mistake_t){exscan, check_from_before, .wrong = {out, out, MPI_INT}});
+    make((mistake_t){exscan, check_from_before, .wrong = {out, MPI_IN_PLACE, MPI_INT}});
 #else
     hp_group_skip("MPICH refuses what the standard allows");
 #endif
@@ -244,6 +245,13 @@ static void group_one_buffer_alltoall(void)
 #endif
 }
 
+/* MPI_IN_PLACE as the receive buffer. */
+static void group_in_place(void)
+{
+    make((mistake_t){gather, check_all_at_root, .wrong = {out, MPI_IN_PLACE, MPI_INT}});
+    make((mistake_t){allgather, check_all, .wrong = {out, MPI_IN_PLACE, MPI_INT}});
+}
+
 /* A negative number in a list. */
 static void group_lists(void)
 {
@@ -255,7 +263,7 @@ static const hp_group_t groups[] = {
     {"bcast_type", group_bcast_type}, {"blocks_type", group_blocks_type},
     {"no_buffer", group_no_buffer},   {"exscan", group_exscan},
     {"one_buffer", group_one_buffer}, {"one_buffer_alltoall", group_one_buffer_alltoall},
-    {"lists", group_lists},
+    {"lists", group_lists},           {"in_place", group_in_place},
 };
 
 int main(int argc, char **argv)

@@ -139,6 +139,7 @@ struct hp_node_memory {
         size_t backed_bytes; /* of all own slots */
         size_t wanted;       /* bytes of a slot that the collective uses */
         size_t most;         /* and what no member uses more of */
+        bool is_held;        /* they are used outside of a collective */
         bool in_place;       /* its slots are in the memory, whatever is lent: they are small */
         uint64_t *filled;    /* of each own ring: the end of the last collective that filled it */
         uint64_t end_step;   /* of the last collective that used them, */

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
+#include <unistd.h>
 #include "event_engine/mem/pages.h"
 
 enum { PAGE = HP_NODE_PAGE };
@@ -135,6 +136,8 @@ static void forget_slots(hp_node_memory_t *memory)
  * nobody touches them before this rank uses them again, which needs the lock. */
 static bool slots_are_idle(const hp_node_memory_t *memory)
 {
+    if (memory->slots.is_held)
+        return false;
     for (uint32_t member = 0; member < memory->shape.members; member++)
         if (atomic_load_explicit(hp_node_done(memory, member), memory_order_acquire) < memory->slots.end_step)
             return false;
@@ -143,11 +146,13 @@ static bool slots_are_idle(const hp_node_memory_t *memory)
 
 static void give_pages_back(const hp_node_memory_t *memory)
 {
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE); /* the kernel's may be larger than the layout's */
     const uintptr_t first = (uintptr_t)hp_node_own_ring(memory, memory->own, 0);
-    const uintptr_t from = (first + PAGE - 1) / PAGE * PAGE;
-    const uintptr_t to = (uintptr_t)hp_node_part(memory, memory->own) + memory->member_bytes;
+    const uintptr_t from = (first + page - 1) / page * page;
+    const uintptr_t to = ((uintptr_t)hp_node_part(memory, memory->own) + memory->member_bytes) / page * page;
 
-    madvise((void *)from, to - from, MADV_REMOVE);
+    if (from < to)
+        madvise((void *)from, to - from, MADV_REMOVE);
 }
 
 /* The least recently used first. The pool keeps its pages. */
@@ -269,6 +274,13 @@ static ring_t *lend(hp_node_memory_t *memory, size_t ring)
 }
 
 /* ---- use ---- */
+
+void hp_node_hold_slots(hp_node_memory_t *memory, bool holds)
+{
+    pthread_mutex_lock(&slots_lock);
+    memory->slots.is_held = holds;
+    pthread_mutex_unlock(&slots_lock);
+}
 
 void hp_node_use_slots(hp_node_memory_t *memory, size_t bytes, size_t most, uint64_t end_step)
 {

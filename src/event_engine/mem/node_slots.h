@@ -39,6 +39,8 @@ void hp_node_borrow_none(hp_node_memory_t *memory);
  * the same for all. Until all members have finished those steps, the slots keep their pages. 0 bytes: it uses none. *memory must
  * stay where it is from now on. */
 void hp_node_use_slots(hp_node_memory_t *memory, size_t bytes, size_t most, uint64_t end_step);
+/* Outside of a collective, between two of them: the slots are used, on all members, until they are let go. */
+void hp_node_hold_slots(hp_node_memory_t *memory, bool holds);
 /* Are the rings borrowed that this collective uses? The same answer on all members. */
 static inline bool hp_node_borrows(const hp_node_memory_t *memory)
 {

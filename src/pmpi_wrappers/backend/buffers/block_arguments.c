@@ -22,6 +22,19 @@ static bool lacks_result(const hp_block_call_t *call, const hp_comm_state_t *sta
     return has_result && hp_block_side_lacks_buffer(&call->arguments.recv, (uint32_t)state->rank, 1);
 }
 
+/* MPI_IN_PLACE where the standard has none: the host MPI says so. */
+static bool misplaces_in_place(const hp_block_call_t *call, const hp_comm_state_t *state)
+{
+    const hp_block_arguments_t *a = &call->arguments;
+    const hp_pattern_t pattern = hp_block_call_pattern(call);
+    const bool is_root = a->root == state->rank, scatters = pattern == HP_PATTERN_SCATTER;
+    const bool may_send = !scatters && (pattern != HP_PATTERN_GATHER || is_root),
+               may_receive = scatters && is_root;
+
+    return (call->send.blocks && a->send.buffer == MPI_IN_PLACE && !may_send) ||
+           (call->recv.blocks && a->recv.buffer == MPI_IN_PLACE && !may_receive);
+}
+
 /* A reduction has one datatype, and counts that are the same on all ranks. */
 static bool are_valid(const hp_block_call_t *call, const hp_comm_state_t *state)
 {
@@ -29,7 +42,8 @@ static bool are_valid(const hp_block_call_t *call, const hp_comm_state_t *state)
     const uint32_t size = (uint32_t)state->size;
 
     if (!hp_block_call_reduces(call))
-        return is_valid(&a->send, call->send.blocks) && is_valid(&a->recv, call->recv.blocks);
+        return is_valid(&a->send, call->send.blocks) && is_valid(&a->recv, call->recv.blocks) &&
+               !misplaces_in_place(call, state);
     hp_block_side_t sent = a->recv; /* as much as all ranks get together */
     sent.buffer = a->send.buffer;
     return hp_block_side_is_valid(&a->recv, size) && !lacks_result(call, state) &&

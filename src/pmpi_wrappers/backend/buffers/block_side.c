@@ -32,12 +32,19 @@ bool hp_block_side_is_valid(const hp_block_side_t *side, uint32_t blocks)
     return valid;
 }
 
+/* With types of their own blocks have displacements in bytes, which from MPI_BOTTOM are addresses. */
+static bool is_absolute(const hp_block_side_t *side, uint32_t i)
+{
+    return side->types && side->displs && array_entry(side->displs, side->is_wide, i) != 0;
+}
+
 bool hp_block_side_lacks_buffer(const hp_block_side_t *side, uint32_t first, uint32_t blocks)
 {
     bool lacks = false;
 
     for (uint32_t i = first; i < first + blocks && !side->buffer && !lacks; i++)
-        lacks = hp_block_side_count(side, i) > 0 && hp_datatype_named(hp_block_side_type(side, i));
+        lacks = hp_block_side_count(side, i) > 0 && hp_datatype_named(hp_block_side_type(side, i)) &&
+                !is_absolute(side, i);
     return lacks;
 }
 
@@ -106,9 +113,10 @@ static bool describe(MPI_Datatype datatype, hp_type_t *type, bool *is_dense)
         *is_dense = named->contiguous;
         return true;
     }
-    const bool described = hp_datatype_describe(datatype, type);
-    *is_dense = described && hp_datatype_is_contiguous(datatype, type);
-    return described;
+    if (!hp_datatype_measure(datatype, type))
+        return false;
+    *is_dense = hp_datatype_is_contiguous(datatype, type);
+    return true;
 }
 
 bool hp_block_at(const hp_block_side_t *side, uint32_t i, hp_block_t *block, bool *is_dense)
@@ -154,7 +162,8 @@ void hp_block_side_keep_arrays(hp_block_side_t *side, uint32_t entries, char *me
 
 static int keep_type(MPI_Datatype *type)
 {
-    return *type == MPI_DATATYPE_NULL || hp_datatype_named(*type) ? MPI_SUCCESS : P(Type_dup)(*type, type);
+    return *type == MPI_DATATYPE_NULL || hp_datatype_named(*type) ? MPI_SUCCESS
+                                                                  : hp_datatype_keep(*type, type);
 }
 
 static void drop_type(MPI_Datatype *type)

@@ -375,8 +375,10 @@ static hp_outcome_t check_block_reduction(hp_ticket_t *ticket, hp_block_call_t *
 
     /* In an exscan nothing comes to the first rank: its receive buffer may be anything. */
     if (a->collective == HP_EXSCAN && ticket->state->rank == 0 && a->send.buffer != MPI_IN_PLACE &&
-        (a->recv.buffer == MPI_IN_PLACE || a->recv.buffer == a->send.buffer))
+        (a->recv.buffer == MPI_IN_PLACE || a->recv.buffer == a->send.buffer)) {
         a->recv.buffer = NULL;
+        call->in_place = false;
+    }
     if (a->op == MPI_OP_NULL)
         return HP_OUTCOME_INVALID;
     ticket->named = hp_datatype_named(a->recv.type);
@@ -385,7 +387,9 @@ static hp_outcome_t check_block_reduction(hp_ticket_t *ticket, hp_block_call_t *
         !hp_reduction_describe(a->op, a->recv.type, &made->type, &made->commutative, &made->kernel) ||
         (!made->commutative && hp_collective_is(a->collective, HP_BLOCKS_DIFFER)))
         return HP_OUTCOME_DATATYPE;
-    if (a->recv.buffer == MPI_IN_PLACE || (a->send.buffer == a->recv.buffer && a->send.buffer != MPI_BOTTOM))
+    const bool has_result = hp_block_side_count(&a->recv, (uint32_t)ticket->state->rank) > 0;
+    if (a->recv.buffer == MPI_IN_PLACE ||
+        (has_result && a->send.buffer == a->recv.buffer && a->send.buffer != MPI_BOTTOM))
         return HP_OUTCOME_INVALID;
     made->op = HP_HANDLE(a->op);
     return HP_OUTCOME_TAKEN;

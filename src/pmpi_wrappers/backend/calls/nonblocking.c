@@ -49,7 +49,7 @@ static int keep_datatype(icall_t *icall)
 
     if (!packed->bytes || packed->is_root)
         return MPI_SUCCESS;
-    const int code = P(Type_dup)(HP_UNHANDLE(MPI_Datatype, packed->packer.type.handle), &icall->datatype);
+    const int code = hp_datatype_keep(HP_UNHANDLE(MPI_Datatype, packed->packer.type.handle), &icall->datatype);
     if (code == MPI_SUCCESS)
         packed->packer.type.handle = HP_HANDLE(icall->datatype);
     return code;

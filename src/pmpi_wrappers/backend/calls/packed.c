@@ -58,17 +58,13 @@ static int pack(hp_packed_t *packed, const hp_ticket_t *ticket, MPI_Datatype dat
 {
     const bool plain = ticket->named && ticket->named->contiguous;
     hp_type_t type;
-    const bool described = plain || hp_datatype_describe(datatype, &type);
 
-    if (plain || (described && hp_datatype_is_contiguous(datatype, &type)))
+    if (plain)
         return MPI_SUCCESS;
-    if (!described) {
-        MPI_Count lb, extent;
-        P(Type_get_extent_x)(datatype, &lb, &extent);
-        type = (hp_type_t){.handle = HP_HANDLE(datatype),
-                           .bytes = (size_t)(ticket->bytes / (uint64_t)packed->count),
-                           .extent = (size_t)extent};
-    }
+    if (!hp_datatype_measure(datatype, &type))
+        return MPI_ERR_TYPE;
+    if (hp_datatype_is_contiguous(datatype, &type))
+        return MPI_SUCCESS;
     const int code = hp_packer_init(&packed->packer, &type);
     if (code != MPI_SUCCESS)
         return code;

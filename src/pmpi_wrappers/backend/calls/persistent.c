@@ -314,7 +314,7 @@ static int make_bcast(hp_ticket_t *ticket, void *buffer, int64_t count, MPI_Data
     if (hp_decide_bcast(ticket, buffer, count, datatype, root, comm) != HP_OUTCOME_TAKEN)
         return ticket->error;
     persistent_t *persistent = create(comm);
-    if (persistent && P(Type_dup)(datatype, &persistent->datatype) != MPI_SUCCESS) {
+    if (persistent && hp_datatype_keep(datatype, &persistent->datatype) != MPI_SUCCESS) {
         persistent->datatype = MPI_DATATYPE_NULL;
         undo(persistent);
         persistent = NULL;

@@ -220,7 +220,7 @@ void hp_comm_state_resources(hanpmpi_resources_t *out)
     for (const hp_comm_state_t *state = states; state; state = state->next) {
         out->communicators++;
         out->requests += (uint64_t)state->transport.in_flight;
-        if (state->comm)
+        if (atomic_load_explicit(&state->is_watched, memory_order_acquire)) /* else it may be on its way out */
             out->buffers += state->comm->pool.live;
     }
     pthread_mutex_unlock(&lock);

@@ -1,7 +1,8 @@
 #include "pmpi_wrappers/backend/comms/node_setup.h"
 
-#include <unistd.h>
+#include <pthread.h>
 #include <stdlib.h>
+#include <unistd.h>
 #include "base/clock.h"
 #include "base/log.h"
 #include "event_engine/mem/shared_file.h"
@@ -14,10 +15,17 @@ _Static_assert((SHARES | READS | LENDS) == HP_NODE_ABILITIES, "what a rank with 
 
 static uint64_t probe_word;
 
+/* A value that no other process has at that address. */
+static void choose_word(void)
+{
+    probe_word = (hp_clock_ns() * 0x9e3779b97f4a7c15u) ^ (uint64_t)getpid();
+}
+
 void hp_node_setup_introduce(hp_process_t *out, int *file)
 {
-    if (!probe_word) /* a value that no other process has at that address */
-        probe_word = (hp_clock_ns() * 0x9e3779b97f4a7c15u) ^ (uint64_t)getpid();
+    static pthread_once_t once = PTHREAD_ONCE_INIT; /* threads may set communicators up at the same time */
+
+    pthread_once(&once, choose_word);
     if (hp_job.knobs.read_peers)
         hp_peer_permit_access();
     const hp_node_shape_t slots = hp_comm_slots_shape(&hp_job.knobs); /* of all communicators */

@@ -5,15 +5,13 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-bool hp_datatype_describe(MPI_Datatype datatype, hp_type_t *out)
+bool hp_datatype_measure(MPI_Datatype datatype, hp_type_t *out)
 {
     MPI_Count bytes, lb, extent, true_lb, true_extent;
     if (P(Type_size_x)(datatype, &bytes) != MPI_SUCCESS ||
         P(Type_get_extent_x)(datatype, &lb, &extent) != MPI_SUCCESS ||
-        P(Type_get_true_extent_x)(datatype, &true_lb, &true_extent) != MPI_SUCCESS)
-        return false;
-    /* Elements that overlap or run backwards are legal to send, but not worth a pipeline of pieces. */
-    if (bytes < 0 || extent < true_extent || true_extent < 0)
+        P(Type_get_true_extent_x)(datatype, &true_lb, &true_extent) != MPI_SUCCESS || bytes < 0 ||
+        true_extent < 0)
         return false;
     *out = (hp_type_t){.handle = HP_HANDLE(datatype),
                        .bytes = (size_t)bytes,
@@ -21,6 +19,17 @@ bool hp_datatype_describe(MPI_Datatype datatype, hp_type_t *out)
                        .true_lb = (ptrdiff_t)true_lb,
                        .true_extent = (size_t)true_extent};
     return true;
+}
+
+bool hp_datatype_describe(MPI_Datatype datatype, hp_type_t *out)
+{
+    return hp_datatype_measure(datatype, out) && (int64_t)out->extent >= (int64_t)out->true_extent;
+}
+
+int hp_datatype_keep(MPI_Datatype datatype, MPI_Datatype *own)
+{
+    const int code = P(Type_contiguous)(1, datatype, own);
+    return code == MPI_SUCCESS ? P(Type_commit)(own) : code;
 }
 
 /* How a type was made, as far as it matters here. */

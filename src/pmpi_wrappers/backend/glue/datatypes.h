@@ -8,8 +8,16 @@
 #include "event_engine/op/op.h"
 #include "pmpi_wrappers/backend/glue/mpi_glue.h"
 
-/* Sizes and bounds. false when the MPI reports an error or a bound that does not fit. */
+/* Sizes and bounds, whatever they are: elements may overlap or run backwards (the extent then is a negative number's
+ * bits). For what only hands elements to the MPI. false when the MPI reports an error. */
+bool hp_datatype_measure(MPI_Datatype datatype, hp_type_t *out);
+
+/* The same for what cuts data into pieces or walks through it: also false where elements overlap or run backwards. */
 bool hp_datatype_describe(MPI_Datatype datatype, hp_type_t *out);
+
+/* Another handle of the datatype, committed, for after the program has freed its own. Not a duplicate, which would have the
+ * program's attributes, and run its callbacks. Returns an MPI code. */
+int hp_datatype_keep(MPI_Datatype datatype, MPI_Datatype *own);
 
 /* A named datatype: it is committed, and what it is like never changes. */
 typedef struct {

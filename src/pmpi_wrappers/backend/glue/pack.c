@@ -1,6 +1,7 @@
 #include "pmpi_wrappers/backend/glue/pack.h"
 
 #include <limits.h>
+#include <stdatomic.h>
 #include "pmpi_wrappers/backend/glue/stand_in.h"
 
 /* A committed type of so many bytes, more than an int counts. */
@@ -20,11 +21,14 @@ static int make_large_bytes(size_t bytes, MPI_Datatype *out)
 }
 
 /* What MPI_Pack refuses: one element of more than 2 GiB, whose bytes it counts in an int; MPICH's also MPI_BOTTOM with
- * a type of absolute addresses. So the element is sent to ourselves, as bytes. */
+ * a type of absolute addresses. So the element is sent to ourselves, as bytes; by a tag of its own, since other threads may do the same. */
 static int pack_by_message(bool pack, void *element, const hp_type_t *type, char *packed,
                            const hp_route_t *route)
 {
-    const int self = route->self.rank, tag = hp_route_recv_tag(route, 0);
+    static atomic_uint messages;
+    const int self = route->self.rank,
+              number = (int)(atomic_fetch_add_explicit(&messages, 1, memory_order_relaxed) % HP_ROUTE_TAGS);
+    const int tag = hp_route_recv_tag(route, number);
     const MPI_Datatype datatype = HP_UNHANDLE(MPI_Datatype, type->handle);
     MPI_Datatype bytes;
     int code = make_large_bytes(type->bytes, &bytes);

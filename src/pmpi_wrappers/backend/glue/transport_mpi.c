@@ -1,6 +1,7 @@
 #include "pmpi_wrappers/backend/glue/transport_mpi.h"
 
 #include <limits.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include "base/clock.h"
@@ -244,13 +245,17 @@ static void transport_cancel(hp_transport_t *transport)
 
 static bool transport_ended(hp_transport_t *transport)
 {
+    /* Asked by who has locked the communicator, and by a call that is over and has not. */
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     hp_transport_mpi_t *t = self(transport);
     int kept = 0;
 
+    pthread_mutex_lock(&lock);
     for (int i = 0; i < t->given_up_count; i++)
         if (!is_over(&t->given_up[i].request))
             t->given_up[kept++] = t->given_up[i];
     t->given_up_count = kept;
+    pthread_mutex_unlock(&lock);
     return kept == 0 && !t->is_out_of_sight;
 }
 

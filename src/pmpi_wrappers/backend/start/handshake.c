@@ -49,6 +49,16 @@ typedef union {
 } message_t;
 _Static_assert(sizeof(message_t) == 65536, "there is room");
 
+/* And of the messages: builds between two versions have the same number. */
+static const char *version(void)
+{
+    static char text[VERSION_BYTES];
+
+    if (!text[0])
+        snprintf(text, sizeof text, "%s/%zu/%zu", HANPMPI_VERSION, sizeof(up_t), sizeof(down_t));
+    return text;
+}
+
 /* Receives exactly one message within the time. false: nothing came. *received: its bytes. */
 static bool receive(void *message, size_t bytes, int from, uint64_t deadline_ns, int *received)
 {
@@ -129,7 +139,7 @@ static bool judge(const up_t *all)
         hp_warn("rank %d runs another version of the library than rank 0 (%s): it is off for this run; "
                 "install one "
                 "version on every host",
-                all->other_version, all->version);
+                all->other_version, HANPMPI_VERSION);
         return false;
     }
     if (all->other_settings != NOBODY)
@@ -168,8 +178,28 @@ static void leave(MPI_Request *request)
 typedef struct {
     int count;
     int rank[32];
-    MPI_Request verdict[32]; /* on its way */
+    bool has_left[32];
+    MPI_Request verdict[32]; /* on its way, if not */
 } children_t;
+
+/* A word that is there before the verdict is that the rank has left. Then it must not get one: its program is running. */
+static bool has_left(int child)
+{
+    uint8_t word;
+    int found = 0, received;
+
+    return P(Iprobe)(child, HANDSHAKE_TAG, MPI_COMM_WORLD, &found, MPI_STATUS_IGNORE) == MPI_SUCCESS &&
+           found && receive(&word, sizeof word, child, 0, &received);
+}
+
+static void tell(children_t *children, const down_t *verdict)
+{
+    for (int i = children->count; i-- > 0;) {
+        children->has_left[i] = has_left(children->rank[i]);
+        children->verdict[i] =
+            children->has_left[i] ? MPI_REQUEST_NULL : begin(verdict, sizeof *verdict, children->rank[i]);
+    }
+}
 
 /* After a verdict that the library is to work: has every rank got it? One that waited too long for it has left, and says so.
  * Without a time limit: all have the library. */
@@ -179,7 +209,7 @@ static bool all_were_told(int rank, int parent, children_t *children)
     int received;
 
     for (int i = 0; i < children->count; i++) {
-        if (!receive(&theirs[i], sizeof theirs[i], children->rank[i], 0, &received))
+        if (children->has_left[i] || !receive(&theirs[i], sizeof theirs[i], children->rank[i], 0, &received))
             theirs[i] = GONE;
         if (theirs[i] == GONE)
             leave(&children->verdict[i]);
@@ -208,7 +238,7 @@ static bool all_were_told(int rank, int parent, children_t *children)
 static void introduce(up_t *mine, const hp_own_facts_t *own, const hp_knobs_t *knobs)
 {
     memcpy(mine->magic, magic, sizeof magic);
-    snprintf(mine->version, sizeof mine->version, "%s", HANPMPI_VERSION);
+    snprintf(mine->version, sizeof mine->version, "%s", version());
     mine->bytes = sizeof *mine;
     mine->missing = mine->other_version = mine->other_settings = NOBODY;
     mine->any_threads = own->threads;
@@ -222,7 +252,7 @@ static void introduce(up_t *mine, const hp_own_facts_t *own, const hp_knobs_t *k
 
 static void rule(down_t *verdict, const up_t *all, const hp_own_facts_t *own, const hp_knobs_t *knobs)
 {
-    snprintf(verdict->version, sizeof verdict->version, "%s", HANPMPI_VERSION);
+    snprintf(verdict->version, sizeof verdict->version, "%s", version());
     verdict->bytes = sizeof *verdict;
     verdict->work = judge(all);
     verdict->nodes = all->nodes;
@@ -242,6 +272,15 @@ static bool has_children(int rank, int size)
     return rank % 2 == 0 && rank + 1 < size;
 }
 
+/* What a child reports, after its greeting; another version may send none. */
+static bool hear(message_t *theirs, int child, int size, uint64_t deadline_ns, int *received)
+{
+    if (!receive(theirs, sizeof *theirs, child, deadline_ns, received))
+        return false;
+    return !has_children(child, size) || *received > 0 ||
+           receive(theirs, sizeof *theirs, child, deadline_ns, received);
+}
+
 /* Tells the parent of this rank's subtree and waits for its verdict. No verdict is a no. */
 static void ask(const up_t *mine, int parent, uint64_t deadline_ns, down_t *verdict)
 {
@@ -253,11 +292,14 @@ static void ask(const up_t *mine, int parent, uint64_t deadline_ns, down_t *verd
     if (report == MPI_REQUEST_NULL)
         return;
     if (receive(&theirs, sizeof theirs, parent, deadline_ns, &received)) {
-        P(Wait)(&report, MPI_STATUS_IGNORE);
         *verdict = theirs.down;
         if (received < (int)offsetof(down_t, work) || verdict->bytes != sizeof *verdict ||
-            strncmp(verdict->version, HANPMPI_VERSION, VERSION_BYTES) != 0)
+            strncmp(verdict->version, version(), VERSION_BYTES) != 0)
             verdict->work = 0;
+        if (verdict->work)
+            P(Wait)(&report, MPI_STATUS_IGNORE);
+        else /* another version may not receive it */
+            leave(&report);
         return;
     }
     leave(&report);
@@ -287,8 +329,7 @@ bool hp_handshake(int rank, int size, const hp_own_facts_t *own, hp_knobs_t *ino
         greeting = begin(NULL, 0, rank - bit);
     for (int down = 1; down < bit && rank + down < size; down *= 2) {
         const int child = rank + down;
-        if ((has_children(child, size) && !receive(NULL, 0, child, deadline, &received)) ||
-            !receive(&theirs, sizeof theirs, child, deadline, &received)) {
+        if (!hear(&theirs, child, size, deadline, &received)) {
             first(&mine.missing, child);
             continue;
         }
@@ -303,8 +344,7 @@ bool hp_handshake(int rank, int size, const hp_own_facts_t *own, hp_knobs_t *ino
     /* Not to a child that did not report: without the library it would never receive the message, and some
      * MPIs call that an error at MPI_Finalize. If it was only late its own limit brings it to the same
      * verdict: with a rank missing the answer is no. */
-    for (int i = children.count; i-- > 0;)
-        children.verdict[i] = begin(&verdict, sizeof verdict, children.rank[i]);
+    tell(&children, &verdict);
     if (verdict.work)
         verdict.work = all_were_told(rank, rank - bit, &children);
     else

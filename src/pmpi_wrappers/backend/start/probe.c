@@ -309,11 +309,13 @@ static int measure(MPI_Comm users, const hp_route_t *route, hp_comm_t *comm, boo
     if (roles.leads || roles.serves)
         ready = site_init(&site, stores ? HP_PROBE_HAND_OVER_BYTES : HP_PROBE_BYTES) &&
                 (!roles.leads || find_peers(&roles, comm));
+    hp_node_hold_slots(&comm->node_memory, true);
     int code = P(Allreduce)(&ready, &all_ready, 1, MPI_INT, MPI_MIN, users);
     if (code == MPI_SUCCESS && all_ready && roles.leads)
         code = stores ? lead_stores(&site, &roles, inout) : lead(&site, &roles, &layout, checks, inout);
     else if (code == MPI_SUCCESS && all_ready && roles.serves)
         code = hp_probe_serve(&site, roles.leader);
+    hp_node_hold_slots(&comm->node_memory, false);
     free(roles.peers);
     site_fini(&site);
     if (code == MPI_SUCCESS)

@@ -75,7 +75,7 @@ int hp_set_up(hp_comm_state_t *state, MPI_Comm comm)
     code = hp_host_collective_begin(comm);
     if (code == MPI_SUCCESS)
         code = hp_comm_state_set_up(state, comm);
-    if (!state->is_set_up)
+    if (!state->is_set_up && state->always == HP_OUTCOME_TAKEN) /* nothing else has been found */
         state->always = HP_OUTCOME_NO_DUPLICATE;
     return state->is_set_up && !state->takes_nonblocking ? hp_nonblocking_ask(state, comm, false) : code;
 }

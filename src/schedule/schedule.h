@@ -7,7 +7,7 @@
  *
  * Meaning of a step: it sends the blocks of its send list, in this order, as one message, and receives one message into
  * the blocks of its receive list, in that order; either may be missing. Blocks that are sent are read before the
- * message that comes is stored. A message to oneself is a local copy (or reduction).
+ * message that comes is stored. A message to oneself is a local copy (or reduction), whose two lists share no block.
  * Order: steps of a position are in order as far as they touch the same blocks; otherwise only a sync step is: it waits
  * for all before it, and all after it wait for it. The k-th message from a to b in a stream is received by b's k-th
  * receive from a in that stream. Steps one after the other, each message waiting for its receiver, must get through:

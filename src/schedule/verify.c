@@ -11,7 +11,8 @@ enum { EMPTY = UINT32_MAX };
 typedef struct {
     uint32_t what;            /* EMPTY: nothing */
     uint32_t lowest, highest; /* of the set */
-    bool in_order;            /* the set is lowest to highest, combined in this order */
+    uint32_t in_order : 1;    /* the set is lowest to highest, combined in this order */
+    uint32_t read_by : 31;    /* of a block: the last local step that read it, counted from 1 */
     uint64_t set[];
 } content_t;
 
@@ -23,7 +24,8 @@ typedef struct {
     char *message;       /* what this step sends, as it was when the step began */
     uint32_t message_room;
     uint64_t blocks_in_all; /* of the spaces */
-    uint64_t *knows;        /* positions from whose beginning a chain of messages has come here */
+    uint64_t *knows;        /* positions from whose beginning a chain of messages has come here, */
+    uint64_t *knew;         /* and had when the step began: its message says no more */
     bool queued;
 } position_t;
 
@@ -160,7 +162,8 @@ static void fill(run_t *run, uint32_t p, char **at)
     }
     position->message = *at;
     *at += position->message_room * run->content_bytes;
-    position->knows = run->knows + (size_t)p * run->words;
+    position->knows = run->knows + (size_t)p * 2 * run->words;
+    position->knew = position->knows + run->words;
     if (run->words > 0)
         position->knows[p / 64] |= (uint64_t)1 << p % 64;
 }
@@ -177,7 +180,7 @@ static bool start(run_t *run)
         blocks += count_blocks(run, p);
     }
     run->contents = calloc(blocks + 1, run->content_bytes);
-    run->knows = calloc((size_t)count * run->words + 1, sizeof *run->knows);
+    run->knows = calloc((size_t)count * 2 * run->words + 1, sizeof *run->knows);
     if (!run->contents || !run->knows) {
         run->status = HP_ERR_NO_MEM;
         return false;
@@ -228,6 +231,20 @@ static bool check_place(run_t *run, uint32_t p, hp_space_t space, uint32_t block
                  hp_space_name(space));
 }
 
+/* With MPI_IN_PLACE the own block is in send and in recv at once (hier/blocks/program.c, item_of): no other may take its
+ * place there. */
+static bool check_own(run_t *run, uint32_t p, hp_space_t space, uint32_t block, uint32_t what)
+{
+    const hp_pattern_t pattern = run->problem->pattern;
+    const bool has_all = pattern == HP_PATTERN_ALLGATHER || pattern == HP_PATTERN_GATHER,
+               is_own = has_all ? block == p : pattern == HP_PATTERN_SCATTER && p == run->problem->root;
+
+    if (space != HP_SPACE_RECV || !is_own || what == p)
+        return true;
+    return wrong(run, p, (int32_t)run->positions[p].step,
+                 "stores block %u in block %u of recv, where with MPI_IN_PLACE its own lies", what, block);
+}
+
 /* Goes through the blocks of a range; what is walked is one of those that hp_range_block counts. */
 typedef struct {
     uint32_t block, in_run;
@@ -253,11 +270,15 @@ static bool pack(run_t *run, uint32_t p, const hp_step_t *step)
         for (uint32_t i = 0; i < range->count; i++, walk_on(&walk, range)) {
             if (walk.block >= position->block_count[range->space])
                 return not_there(run, p, range, walk.block);
-            const content_t *content = content_at(run, position->blocks[range->space], walk.block);
+            content_t *content = content_at(run, position->blocks[range->space], walk.block),
+                      *sent = content_at(run, position->message, at++);
             if (content->what == EMPTY)
                 return wrong(run, p, (int32_t)position->step, "sends block %u of %s, which holds nothing",
                              walk.block, hp_space_name(range->space));
-            memcpy(content_at(run, position->message, at++), content, run->content_bytes);
+            memcpy(sent, content, run->content_bytes);
+            sent->read_by = 0;
+            if (step->to == (int32_t)p)
+                content->read_by = (position->step + 1) & INT32_MAX;
             if (run->labels && run->labels->position == p)
                 run->labels->sent[run->labels->sent_count++] = content->what;
         }
@@ -276,6 +297,8 @@ static bool check_list(run_t *run, uint32_t p, const hp_list_t *list, bool sends
             return wrong(run, p, (int32_t)position->step, "a range of no blocks");
         if (!sends && range->space == HP_SPACE_SEND)
             return wrong(run, p, (int32_t)position->step, "writes to send, which is the program's to read");
+        if (!sends && range->space == HP_SPACE_RECV && run->problem->pattern == HP_PATTERN_EXSCAN && p == 0)
+            return wrong(run, p, (int32_t)position->step, "writes to recv, where an exscan has no result");
         blocks += range->count;
     }
     if (blocks > (sends ? position->message_room : position->blocks_in_all))
@@ -313,6 +336,7 @@ static bool begin(run_t *run, uint32_t p)
         return true;
     position->sent = step->to < 0;
     position->received = step->from < 0;
+    memcpy(position->knew, position->knows, run->words * sizeof *position->knew);
     if (!check_step(run, p, step) || !pack(run, p, step))
         return false;
     enqueue(run, p);
@@ -343,10 +367,14 @@ static bool take(run_t *run, uint32_t p, uint32_t from)
                 return not_there(run, p, range, walk.block);
             content_t *mine = content_at(run, position->blocks[range->space], walk.block),
                       *theirs = content_at(run, run->positions[from].message, at++);
+            if (p == from && mine->read_by == ((position->step + 1) & INT32_MAX))
+                return wrong(run, p, (int32_t)position->step, "reads block %u of %s and writes it, too",
+                             walk.block, hp_space_name(range->space));
             if (run->labels && run->labels->position == p)
                 run->labels->received[run->labels->received_count++] = theirs->what;
             if (step->action == HP_ACTION_STORE) {
-                if (!check_place(run, p, range->space, walk.block, theirs->what))
+                if (!check_place(run, p, range->space, walk.block, theirs->what) ||
+                    !check_own(run, p, range->space, walk.block, theirs->what))
                     return false;
                 memcpy(mine, theirs, run->content_bytes);
             } else if (!combine(run, p, mine, theirs, step->action == HP_ACTION_REDUCE_LEFT)) {
@@ -355,7 +383,7 @@ static bool take(run_t *run, uint32_t p, uint32_t from)
         }
     }
     for (uint32_t w = 0; w < run->words; w++)
-        position->knows[w] |= run->positions[from].knows[w];
+        position->knows[w] |= run->positions[from].knew[w];
     return true;
 }
 

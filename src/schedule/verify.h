@@ -6,9 +6,13 @@
  *   - each send meets its receive, of as many blocks, and nobody waits for ever;
  *   - in patterns that cut a vector both ends of a message name the same blocks of it, so that they agree on its size;
  *   - blocks that are read hold something, and no step touches a block that is not there, or writes to send;
+ *   - nothing but a position's own block is stored where MPI_IN_PLACE has it: in block p of recv, of a scatter's root in
+ *     its only one; and position 0 of an exscan, which is owed nothing, leaves recv alone;
+ *   - no local step reads a block and writes it, too;
  *   - what is reduced is one block of the message, each contribution once, and in the order of the positions where the
  *     problem is ordered;
- *   - at the end every position has what the collective owes it; in a barrier: a message chain from every position.
+ *   - at the end every position has what the collective owes it; in a barrier: a chain of messages from
+ *     every position, each of them sent by a step that began after the one before had come.
  * Time and memory: (positions x blocks) contents of positions / 8 bytes each.
  *
  * Threads: pure. Ownership: the caller's. */

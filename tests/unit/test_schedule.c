@@ -256,6 +256,56 @@ static void odd_steps_are_refused(void **state)
     }
 }
 
+/* What nobody may store, though it were right in the end. */
+static void places_that_are_not_written(void **state)
+{
+    static const struct {
+        hp_pattern_t pattern;
+        const char *algorithm;
+        hp_range_t from;
+        const char *text;
+    } cases[] = {
+        {HP_PATTERN_ALLGATHER, "linear", {HP_SPACE_RECV, 1, 1, 1, 1}, "where with MPI_IN_PLACE its own lies"},
+        {HP_PATTERN_GATHER, "linear", {HP_SPACE_RECV, 1, 1, 1, 1}, "where with MPI_IN_PLACE its own lies"},
+        {HP_PATTERN_SCATTER, "linear", {HP_SPACE_SEND, 1, 1, 1, 1}, "where with MPI_IN_PLACE its own lies"},
+        {HP_PATTERN_EXSCAN, "scan_doubling", {HP_SPACE_SEND, 0, 1, 1, 1}, "where an exscan has no result"},
+    };
+    (void)state;
+
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const hp_problem_t problem = {.pattern = cases[i].pattern, .count = 3};
+        hp_schedule_t *schedules = hp_schedules_make(hp_generator_find(cases[i].algorithm), &problem);
+        hp_fault_t fault;
+        assert_non_null(schedules);
+        assert_int_equal(hp_schedules_verify(schedules, &problem, &fault), HP_OK);
+        hp_schedule_local(&schedules[0], 0, cases[i].from, hp_range(HP_SPACE_RECV, 0, 1), HP_ACTION_STORE);
+        assert_int_equal(hp_schedules_verify(schedules, &problem, &fault), HP_ERR_ARG);
+        if (!strstr(fault.text, cases[i].text))
+            fail_msg("\"%s\" where \"%s\" was expected", fault.text, cases[i].text);
+        hp_schedules_free(schedules, problem.count);
+    }
+}
+
+/* A message says what its sender knew when the step began: position 1 may send before it has heard of position 0. */
+static void a_barrier_needs_a_chain(void **state)
+{
+    static const int32_t steps[][3] = {{0, 1, 2}, {0, -1, 2}, {1, 2, 0}, {1, -1, 2},
+                                       {2, 0, 1}, {2, 0, -1}, {2, 1, -1}};
+    const hp_problem_t problem = {.pattern = HP_PATTERN_BARRIER, .count = 3};
+    hp_schedule_t schedules[3];
+    hp_fault_t fault;
+    (void)state;
+
+    for (unsigned i = 0; i < 3; i++)
+        hp_schedule_init(&schedules[i]);
+    for (unsigned i = 0; i < sizeof steps / sizeof *steps; i++)
+        hp_schedule_sync(&schedules[steps[i][0]], steps[i][1], steps[i][2]);
+    assert_int_equal(hp_schedules_verify(schedules, &problem, &fault), HP_ERR_ARG);
+    assert_string_equal(fault.text, "position 2: leaves the barrier without having heard of position 0");
+    for (unsigned i = 0; i < 3; i++)
+        hp_schedule_fini(&schedules[i]);
+}
+
 /* Scratch blocks one further on: all is right but for the sizes, if blocks differ in size. */
 static void shift_scratch(hp_schedule_t *to, const hp_schedule_t *from)
 {
@@ -307,6 +357,8 @@ int main(void)
                                        cmocka_unit_test(replaced_blocks_are_not_direct),
                                        cmocka_unit_test(broken_ones_are_found),
                                        cmocka_unit_test(odd_steps_are_refused),
+                                       cmocka_unit_test(places_that_are_not_written),
+                                       cmocka_unit_test(a_barrier_needs_a_chain),
                                        cmocka_unit_test(blocks_of_other_sizes_are_found)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -249,6 +249,18 @@ static const struct {
      "position 0, step 1: sends block 0 of scratch, which holds nothing"},
     {"[[\"recv\", 0]], [[\"recv\", 2]]", "[[\"recv\", 0]], [[\"recv\", 1]]",
      "position 0, step 2: sends block 2 of recv, which holds nothing"},
+    /* right if all were read first, and two swaps are none */
+    {"[[\"recv\", 2]], [[\"recv\", 1]]]",
+     "[[\"recv\", 2]], [[\"recv\", 1]]],"
+     "[0, 0, \"store\", 0, [[\"recv\", 1], [\"recv\", 2]], [[\"recv\", 2], [\"recv\", 1]]],"
+     "[0, 0, \"store\", 0, [[\"recv\", 1], [\"recv\", 2]], [[\"recv\", 2], [\"recv\", 1]]]",
+     "position 0, step 3: reads block 2 of recv and writes it, too"},
+    /* right unless send is in recv */
+    {"[[\"recv\", 2]], [[\"recv\", 1]]]",
+     "[[\"recv\", 2]], [[\"recv\", 1]]],"
+     "[0, 0, \"store\", 0, [[\"recv\", 1]], [[\"recv\", 0]]],"
+     "[0, 0, \"store\", 0, [[\"send\", 0]], [[\"recv\", 0]]]",
+     "position 0, step 3: stores block 1 in block 0 of recv, where with MPI_IN_PLACE its own lies"},
     {"[[\"recv\", 2]], [[\"recv\", 1]]", "[[\"recv\", 0]], [[\"recv\", 1]]",
      "position 1: ends with block 0 of position 0 in the place of block 2 of position 2"},
 };

@@ -246,7 +246,11 @@ static bool take_comment(reader_t *reader, const json_t *value)
 
     if (value && !json_is_string(value))
         return refuse(reader, HP_ERR_ARG, "comment: %s is not a text", show(value, shown));
-    snprintf(reader->stored->text, COMMENT_BYTES, "%s", value ? json_string_value(value) : "from a file");
+    const char *comment = value ? json_string_value(value) : "from a file";
+    size_t length = strnlen(comment, COMMENT_BYTES - 1);
+    while ((comment[length] & 0xc0) == 0x80) /* it would be cut within a character of UTF-8 */
+        length--;
+    memcpy(reader->stored->text, comment, length);
     make_printable(reader->stored->text);
     return true;
 }
@@ -483,9 +487,8 @@ static bool verify(reader_t *reader)
     const hp_status_t status =
         hp_schedules_verify(reader->stored->schedules, &reader->stored->problem, &fault);
 
-    if (status == HP_OK)
-        return true;
-    return refuse(reader, status, "%s", status == HP_ERR_ARG ? fault.text : hp_status_text(status));
+    return status == HP_OK ||
+           refuse(reader, status, "%s", status == HP_ERR_ARG ? fault.text : hp_status_text(status));
 }
 
 /* ---- all of it ---- */

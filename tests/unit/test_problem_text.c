@@ -199,6 +199,7 @@ static void the_rest_is_refused(void **state)
         {"allgather ring nodes=3", "ranks=N is missing"},
         {"allgather ring ranks=12 nodes=0", "nodes=0: accepted are whole numbers from 1"},
         {"allgather ring ranks=12 nodes=5,4", "nodes=: the nodes have 9 ranks, not 12"},
+        {"allgather ring nodes=4096,4096", "nodes=: the nodes have 8192 ranks: accepted are 1 to 4096"},
         {"allgather ring ranks=12 nodes=5,4,x", "\"x\" is not understood"},
         {"allgather ring ranks=12 nodes=3 nodes=3", "\"nodes=\" is not understood"},
         {"allgather ring ranks=12 leaders=all", "leaders= is of nodes, and nodes=N is missing"},

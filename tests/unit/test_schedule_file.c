@@ -324,6 +324,28 @@ static void a_cycle_is_found(void **state)
              "(to -1, from 0)");
 }
 
+/* Where a comment is too long it is cut between two characters: what was read can be written. */
+static void long_comments_are_cut(void **state)
+{
+    char text[2048], comment[600], why[HP_SCHEDULE_FILE_WHY_BYTES];
+    hp_generator_t *generator;
+    size_t length;
+    (void)state;
+
+    for (int before = 508; before <= 512; before++) {
+        snprintf(comment, sizeof comment, "%0*d\u20ac\u20ac", before, 0);
+        const int used = snprintf(text, sizeof text,
+                                  "{\"format\": 1, \"comment\": \"%s\", \"pattern\": \"barrier\", "
+                                  "\"positions\": 1, \"schedules\": [{\"steps\": []}]}",
+                                  comment);
+        assert_int_equal(hp_schedule_file_parse("c.json", text, (size_t)used, &generator, why, sizeof why),
+                         HP_OK);
+        assert_int_equal(strlen(generator->text), before == 508 ? 511 : before < 512 ? before : 511);
+        free(write_text(generator->schedules, generator->problem, generator, &length));
+        hp_schedule_file_free(generator);
+    }
+}
+
 static void names_are_checked(void **state)
 {
     static const char *const names[] = {"a b.json", "a=b.json", "dir/", "", "\n.json"};
@@ -558,6 +580,7 @@ int main(void)
         cmocka_unit_test(each_comes_back_the_same),
         cmocka_unit_test(faults_are_named),
         cmocka_unit_test(a_cycle_is_found),
+        cmocka_unit_test(long_comments_are_cut),
         cmocka_unit_test(names_are_checked),
         cmocka_unit_test(memory_of_a_text_is_bounded),
         cmocka_unit_test(work_is_bounded),

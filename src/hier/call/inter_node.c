@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include "schedule/generators/generators.h"
 #include "topo_tree/shape.h"
@@ -44,22 +45,25 @@ static bool uses_scratch_well(const hp_schedule_t *schedule, const hp_step_t *st
     return !sent && !(received && (local || !stores));
 }
 
-/* Is a message a vector, or a part of one? That is what there is room for. */
+/* Is a message a vector, or a part of one? That is what there is room for. Without memory to find out: no. */
 static bool is_of_one_vector(const hp_schedule_t *schedule, const hp_list_t *list)
 {
     const uint32_t parts = schedule->cut > 1 ? schedule->cut : 1, blocks = hp_schedule_blocks(schedule, list);
-    uint64_t few = 0; /* parts that are there; of many the number alone is looked at */
+    /* A bit for each part that is there. */
+    uint64_t few = 0, *has = parts <= 64 ? &few : calloc(parts / 64 + 1, sizeof *has);
+    bool once = has && blocks <= parts;
 
-    for (uint32_t i = 0; i < list->count && parts <= 64 && blocks <= parts; i++) {
+    for (uint32_t i = 0; i < list->count && once; i++) {
         const hp_range_t *range = &schedule->ranges[list->first + i];
-        for (uint32_t k = 0; k < range->count; k++) {
-            const uint64_t part = UINT64_C(1) << hp_range_block(range, k) % parts;
-            if (few & part)
-                return false;
-            few |= part;
+        for (uint32_t k = 0; k < range->count && once; k++) {
+            const uint32_t part = hp_range_block(range, k) % parts;
+            once = !(has[part / 64] >> part % 64 & 1);
+            has[part / 64] |= UINT64_C(1) << part % 64;
         }
     }
-    return blocks <= parts;
+    if (has != &few)
+        free(has);
+    return once;
 }
 
 static bool is_plain(const hp_schedule_t *schedule, uint32_t me)

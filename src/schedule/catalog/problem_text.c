@@ -254,6 +254,9 @@ static bool complete_nodes(reader_t *reader)
     first[0] = 0;
     for (uint32_t n = 1; n <= problem->node_count; n++)
         first[n] = sum += first[n];
+    if (sum > HP_PROBLEM_RANKS_MAX)
+        return refuse(reader, "nodes=: the nodes have %u ranks: accepted are 1 to %d", sum,
+                      HP_PROBLEM_RANKS_MAX);
     problem->count = problem->count ? problem->count : sum;
     return sum == problem->count ||
            refuse(reader, "nodes=: the nodes have %u ranks, not %u", sum, problem->count);

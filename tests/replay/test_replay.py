@@ -190,6 +190,7 @@ def broken(replay):
             (changed(assign(99, "kinds", 0, "call")), "sequence.kinds[0].call: expected is a whole number from 0 to 1"),
             (changed(assign(1, "kinds", 0, "comm")), "sequence.kinds[0].comm: expected is a whole number from -1 to 0"),
             (changed(assign(-5, "kinds", 0, "count")), "sequence.kinds[0].count: expected"),
+            (changed(assign(2**62 + 1, "kinds", alltoallv, "counts", 1)), f"sequence.kinds[{alltoallv}].counts: expected is a whole number"),
             (changed(assign([1], "kinds", alltoallv, "counts")), f"sequence.kinds[{alltoallv}].counts: expected is a list of 4 numbers"),
             (changed(assign(7, "kinds", alltoallv, "counts", 1)), "Was the recording cut off?"),
             (changed(assign([77, 0, 0], "ranks", 2, "events", 0)), "sequence.ranks[2].events[0]: expected is a whole number from 0 to"),

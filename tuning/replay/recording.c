@@ -7,6 +7,8 @@
 #include <string.h>
 
 enum { VERSION = 1, PATH_BYTES = 128 };
+/* Times a type's bytes, which are an int, they fit in 64 bits. */
+#define COUNT_MAX (INT64_MAX >> 32)
 
 typedef struct {
     replay_recording_t *recording;
@@ -147,7 +149,7 @@ static bool read_counts(const reader_t *reader, json_t *object, const char *key,
                       where, size);
     *counts = replay_allocate((size_t)size, sizeof **counts);
     json_array_foreach(list, i,
-                       each) if (!whole_of(reader, each, where, 0, INT64_MAX, *counts + i)) return false;
+                       each) if (!whole_of(reader, each, where, 0, COUNT_MAX, *counts + i)) return false;
     return true;
 }
 
@@ -186,7 +188,7 @@ static bool read_kind(const reader_t *reader, json_t *object, const char *path, 
         return true;
     const int size = recording->comms[comm].size;
     if (!optional_of(reader, object, path, "root", -1, size - 1, &root) ||
-        !optional_of(reader, object, path, "count", 0, INT64_MAX >> 32, &kind->count) ||
+        !optional_of(reader, object, path, "count", 0, COUNT_MAX, &kind->count) ||
         !optional_of(reader, object, path, "type_bytes", 0, INT_MAX, &kind->type_bytes) ||
         !optional_of(reader, object, path, "site", 0, INT_MAX, &kind->site))
         return false;

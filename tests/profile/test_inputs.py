@@ -147,6 +147,21 @@ class Inputs(ProfileCase):
             self.assertIn(f"\"slack\" is not complete ({len(its.slack)} rows of it are here), and missing is all of sequence", its.incomplete)
             self.assertEqual(len(self.json("show", path)["slack"]), len(its.slack))
 
+    def test_cut_in_the_sequence(self):
+        """Its communicators begin a line, too, and are not the recording's."""
+        document = rich().document
+        head = json.dumps({key: value for key, value in document.items() if key not in WRITTEN})[:-1]
+        text = head + "".join(f",\n\"{key}\":{json.dumps(document[key])}" for key in WRITTEN[:9])
+        its = read(self.file(text + ",\n\"sequence\":{\"ranks\":[],\n\"kinds\":[],\n\"communicators\":[\n{\"world_ranks\":[0,1"))
+        self.assertEqual((its.slack, its.communicators), (document["slack"], document["communicators"]))
+        self.assertEqual(its.incomplete, "the file ends in the middle; \"sequence\" is not complete")
+
+    def test_a_letter_that_the_locale_lacks(self):
+        path = self.file(Builder().having(command=["./\u00e9"]))
+        done = subprocess.run([sys.executable, "-m", "hanpmpi_profile", "show", path], env={**os.environ, "PYTHONIOENCODING": "ascii"}, capture_output=True, text=True)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn("./?", done.stdout)
+
     def test_page_that_cannot_be_written(self):
         page = self.folder / "none" / "page.html"
         self.refused([f"{page}: No such file or directory"], "html", self.file(Builder().record("MPI_Bcast", "a", 1.0)), "-o", page)

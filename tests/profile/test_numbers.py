@@ -72,6 +72,16 @@ class Sums(ProfileCase):
         self.assertEqual(value(0, 0), ["1.0% of it"])
         self.assertEqual(value(0, 1200), ["1.0% of it; 1,200 watches left out, to take no more"])
 
+    def test_threads_in_mpi_at_a_time(self):
+        """Two of them, 8 s each of a run of 10 s: that is said, and no time is negative."""
+        its = Builder(ranks=2).record("MPI_Recv", "a", 32.0).having(thread_level="MPI_THREAD_MULTIPLE", threads_seen=2)
+        found = self.json("show", "--all", self.file(its))
+        self.assertEqual(self.row(found["ranks"], what="outside MPI")["mean_s"], 0.0)
+        self.assertTrue(found["cautions"][0].startswith("2 threads of a process call MPI: their times in MPI are summed"), found["cautions"])
+        self.assertEqual(self.row(self.json("diff", self.folder / "run.json", self.folder / "run.json")["run"], what="outside MPI, mean rank")["a_s"], 0.0)
+        self.json("advice", self.folder / "run.json")
+        self.assertEqual(self.json("show", self.file(its.having(thread_level="MPI_THREAD_SERIALIZED")))["cautions"], [])
+
     def test_arrival(self):
         row, = self.found["arrival"]
         self.assertEqual((row["waited"], row["samples"]), (0.75, 10))

@@ -281,6 +281,11 @@ class OfASequence(ProfileCase):
         self.assertAlmostEqual(one["gains"][CALLS], 0.8 * 2 / 7)
         self.assertAlmostEqual(one["program"][CALLS], 0.8 * 2 / 5)
 
+    def test_nothing_to_run_it_for(self):
+        """No call site takes enough of the run for what the program would gain to be asked for."""
+        its = Builder(ranks=1, nodes=1, run_s=1000.0).record("MPI_Barrier", "a", 1.0).sequence([("MPI_Barrier", "a", 0, -1)], [[[0, 1.0, 1.0]]])
+        self.assertIn("nothing to gain from overlap", self.text("overlap", self.file(its)))
+
     def test_program_and_bound_are_printed(self):
         """The site takes 40% of the run by the mean rank; the program gains 1 s of 7."""
         its = Builder(ranks=2, nodes=1, run_s=7.0).record("MPI_Allreduce", "a", 6.0, count=4).arrival("MPI_Allreduce", "a", 2.0, 4.0)

@@ -84,6 +84,11 @@ class Page(ProfileCase):
             ElementTree.fromstring(svg)
             self.assertIn("<text", svg, "text is text")
 
+    def test_dollars_are_no_formulas(self):
+        its = Builder().record("MPI_Bcast", "a", 1.0)
+        its.document["sites"][0] = {"python": ["$x^.py:1 $f"]}
+        self.assertRegex(self.page(its)[0], r"<text[^>]*>Bcast +\$f \(\$x\^\.py:1\)</text>")
+
     def test_names_from_outside_stay_text(self):
         its = Builder().record("MPI_Bcast", "a", 1.0).having(command=["<script>alert(1)</script>"])
         its.document["communicators"][0]["name"] = "<b>&rows"

@@ -184,6 +184,15 @@ class Parts(ProfileCase):
                                                               f"{parts_of[0]} and others"])
         self.assertIn("parts of 2 of its 4 ranks", self.text("show", *parts_of))
 
+    def test_a_whole_recording_beside_a_job_that_has_begun(self):
+        path, begun = self.file(Builder().record("MPI_Bcast", "a", 1.0)), self.file("", "run.json.part")
+        os.utime(begun, (1e9, 1e9))
+        self.assertNotIn("CAUTION", self.text("show", path))
+        os.utime(begun)
+        os.utime(path, (1e9, 1e9))
+        self.assertEqual(self.json("show", path)["cautions"], ["a later job of this name has not come to MPI_Finalize: it still runs, or was killed, and "
+                                                              f"has left {begun} alone"])
+
     def test_many_ranks_missing(self):
         self.file(written(part(7, ranks=100)), "run.json.rank-7")
         text = self.text("show", self.folder / "run.json")

@@ -4,6 +4,7 @@ import statistics
 
 from . import overlap
 from .efficiency import collective_of
+from .recording import outside_s
 from .totals import by_call, by_site, everything
 from .views import arrival, peers
 from .words import count_text, percent_text, seconds_text, size_text
@@ -58,7 +59,7 @@ def node_text(its, row):
 
 
 def from_ranks(its, _):
-    work = {row["rank"]: row["run_s"] - row["mpi_s"] for row in its.per_rank}
+    work = {row["rank"]: outside_s(row) for row in its.per_rank}
     mean = statistics.fmean(work.values()) if work else 0
     if mean > 0:
         busiest = max(work, key=work.get)

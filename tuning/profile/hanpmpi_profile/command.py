@@ -161,6 +161,8 @@ def opened(options, its):
 def main(arguments=None):
     options = parse(arguments)
     options.opened = []
+    if hasattr(sys.stdout, "reconfigure"): # a locale may lack a letter
+        sys.stdout.reconfigure(errors="replace")
     try:
         result = options.run(options)
         if isinstance(result, dict):

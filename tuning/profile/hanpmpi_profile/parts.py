@@ -64,10 +64,16 @@ def open_all(paths):
 
 
 def later(path, files):
-    """Of a whole recording: whether a job after it, of the same name, has not come to MPI_Finalize."""
-    when = os.path.getmtime(path)
+    """Of a whole recording: whether a job after it, of the same name, has not come to MPI_Finalize. It begins with an empty file."""
+    begun, when = f"{path}.part", os.path.getmtime(path)
     found = [file for _, file in sorted(files.items()) if os.path.getmtime(file) > when]
-    return [f"a later job of this name has not come to MPI_Finalize: name its parts to see it, {found[0]}{' and others' if found[1:] else ''}"] if found else []
+    if found:
+        text = f"name its parts to see it, {found[0]}{' and others' if found[1:] else ''}"
+    elif os.path.exists(begun) and os.path.getmtime(begun) > when:
+        text = f"it still runs, or was killed, and has left {begun} alone"
+    else:
+        return []
+    return [f"a later job of this name has not come to MPI_Finalize: {text}"]
 
 
 def common_name(paths):

@@ -45,6 +45,11 @@ LISTS = {
 INDICES = {"call": "calls", "post_call": "calls", "wait_call": "calls", "site": "sites", "post_site": "sites", "wait_site": "sites"}
 
 
+def outside_s(row):
+    """Of a rank, outside MPI. Threads that are in MPI at a time may be there for longer than the run takes."""
+    return max(0.0, row["run_s"] - row["mpi_s"])
+
+
 class Recording:
     """One file, or what is made of several (parts.py). Times are seconds; without another word they are summed over all
     ranks. missing: what a reader has to know of what is not there."""
@@ -70,6 +75,7 @@ class Recording:
         self.run_s = sum(row["run_s"] for row in self.per_rank)
         self.mpi_s = sum(row["mpi_s"] for row in self.per_rank)
         self.longest_s = max((row["run_s"] for row in self.per_rank), default=0.0)
+        self.outside_s = sum(map(outside_s, self.per_rank))
 
     def checked_sites(self):
         sites = checked_list(self.path, self.document, "sites", {}, {}) if self.document.get("sites") is not None else []
@@ -167,6 +173,10 @@ class Recording:
         """What a reader has to know before believing the rest."""
         yield from self.notes
         yield from (f"incomplete: {text}" for text in [*self.missing, *([self.incomplete] if self.incomplete else [])])
+        threads = self.document.get("threads_seen")
+        if is_count(threads) and threads > 1 and self.document.get("thread_level") == "MPI_THREAD_MULTIPLE":
+            yield (f"{threads} threads of a process call MPI: their times in MPI are summed, so that shares may exceed 100%, and less is left of the time "
+                   "outside MPI than there was")
         lost = self.document.get("lost")
         if isinstance(lost, dict):
             for name, count in lost.items():
@@ -187,9 +197,18 @@ class Cut(BadInput):
     """A file ends before there is anything to show."""
 
 
+def lines_of(text):
+    """Where the keys of WRITTEN begin. Out of order is what a sequence has of the same name, its communicators."""
+    lines = []
+    for line in LINE.finditer(text):
+        if line[1] in WRITTEN and (not lines or WRITTEN.index(line[1]) > WRITTEN.index(lines[-1][1])):
+            lines.append(line)
+    return lines
+
+
 def what_is_cut(text, here=""):
     """Of a file that ends too early: which keys that costs. Empty: it is not as the library writes it. here: what of the last one is there."""
-    found = [key for key in LINE.findall(text) if key in WRITTEN]
+    found = [line[1] for line in lines_of(text)]
     if not found:
         return ""
     missing = [key for key in WRITTEN[WRITTEN.index(found[-1]) + 1:] if key != "slack" or "\"watch_s\":" in text]
@@ -212,10 +231,10 @@ def whole_rows(text, at):
 
 def mended(text):
     """What can be had of a file that ends too early, where that is enough to show something; else None."""
-    lines = [line for line in LINE.finditer(text) if line.group(1) in WRITTEN]
-    if [line.group(1) for line in lines][:len(NEEDED)] != list(NEEDED):
+    lines = lines_of(text)
+    if [line[1] for line in lines][:len(NEEDED)] != list(NEEDED):
         return None
-    last, rows = lines[-1].group(1), []
+    last, rows = lines[-1][1], []
     try:
         document = json.loads(text[:lines[-1].start()].rstrip().rstrip(",") + "}")
     except (ValueError, RecursionError):

@@ -115,6 +115,7 @@ class Sequence:
             self.slack[row["rank"]] = row.get("slack", [])
             self.check_slack(its, f"{where}: ranks[{i}]", self.slack[row["rank"]])
         self.skipped = sum(row.get("skipped", 0) for row in ranks)
+        self.unmatched = 0 # calls without a partner, in the last run
         self.meetings, self.of_event = self.match()
 
     def ranks_of(self, row):

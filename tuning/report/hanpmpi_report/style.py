@@ -36,6 +36,8 @@ def use():
         "axes.titlesize": TEXT_POINTS + 1, "axes.titlelocation": "left", "xtick.labelsize": SMALL_POINTS,
         "ytick.labelsize": SMALL_POINTS, "legend.frameon": False, "lines.linewidth": 1.6, "lines.markersize": 5,
         "svg.fonttype": "none", "svg.hashsalt": "hanpmpi"})
+    if "text.parse_math" in matplotlib.rcParams: # since 3.6; names may hold dollars
+        matplotlib.rcParams["text.parse_math"] = False
 
 
 def figure(height, columns=1, rows=1, **grid):

@@ -65,6 +65,12 @@ class OfATunerRun(ReportCase):
         self.assertEqual(list(rows["exhaustive"].values()), ["exhaustive", "200.0", "100.0%", "160"])
         self.assertEqual([row["of exhaustive"] for row in rows.values()], ["100.0%", "26.8%", "23.0%", "4.3%"])
 
+    def test_searches_that_had_no_time(self):
+        """A run that ends before its searches begin is a valid one."""
+        rows = [{"name": "exhaustive", "seconds": 0.0, "measurements": 0}, {"name": "task", "seconds": 0.0, "measurements": 0}]
+        found = self.rows(self.report(self.file(small_tune(searches=rows)))[0], "Time of the searches", "search")
+        self.assertEqual(list(found["tasks"].values()), ["tasks", "0.0", "", "0"])
+
     def test_choices(self):
         rows = self.rows(self.text, "bcast: what the searches choose", "size")
         # best, median, mean of 100, 200, 600, 400 and of 1000, 500, 800, 900

@@ -65,7 +65,7 @@ LISTS = {
     "configurations": ({"id": TEXT, "collective": TEXT, "algorithm": TEXT}, {**SETTINGS, "heuristic": YES_NO}),
     "measured": ({"collective": TEXT, "bytes": COUNT, "configuration": TEXT, "us": TIME}, {}),
     "predicted": ({"collective": TEXT, "bytes": COUNT, "configuration": TEXT, "model": MODEL, "us": TIME}, {}),
-    "searches": ({"name": SEARCH, "seconds": TIME}, {"measurements": COUNT}),
+    "searches": ({"name": SEARCH, "seconds": NOT_NEGATIVE}, {"measurements": COUNT}),
     "choices": ({"search": SEARCH, "collective": TEXT, "bytes": COUNT, "configuration": TEXT, "us": TIME}, {"best_us": TIME}),
     "host": ({"collective": TEXT, "bytes": COUNT, "us": TIME}, {}),
 }

@@ -7,9 +7,9 @@ TITLE = "Time of the searches"
 
 
 def shares(searches):
-    """{search: share of the exhaustive search's time, or None}"""
-    whole = searches.get("exhaustive")
-    return {name: row["seconds"] / whole["seconds"] if whole else None for name, row in searches.items()}
+    """{search: share of the exhaustive search's time, or None: there was none, or it had no time to begin}"""
+    whole = searches.get("exhaustive", {}).get("seconds")
+    return {name: row["seconds"] / whole if whole else None for name, row in searches.items()}
 
 
 def seconds_text(seconds):
@@ -24,7 +24,7 @@ def draw(subtitle, searches):
     names = [name for name in SEARCHES if name in searches]
     made, axes = style.figure(1.3 + 0.42 * len(names))
     plot = axes[0]
-    longest = max(searches[name]["seconds"] for name in names)
+    longest = max(searches[name]["seconds"] for name in names) or 1.0
     for place, name in enumerate(names):
         row, share = searches[name], shares(searches)[name]
         plot.barh(place, row["seconds"], height=0.62, color=style.SEARCH_COLORS[name])

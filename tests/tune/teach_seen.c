@@ -5,7 +5,7 @@
  * counts, and calls it. MPICH: an alltoall by pairwise_sendrecv_replace, which is for MPI_IN_PLACE, sends what is in the
  * receive buffers.
  *
- *   mpirun -np N teach_seen BYTES...     a line for each size, of all ranks, then of all but the last:
+ *   mpirun -np N teach_seen BYTES...     a line for each size, of all ranks, then of all but the last, and but two:
  *                                        "RANKS BYTES 0", or 1: the taught one ran */
 #include <dlfcn.h>
 #include <mpi.h>
@@ -57,7 +57,7 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    for (int fewer = 0; fewer <= 1; fewer++) {
+    for (int fewer = 0; fewer <= 2; fewer++) {
         MPI_Comm comm;
         MPI_Comm_split(MPI_COMM_WORLD, rank < ranks - fewer ? 0 : MPI_UNDEFINED, rank, &comm);
         for (int i = 1; i < argc && comm != MPI_COMM_NULL; i++) {

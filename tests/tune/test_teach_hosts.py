@@ -83,8 +83,14 @@ class OpenMpi(unittest.TestCase):
         found = self.candidates(knowledge)
         text = openmpi.files(knowledge, {"bcast": [choice(8, None), choice(128, found["chain 8K"]), choice(2048, found["linear"])]})[""]
         reader = Text(text)
-        self.assertEqual(reader.tuned(), {7: {4: [(0, 0, 0, 0), (33, 2, 5, 8192), (513, 1, 5, 0), (8193, 0, 0, 0)], 5: [(0, 0, 0, 0)]}})
+        taught = [(0, 0, 0, 0), (33, 2, 5, 8192), (513, 1, 5, 0), (8193, 0, 0, 0)]
+        self.assertEqual(reader.tuned(), {7: {1: [(0, 0, 0, 0)], 4: taught, 5: [(0, 0, 0, 0)]}}) # without the first one 2 and 3 ranks are taught, too
         self.assertEqual(reader.rest(), [])
+
+    def test_text_for_one_rank(self):
+        knowledge = openmpi.prepare(about("Open MPI v4.1.4", openmpi_cvars(), 1), None)
+        reader = Text(openmpi.files(knowledge, {"bcast": [choice(8, self.candidates(knowledge)["linear"])]})[""])
+        self.assertEqual((list(reader.tuned()[7]), reader.rest()), ([1, 2], []))
 
     def test_blocks_count_for_all_ranks(self):
         knowledge = know_openmpi()
@@ -283,6 +289,13 @@ class Mpich(unittest.TestCase):
 
     def test_nothing_to_improve_is_the_mpis_own_table(self):
         self.assertEqual(json.loads(mpich.files(know_mpich(), {})[""]), GENERIC)
+
+    def test_no_file_ends_with_a_page(self):
+        """MPICH would read beyond it."""
+        knowledge = know_mpich()
+        for most in range(4096):
+            knowledge.generic = {**GENERIC, "comment": "." * most}
+            self.assertTrue(len(mpich.files(knowledge, {})[""]) % 4096)
 
 
 class Intel(unittest.TestCase):

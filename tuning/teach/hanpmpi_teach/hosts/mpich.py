@@ -46,6 +46,7 @@ RADIX = "k"
 RADICES = (2, 4, 8)
 # Calls itself on the node's communicator, which on one node is as large, and a table says the same for that.
 CALLS_ITSELF = re.compile(r"^smp")
+PAGE_BYTES = 4096  # larger pages are multiples of it
 
 
 @dataclasses.dataclass
@@ -278,11 +279,17 @@ def _has(choices, key):
     return any(choice.candidate and key in choice.candidate.rule for choice in choices)
 
 
+def _text(table):
+    """MPICH maps the file and reads it as a string, so it must not end with a page: behind that there may be no zero."""
+    text = json.dumps(table, indent=1) + "\n"
+    return text if len(text) % PAGE_BYTES else text + "\n"
+
+
 def files(knowledge, choices):
-    written = {"": json.dumps(_generic(knowledge, {collective: of for collective, of in choices.items() if _has(of, "algorithm")}), indent=1) + "\n"}
+    written = {"": _text(_generic(knowledge, {collective: of for collective, of in choices.items() if _has(of, "algorithm")}))}
     posix = {collective: of for collective, of in choices.items() if _has(of, "posix")}
     if posix:
-        written[".posix"] = json.dumps(_posix(knowledge, posix), indent=1) + "\n"
+        written[".posix"] = _text(_posix(knowledge, posix))
     return written
 
 

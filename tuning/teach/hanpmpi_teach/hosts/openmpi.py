@@ -33,6 +33,7 @@ FANOUT = {"bcast": "chain", "reduce": "chain", "reduce_scatter_block": "chain", 
 COMPONENTS = {"tuned": 3, "han": 6}
 GLOBAL_COMMUNICATOR = 2
 HAN_PRIORITY = 100  # above tuned's 30, and what others have
+DEFAULT_RANGES = [(0, None, None)]  # as _tuned_ranges
 UNIFORM = {"gather": "the root's count is not significant where it is in place", "scatter": "only the root's count is significant"}
 
 
@@ -137,17 +138,18 @@ def _tuned_ranges(collective, choices, ranks):
 
 
 def _text(knowledge, taught):
-    """A rule holds from its size up to the next one's, and on larger communicators up to the next size of one: hence the zeros."""
+    """A rule holds from its size up to the next one's, and on larger communicators up to the next size of one; the first size's also
+    on smaller ones (ompi_coll_tuned_get_com_rule_ptr): hence the zeros."""
     ranks = knowledge.about.ranks
     lines = [f"# Open MPI, coll/tuned, for communicators of {ranks} ranks: written by hanpmpi_tune --teach openmpi",
              f"{len(taught)} # collectives"]
     for collective, choices in taught.items():
-        found = list(_tuned_ranges(collective, choices, ranks))
-        lines += [f"{IDS[collective]} # {collective}", "2 # sizes of a communicator", f"{ranks} {len(found)} # ranks, ranges of bytes"]
-        for least, _, rule in found:
-            lines.append(f"{least} {rule['number']} {rule['fanout']} {rule['segment']} # from so many bytes: {rule['word']}" if rule
-                         else f"{least} 0 0 0 # from so many bytes: the default")
-        lines += [f"{ranks + 1} 1 # and more ranks: the default", "0 0 0 0"]
+        sizes = {1: DEFAULT_RANGES, ranks: list(_tuned_ranges(collective, choices, ranks)), ranks + 1: DEFAULT_RANGES}
+        lines += [f"{IDS[collective]} # {collective}", f"{len(sizes)} # sizes of a communicator"]
+        for size, found in sizes.items():
+            lines.append(f"{size} {len(found)} # from so many ranks: ranges of bytes")
+            lines += [f"{least} {rule['number']} {rule['fanout']} {rule['segment']} # from so many bytes: {rule['word']}" if rule
+                      else f"{least} 0 0 0 # from so many bytes: the default" for least, _, rule in found]
     return "\n".join(lines) + "\n"
 
 

@@ -189,9 +189,10 @@ def readme_rows(results):
                          f"| {row['host']['t_max_us']['median'] / 1e3:.2f} ms | {row['ratio']:.2f} |")
     found = [(ratio_of(row), row, document) for document in never_slower_documents(results) for row in document["rows"]]
     if found:
-        ratio, row, document = min(found, key=lambda one: one[0])
+        _, row, document = min(found, key=lambda one: one[0])
+        again = f", again {row['again']:.2f}" if "again" in row else ""
         lines.append(f"| worst of {len(found)}: {TITLES[row['collective']]}, {document['layout']}, {mpi_of(document)} | {bytes_text(row['bytes'])} "
-                     f"| {time_text(row['library_us'])} | {time_text(row['host_us'])} | {ratio:.2f} |")
+                     f"| {time_text(row['library_us'])} | {time_text(row['host_us'])} | {row['ratio']:.2f}{again} |")
     return lines
 
 

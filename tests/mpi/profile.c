@@ -204,6 +204,7 @@ static void remade(void)
         const int bytes = (1 + i % 3) * 8, is_turned = i % 2;
         MPI_Type_contiguous(1 + i % 3, MPI_DOUBLE, &type);
         MPI_Type_commit(&type);
+        MPI_Type_set_name(type, "caf\xe9"); /* no UTF-8 */
         DO(Comm_split, 0, (MPI_COMM_WORLD, 0, is_turned ? -rank : rank, &comm));
         MPI_Comm_rank(comm, &me);
         for (int j = 0; j < 6; j++) {

@@ -101,6 +101,7 @@ def check_calls(folder, name):
     assert {(a, b): [n, m] for a, b, n, m in document["peers"]} == sent, (document["peers"], sent)
     assert not any(document["lost"].values()) and document["incomplete"] is None, document["lost"]
     assert any(record.get("accelerated") for record in document["records"])
+    assert "caf?" in {record["type"] for record in document["records"]}
     assert {(c["name"], c["size"], c["made"]) for c in document["communicators"] if c["size"]} >= {
         ("MPI_COMM_WORLD", RANKS, 1), ("half", RANKS // 2, 2)}
     # The program looks at its clock outside of the recording; what else the machine does comes in between.

@@ -125,6 +125,10 @@ def host_only(replay):
     out, err = replay.run([name, "--json", "-"] + QUICK, library=False)
     document = json.loads(out)
     check(document["host_s"] > 0 and "library_s" not in document and "the library is not there" in err, out, err)
+    odd = replay.path(os.fsdecode(b"caf\xe9.json"))
+    os.rename(name, odd)
+    document = json.loads(replay.run([odd, "--json", "-"] + QUICK, library=False)[0])
+    check(document["recording"].endswith("caf?.json") and document["recording"] in document["command"], document)
 
 
 def wrong_result(replay):

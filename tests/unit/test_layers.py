@@ -51,7 +51,7 @@ KNOWS = {
 FOREIGN = {
     r"mpi[a-z_]*\.h|HP_MPI_HEADER": r"pmpi_wrappers/backend/glue/mpi_glue\.h",
     r"hwloc.*": r"topo_tree/.*",
-    r"jansson.*": r"topo_tree/network/json\.c|schedule/file(_json)?\.c|hier/planning/.*|pmpi_wrappers/backend/(observe/(stall_json|job_record)|profile/[a-z_]*json)\.c",
+    r"jansson.*": r"topo_tree/network/json\.c|schedule/file(_json)?\.c|hier/planning/.*|pmpi_wrappers/backend/(observe/(stall_json|text_json|job_record)|profile/[a-z_]*json)\.c|pmpi_wrappers/backend/observe/text_json\.h",
     r"ev\.h": r"pmpi_wrappers/backend/.*",
 }
 

@@ -168,6 +168,54 @@ static void test_limits(void **state)
     hp_book_fini(&book);
 }
 
+/* Where functions do not fit, what is known of a frame is that it is one of Python, also in a book that has no room for those of
+ * another. */
+static void test_functions_that_do_not_fit(void **state)
+{
+    (void)state;
+    hp_book_t books[2];
+
+    for (unsigned b = 0; b < 2; b++) {
+        assert_true(hp_book_init(&books[b]));
+        for (uint32_t i = 0; books[b].modules.count < books[b].modules.limit; i++) {
+            char name[32];
+            snprintf(name, sizeof name, "f%u of %u", i, b);
+            hp_book_module(&books[b], "a.py", "", name);
+        }
+    }
+    const uint64_t module = hp_book_module(&books[0], "a.py", "", "g");
+    assert_true(module && hp_book_module(&books[0], "a.py", "", "h") == module);
+    assert_true(hp_book_module(&books[0], "/lib/c.so", "", "") == 0);
+    const hp_book_site_t site = {.frame = {module << 48 | 7, 5ull << 48 | 8, HP_BOOK_NO_FRAME}};
+    const uint32_t number = hp_book_copy_site(&books[1], &books[0], hp_book_site(&books[0], &site));
+    const hp_book_site_t *copy = hp_table_row(&books[1].sites, number);
+    for (unsigned f = 0; f < 2; f++) {
+        const hp_book_module_t *its = hp_table_row(&books[1].modules, (uint32_t)(copy->frame[f] >> 48));
+        assert_true(strcmp(its->function, "?") == 0 && (copy->frame[f] & 15) == 7 + f);
+    }
+    for (unsigned b = 0; b < 2; b++)
+        hp_book_fini(&books[b]);
+}
+
+/* More calls than a place of the histogram can count: it stays at the most. */
+static void test_full_histogram(void **state)
+{
+    (void)state;
+    hp_book_t books[2];
+
+    for (unsigned b = 0; b < 2; b++) {
+        assert_true(hp_book_init(&books[b]));
+        hp_book_record_add(hp_book_record(&books[b], &(hp_book_record_t){.call = 1}), UINT32_MAX - 1, 0, 4);
+    }
+    hp_book_merge(&books[0], &books[1]);
+    hp_book_record_t *record = hp_book_record(&books[0], &(hp_book_record_t){.call = 1});
+    assert_true(record->count == 2ull * UINT32_MAX - 2 && record->histogram[2] == UINT32_MAX);
+    hp_book_record_add(record, 3, 0, 4);
+    assert_true(record->histogram[2] == UINT32_MAX);
+    for (unsigned b = 0; b < 2; b++)
+        hp_book_fini(&books[b]);
+}
+
 /* Many in and out, several with one handle. */
 static void test_requests(void **state)
 {
@@ -384,10 +432,13 @@ static void test_last_call(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_table),   cmocka_unit_test(test_recent),    cmocka_unit_test(test_bins),
-        cmocka_unit_test(test_merge),   cmocka_unit_test(test_limits),    cmocka_unit_test(test_requests),
-        cmocka_unit_test(test_meeting), cmocka_unit_test(test_samples),   cmocka_unit_test(test_shapes),
-        cmocka_unit_test(test_polls),   cmocka_unit_test(test_last_call),
+        cmocka_unit_test(test_table),          cmocka_unit_test(test_recent),
+        cmocka_unit_test(test_bins),           cmocka_unit_test(test_merge),
+        cmocka_unit_test(test_limits),         cmocka_unit_test(test_functions_that_do_not_fit),
+        cmocka_unit_test(test_full_histogram), cmocka_unit_test(test_requests),
+        cmocka_unit_test(test_meeting),        cmocka_unit_test(test_samples),
+        cmocka_unit_test(test_shapes),         cmocka_unit_test(test_polls),
+        cmocka_unit_test(test_last_call),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

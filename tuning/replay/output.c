@@ -253,6 +253,20 @@ void replay_output_text(const replay_output_t *output, const replay_result_t *re
 
 /* ---- JSON ---- */
 
+/* Names of files need not be UTF-8. */
+static json_t *text_json(const char *text)
+{
+    json_t *value = json_string(text);
+    char *plain = value ? NULL : strdup(text);
+
+    for (char *at = plain; at && *at; at++)
+        *at = (unsigned char)*at < 0x80 ? *at : '?';
+    if (plain)
+        value = json_string(plain);
+    free(plain);
+    return value;
+}
+
 static json_t *row_json(const replay_output_t *output, const char *name, const replay_row_t *row)
 {
     json_t *object = json_pack("{s:s, s:f, s:f, s:f, s:f}", "call", name, "calls", row->calls, "bytes",
@@ -302,11 +316,11 @@ static json_t *document(const replay_output_t *output, const replay_result_t *re
     for (int name = 0; name < plan->name_count; name++)
         json_array_append_new(rows, row_json(output, plan->names[name], &result->rows[name]));
     for (char **word = output->argv; *word; word++)
-        json_array_append_new(command, json_string(*word));
+        json_array_append_new(command, text_json(*word));
     json_t *root =
-        json_pack("{s:s, s:s, s:o, s:s, s:i, s:s, s:s, s:i, s:I, s:I, s:o, s:o, s:f, s:f, s:f, s:f, s:o}",
+        json_pack("{s:s, s:s, s:o, s:o, s:i, s:s, s:s, s:i, s:I, s:I, s:o, s:o, s:f, s:f, s:f, s:f, s:o}",
                   "program", "hanpmpi_replay", "version", HANPMPI_VERSION, "command", command, "recording",
-                  output->options->recording, "ranks", plan->recording->ranks, "gaps",
+                  text_json(output->options->recording), "ranks", plan->recording->ranks, "gaps",
                   replay_gaps_name(output->options->gaps), "fill", replay_fill_name(output->options->fill),
                   "repeat", output->options->repeat, "unknown_events", (json_int_t)plan->unknown,
                   "unmatched_calls", (json_int_t)plan->unmatched, "substitutes",

@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include "base/log.h"
 #include "hier/call/stats.h"
+#include "pmpi_wrappers/backend/observe/text_json.h"
 #include "pmpi_wrappers/backend/start/job.h"
 
 enum { RECORD_BYTES = 4096 };
@@ -135,8 +136,7 @@ static json_t *command_json(void)
     if (length < 0)
         return json_null();
     path[length] = '\0';
-    json_t *text = json_string(path);
-    return text ? text : json_null();
+    return hp_text_json(path);
 }
 
 static json_t *spread_json(const spread_t *spread)
@@ -158,10 +158,10 @@ static json_t *record_json(const hp_savings_t *savings, const spread_t *spread, 
     P(Get_library_version)(mpi, &length);
     mpi[strcspn(mpi, ",\n")] = '\0';
     json_t *record =
-        json_pack("{s:s,s:i,s:s,s:s*,s:s*,s:i,s:i,s:o,s:o,s:o,s:b}", "format", "hanpmpi-record", "version", 1,
-                  "library", HANPMPI_VERSION, "mpi", mpi, "host", host, "pid", (int)getpid(), "ranks",
-                  hp_job.size, "command", command_json(), "started", time_json(began), "finished",
-                  time_json(time(NULL)), "active", savings != NULL);
+        json_pack("{s:s,s:i,s:s,s:o,s:o,s:i,s:i,s:o,s:o,s:o,s:b}", "format", "hanpmpi-record", "version", 1,
+                  "library", HANPMPI_VERSION, "mpi", hp_text_json(mpi), "host", hp_text_json(host), "pid",
+                  (int)getpid(), "ranks", hp_job.size, "command", command_json(), "started", time_json(began),
+                  "finished", time_json(time(NULL)), "active", savings != NULL);
     if (!record || !savings)
         return record;
     if (hp_job.nodes < INT32_MAX)

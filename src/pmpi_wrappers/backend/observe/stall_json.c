@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "pmpi_wrappers/backend/start/job.h"
 #include "pmpi_wrappers/backend/observe/stall_report.h"
+#include "pmpi_wrappers/backend/observe/text_json.h"
 
 static const char *const what_words[] = {[HP_PENDING_SEND] = "send",
                                          [HP_PENDING_RECV] = "receive",
@@ -21,7 +22,7 @@ static const char *const stand_words[] = {[HP_STAND_NO_ANSWER] = "no answer",
 static json_t *rank_json(int rank)
 {
     const char *host = hp_talk_host(rank);
-    return json_pack("{s:i,s:s?}", "rank", rank, "host", host);
+    return json_pack("{s:i,s:o}", "rank", rank, "host", host ? hp_text_json(host) : json_null());
 }
 
 static json_t *item_json(const hp_stall_report_t *report, uint32_t index)

@@ -3,6 +3,7 @@
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
+#include "pmpi_wrappers/backend/observe/text_json.h"
 #include "pmpi_wrappers/backend/profile/book/shapes.h"
 #include "pmpi_wrappers/backend/start/job.h"
 
@@ -11,21 +12,6 @@ enum { FLAGS = JSON_COMPACT | JSON_REAL_PRECISION(9) | JSON_ENSURE_ASCII | JSON_
 static double seconds(uint64_t ns)
 {
     return (double)ns / 1e9;
-}
-
-/* Names of hosts, files and communicators need not be UTF-8. */
-static json_t *text_json(const char *text)
-{
-    char plain[512];
-    size_t i = 0;
-
-    json_t *value = json_string(text);
-    if (value)
-        return value;
-    for (; text[i] && i + 1 < sizeof plain; i++)
-        plain[i] = (unsigned char)text[i] < 0x80 ? text[i] : '?';
-    plain[i] = '\0';
-    return json_string(plain);
 }
 
 static json_t *integer(uint64_t value)
@@ -48,7 +34,7 @@ static json_t *command_json(void)
     size_t room = 0;
 
     while (file && getdelim(&word, &room, '\0', file) > 0)
-        json_array_append_new(words, text_json(word));
+        json_array_append_new(words, hp_text_json(word));
     free(word);
     if (file)
         fclose(file);
@@ -95,7 +81,7 @@ static void add_ranks(json_t *file, hp_book_t *book)
     if (book->ranks.count)
         qsort(book->ranks.rows, book->ranks.count, book->ranks.row_bytes, by_rank);
     for (uint32_t i = 0; i < book->nodes.count; i++)
-        json_array_append_new(nodes, text_json(name_at(&book->nodes, i)));
+        json_array_append_new(nodes, hp_text_json(name_at(&book->nodes, i)));
     for (uint32_t i = 0; i < book->ranks.count; i++) {
         const hp_book_rank_t *row = hp_table_row(&book->ranks, i);
         json_array_append_new(rows, rank_json(row));
@@ -118,7 +104,7 @@ static void add_job(json_t *file, const hp_profile_text_t *text)
     json_object_set_new(file, "format", json_string("hanpmpi-profile"));
     json_object_set_new(file, "version", json_integer(1));
     json_object_set_new(file, "library", json_string(HANPMPI_VERSION));
-    json_object_set_new(file, "mpi", text_json(mpi));
+    json_object_set_new(file, "mpi", hp_text_json(mpi));
     json_object_set_new(file, "command", command_json());
     json_object_set_new(file, "started", json_string(text->started));
     json_object_set_new(file, "job", json_string(text->job));
@@ -144,7 +130,7 @@ static json_t *modules_json(const hp_book_t *book)
     for (uint32_t i = 0; i < book->modules.count; i++) {
         const hp_book_module_t *row = hp_table_row(&book->modules, i);
         json_array_append_new(
-            rows, json_pack("{s:o,s:s}", "path", text_json(row->path), "build_id", row->build_id));
+            rows, json_pack("{s:o,s:s}", "path", hp_text_json(row->path), "build_id", row->build_id));
     }
     return rows;
 }
@@ -154,23 +140,27 @@ static json_t *python_frame_json(const hp_book_module_t *module, uint64_t line)
     char text[sizeof *module + 32];
 
     snprintf(text, sizeof text, "%s:%u %s", module->path, (unsigned)line, module->function);
-    return text_json(text);
+    return hp_text_json(text);
 }
 
-/* A site's frames are all of Python, or none is. */
+static const hp_book_module_t *module_of(const hp_book_t *book, uint64_t frame)
+{
+    return hp_table_row(&book->modules, (uint32_t)(frame >> 48));
+}
+
+/* A site's frames are all of Python, or none is: the innermost one says which. */
 static json_t *sites_json(const hp_book_t *book)
 {
     json_t *rows = json_array();
     for (uint32_t i = 0; i < book->sites.count; i++) {
         const hp_book_site_t *row = hp_table_row(&book->sites, i);
+        const bool is_python =
+            row->frame[0] != HP_BOOK_NO_FRAME && module_of(book, row->frame[0])->function[0] != '\0';
         json_t *frames = json_array();
-        bool is_python = false;
         for (unsigned f = 0; f < HP_BOOK_FRAMES && row->frame[f] != HP_BOOK_NO_FRAME; f++) {
             const uint64_t module = row->frame[f] >> 48, offset = row->frame[f] << 16 >> 16;
-            const hp_book_module_t *its = hp_table_row(&book->modules, (uint32_t)module);
-            is_python = its->function[0] != '\0';
             json_array_append_new(frames, is_python
-                                              ? python_frame_json(its, offset)
+                                              ? python_frame_json(module_of(book, row->frame[f]), offset)
                                               : json_pack("[I,I]", (json_int_t)module, (json_int_t)offset));
         }
         json_array_append_new(rows, json_pack("{s:o}", is_python ? "python" : "frames", frames));
@@ -186,7 +176,7 @@ static json_t *comms_json(const hp_book_t *book, bool is_part)
         const hp_book_comm_t *row = hp_table_row(&book->comms, i);
         const uint64_t counted_by = is_part ? 1 : row->size;
         const uint64_t made = row->size ? (row->made + counted_by - 1) / counted_by : 0;
-        json_array_append_new(rows, json_pack("{s:o,s:I,s:I}", "name", text_json(row->name), "size",
+        json_array_append_new(rows, json_pack("{s:o,s:I,s:I}", "name", hp_text_json(row->name), "size",
                                               (json_int_t)row->size, "made", (json_int_t)made));
     }
     return rows;
@@ -206,13 +196,13 @@ static json_t *pairs_json(const uint64_t *wide, const uint32_t *narrow, unsigned
 static json_t *record_json(const hp_book_t *book, const hp_book_record_t *row)
 {
     json_t *record = json_pack(
-        "{s:i,s:I,s:i,s:s,s:s,s:s,s:i,s:I,s:I,s:I,s:f,s:f,s:f,s:f,s:f,s:o}", "call", row->call, "site",
-        (json_int_t)row->site, "comm", row->comm, "type", name_at(&book->types, row->type), "op",
-        name_at(&book->ops, row->op), "memory", row->on_device ? "device" : "host", "bin", row->bin, "ranks",
-        (json_int_t)row->ranks, "count", (json_int_t)row->count, "bytes", (json_int_t)row->bytes, "time_s",
-        seconds(row->ns), "min_s", seconds(row->least_ns), "max_s", seconds(row->most_ns), "rank_min_s",
-        seconds(row->rank_least_ns), "rank_max_s", seconds(row->rank_most_ns), "histogram",
-        pairs_json(NULL, row->histogram, HP_BOOK_HISTOGRAM));
+        "{s:i,s:I,s:i,s:o,s:o,s:s,s:i,s:I,s:I,s:I,s:f,s:f,s:f,s:f,s:f,s:o}", "call", row->call, "site",
+        (json_int_t)row->site, "comm", row->comm, "type", hp_text_json(name_at(&book->types, row->type)),
+        "op", hp_text_json(name_at(&book->ops, row->op)), "memory", row->on_device ? "device" : "host", "bin",
+        row->bin, "ranks", (json_int_t)row->ranks, "count", (json_int_t)row->count, "bytes",
+        (json_int_t)row->bytes, "time_s", seconds(row->ns), "min_s", seconds(row->least_ns), "max_s",
+        seconds(row->most_ns), "rank_min_s", seconds(row->rank_least_ns), "rank_max_s",
+        seconds(row->rank_most_ns), "histogram", pairs_json(NULL, row->histogram, HP_BOOK_HISTOGRAM));
     if (record && (row->accelerated || hp_call_shapes[row->call].is_ours))
         json_object_set_new(record, "accelerated", integer(row->accelerated));
     return record;

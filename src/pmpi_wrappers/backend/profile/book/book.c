@@ -55,11 +55,20 @@ uint32_t hp_book_comm(hp_book_t *book, const char *name, uint64_t size)
 
 uint32_t hp_book_module(hp_book_t *book, const char *path, const char *build_id, const char *function)
 {
+    static const hp_book_module_t unknown = {.path = "?", .function = "?"};
+    hp_table_t *modules = &book->modules;
     hp_book_module_t row = {.path = ""};
     strncpy(row.path, path, sizeof row.path - 1);
     strncpy(row.build_id, build_id, sizeof row.build_id - 1);
     strncpy(row.function, function, sizeof row.function - 1);
-    return known(hp_table_add(&book->modules, &row, book->modules.key_words));
+    uint32_t number = hp_table_add(modules, &row, modules->key_words);
+    if (number == HP_TABLE_FULL && function[0]) { /* the frame remains one of Python */
+        const uint32_t limit = modules->limit;
+        modules->limit = UINT32_MAX; /* there is one of these */
+        number = hp_table_add(modules, &unknown, modules->key_words);
+        modules->limit = limit;
+    }
+    return known(number);
 }
 
 uint32_t hp_book_site(hp_book_t *book, const hp_book_site_t *site)
@@ -84,6 +93,12 @@ hp_book_record_t *hp_book_record(hp_book_t *book, const hp_book_record_t *key)
     return number == HP_TABLE_FULL ? NULL : hp_table_row(records, number);
 }
 
+/* At the largest count it stays. */
+static void count_calls(uint32_t *count, uint64_t calls)
+{
+    *count = calls < UINT32_MAX - *count ? *count + (uint32_t)calls : UINT32_MAX;
+}
+
 void hp_book_record_add(hp_book_record_t *record, uint64_t calls, uint64_t bytes, uint64_t ns)
 {
     const int k = hp_book_bin(ns);
@@ -93,7 +108,7 @@ void hp_book_record_add(hp_book_record_t *record, uint64_t calls, uint64_t bytes
     record->count += calls;
     record->bytes += calls * bytes;
     record->ns += calls * ns;
-    record->histogram[k < HP_BOOK_HISTOGRAM ? k : HP_BOOK_HISTOGRAM - 1] += calls;
+    count_calls(&record->histogram[k < HP_BOOK_HISTOGRAM ? k : HP_BOOK_HISTOGRAM - 1], calls);
 }
 
 hp_book_peer_t *hp_book_peer(hp_book_t *book, uint32_t source, uint32_t destination)
@@ -244,7 +259,7 @@ static void merge_records(const names_t *names, hp_book_t *to, const hp_book_t *
         sum->accelerated += row.accelerated;
         sum->ns += row.ns;
         for (unsigned k = 0; k < HP_BOOK_HISTOGRAM; k++)
-            sum->histogram[k] += row.histogram[k];
+            count_calls(&sum->histogram[k], row.histogram[k]);
     }
 }
 

@@ -53,7 +53,7 @@ typedef struct {
     uint64_t ns, least_ns, most_ns;       /* of all calls of all ranks; of one call */
     uint64_t rank_least_ns, rank_most_ns; /* sum of one rank; a rank that has not closed its book: 0 */
     uint64_t ranks;
-    uint32_t histogram[HP_BOOK_HISTOGRAM]; /* [k]: calls of 2^(k-1) < ns <= 2^k */
+    uint32_t histogram[HP_BOOK_HISTOGRAM]; /* [k]: calls of 2^(k-1) < ns <= 2^k; the largest: or more */
 } hp_book_record_t;
 _Static_assert(sizeof(hp_book_record_t) % HP_TABLE_LINE == 0 &&
                    offsetof(hp_book_record_t, rank_least_ns) == HP_TABLE_LINE,
@@ -170,7 +170,7 @@ typedef struct {
 bool hp_book_init(hp_book_t *book);
 void hp_book_fini(hp_book_t *book);
 
-/* Rows by what they say; 0: no room. */
+/* Rows by what they say; 0: no room. A function of Python for which there is none is "?", in the file "?". */
 uint32_t hp_book_name(hp_table_t *names, const char *text);
 uint32_t hp_book_comm(hp_book_t *book, const char *name, uint64_t size);
 uint32_t hp_book_module(hp_book_t *book, const char *path, const char *build_id, const char *function);

@@ -130,6 +130,14 @@ def refuses_what_is_no_trace(options, folder):
         assert done.returncode == 0 and "bcast 8 B" in done.stdout, done
 
 
+def draws_what_its_name_says(options, folder):
+    path = os.path.join(folder, "file")
+    with open(path, "w", encoding="ascii") as file:
+        file.write(event_file({}, {}))
+    done = subprocess.run([sys.executable, options.tool, path, "--svg", "picture.jpg"], capture_output=True, text=True)
+    assert done.returncode == 2 and "--svg picture.jpg: accepted are" in done.stderr and done.stdout == "", done
+
+
 def ends_quietly_in_a_pipe(options, folder):
     """`hanpmpi_trace out.json | head`, and a disk that is full."""
     path = os.path.join(folder, "file")
@@ -150,7 +158,7 @@ def main():
     for name in ("library", "run", "helper", "program", "tool"):
         parser.add_argument("--" + name, default="")
     options = parser.parse_args()
-    for case in (writes_a_file, keeps_the_newest, says_what_it_cannot_write, refuses_what_is_no_trace, ends_quietly_in_a_pipe):
+    for case in (writes_a_file, keeps_the_newest, says_what_it_cannot_write, refuses_what_is_no_trace, draws_what_its_name_says, ends_quietly_in_a_pipe):
         with tempfile.TemporaryDirectory() as folder:
             case(options, folder)
         print(f"{case.__name__}: ok", flush=True)

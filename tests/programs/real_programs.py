@@ -246,6 +246,10 @@ def main():
     arguments.library = os.path.abspath(arguments.library)
     if not os.path.exists(arguments.library):
         parser.error(f"--library {arguments.library}: no such file; build it first: cmake --build --preset release")
+    if arguments.repeat < 1:
+        parser.error(f"--repeat {arguments.repeat}: accepted are whole numbers, 1 or more")
+    if arguments.cluster and (arguments.ranks < 1 or arguments.ranks % arguments.cluster):
+        parser.error(f"--ranks {arguments.ranks}: accepted with --cluster {arguments.cluster} are multiples of {arguments.cluster}")
     if arguments.resume and not arguments.json:
         parser.error("--resume: expected with --json FILE, which has what was measured")
     if arguments.mpi.startswith("mpich") and not arguments.cluster and arguments.ranks > (os.cpu_count() or 1):
@@ -270,6 +274,9 @@ def main():
             rows += compare(arguments, name) or []
             if arguments.json:
                 write_json(arguments, where, kept + [row._asdict() for row in rows])
+    except subprocess.TimeoutExpired as problem:
+        print(f"{' '.join(problem.cmd)}: ended after {arguments.timeout} s; --timeout gives a run more")
+        return 1
     finally:
         if arguments.cluster:
             subprocess.run([VCLUSTER, "down"])

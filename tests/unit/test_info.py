@@ -35,6 +35,7 @@ def help_and_version():
     for option in ("-V", "--version"):
         assert run(option).strip() == f"hanpmpi {OPTIONS.version}"
     assert "accepted" in run("--json", "--forget", code=64)
+    assert f"accepted are {', '.join(COLLECTIVES)}\n" in run("--topology", "--collective", "bcats", code=64)
 
 
 def algorithms_name_their_variable():
@@ -148,7 +149,7 @@ def explained_as_json():
         answers = objects("--explain", call, HANPMPI_CACHE=folder)["answers"]
         assert [its["mpi"] for its in answers] == ["mpich", "open-mpi"], answers
         assert all("bound_us" in its and "expected_us" in its["candidates"][0] for its in answers), answers
-    assert "not understood" in run("--json", "--explain", "bcats", code=1)
+    assert f"not understood; accepted: a collective ({', '.join(COLLECTIVES)})" in run("--json", "--explain", "bcats", code=1)
 
 
 def answers_agree():

@@ -26,11 +26,10 @@ typedef struct {
 static int refuse(const char *word)
 {
     fprintf(stderr,
-            "hanpmpi_info: --explain: \"%s\" is not understood; accepted: a collective (bcast, reduce, "
-            "allreduce, barrier), nodes=N,\n"
-            "ppn=N or ppn=LEAST-MOST (ranks on a node), bytes=N (with K, M, G), as in \"allreduce nodes=4 "
-            "ppn=4 bytes=1M\"\n",
-            word);
+            "hanpmpi_info: --explain: \"%s\" is not understood; accepted: a collective (%s),\n"
+            "nodes=N, ppn=N or ppn=LEAST-MOST (ranks on a node), bytes=N (with K, M, G), as in "
+            "\"allreduce nodes=4 ppn=4 bytes=1M\"\n",
+            word, info_collective_names());
     return 1;
 }
 
@@ -54,16 +53,6 @@ static bool ranks_of(char *text, hp_layout_t *layout)
     return true;
 }
 
-static bool collective_of(const char *word, hp_collective_t *out)
-{
-    for (unsigned c = 0; c < HP_COLLECTIVE_COUNT; c++)
-        if (strcmp(word, hp_collective_name((hp_collective_t)c)) == 0) {
-            *out = (hp_collective_t)c;
-            return true;
-        }
-    return false;
-}
-
 static bool word_of(char *word, question_t *question)
 {
     int64_t number;
@@ -77,7 +66,7 @@ static bool word_of(char *word, question_t *question)
         return true;
     }
     return (strncmp(word, "ppn=", 4) == 0 && ranks_of(word + 4, &question->layout)) ||
-           collective_of(word, &question->collective);
+           info_find_collective(word, &question->collective);
 }
 
 /* mpi: whose probes these are; NULL: there are none. */

@@ -112,8 +112,8 @@ static const struct argp_option argp_options[] = {
      "else this machine)",
      2},
     {"collective", OPTION_COLLECTIVE, "NAME", 0,
-     "with --topology: whose rules give the shapes: bcast, reduce, allreduce, barrier (default bcast); with "
-     "--network: a text such as \"alltoall ring bytes=64K\"",
+     "with --topology: whose rules give the shapes (default bcast); with --network: a text such as "
+     "\"alltoall ring bytes=64K\"",
      2},
     {"order", OPTION_ORDER, "ORDER", 0,
      "with --network: how ranks are laid on machines: block, round_robin, over_switches (default block)", 2},
@@ -153,17 +153,11 @@ static uint64_t parse_number(struct argp_state *state, const char *option, const
 
 static hp_collective_t parse_collective(struct argp_state *state, const char *text)
 {
-    char accepted[128] = "";
+    hp_collective_t collective = HP_BCAST;
 
-    for (unsigned c = 0; c < HP_COLLECTIVE_COUNT; c++) {
-        const char *name = hp_collective_name((hp_collective_t)c);
-        const size_t used = strlen(accepted);
-        if (strcmp(text, name) == 0)
-            return (hp_collective_t)c;
-        snprintf(accepted + used, sizeof accepted - used, "%s%s", c ? ", " : "", name);
-    }
-    argp_error(state, "--collective %s: accepted are %s", text, accepted);
-    return HP_BCAST;
+    if (!info_find_collective(text, &collective))
+        argp_error(state, "--collective %s: accepted are %s", text, info_collective_names());
+    return collective;
 }
 
 /* "--json FILE", where "--json" alone is accepted as well. */

@@ -118,6 +118,25 @@ const char *info_variable_of(hp_collective_t collective)
     return hp_knob_info(knobs[collective])->variable;
 }
 
+bool info_find_collective(const char *name, hp_collective_t *out)
+{
+    for (unsigned c = 0; c < HP_COLLECTIVE_COUNT; c++)
+        if (strcmp(name, hp_collective_name((hp_collective_t)c)) == 0) {
+            *out = (hp_collective_t)c;
+            return true;
+        }
+    return false;
+}
+
+const char *info_collective_names(void)
+{
+    static const char *const names =
+#define X(id, name, ...) ", " #name
+        HP_COLLECTIVE_TABLE(X);
+#undef X
+    return names + 2;
+}
+
 void info_print_algorithms(void)
 {
     const hp_algorithm_t *algorithm;

@@ -24,6 +24,9 @@ void info_print_knobs(void);
 void info_print_knobs_man(void);
 void info_print_knobs_markdown(void);
 
+bool info_find_collective(const char *name, hp_collective_t *out);
+/* All of them, for messages. */
+const char *info_collective_names(void);
 void info_print_algorithms(void);
 const info_word_t *info_modules(size_t *count);
 /* The variable that names the algorithm of the collective. */

@@ -94,21 +94,22 @@ hp_book_record_t *hp_book_record(hp_book_t *book, const hp_book_record_t *key)
 }
 
 /* At the largest count it stays. */
-static void count_calls(uint32_t *count, uint64_t calls)
+static void count_calls(uint32_t *count, uint32_t calls)
 {
-    *count = calls < UINT32_MAX - *count ? *count + (uint32_t)calls : UINT32_MAX;
+    uint32_t sum;
+    *count = __builtin_add_overflow(*count, calls, &sum) ? UINT32_MAX : sum;
 }
 
 void hp_book_record_add(hp_book_record_t *record, uint64_t calls, uint64_t bytes, uint64_t ns)
 {
-    const int k = hp_book_bin(ns);
+    const unsigned k = (unsigned)hp_book_bin(ns);
 
     record->least_ns = record->count == 0 || ns < record->least_ns ? ns : record->least_ns;
     record->most_ns = ns > record->most_ns ? ns : record->most_ns;
     record->count += calls;
     record->bytes += calls * bytes;
     record->ns += calls * ns;
-    count_calls(&record->histogram[k < HP_BOOK_HISTOGRAM ? k : HP_BOOK_HISTOGRAM - 1], calls);
+    count_calls(&record->histogram[k < HP_BOOK_HISTOGRAM ? k : HP_BOOK_HISTOGRAM - 1], (uint32_t)calls);
 }
 
 hp_book_peer_t *hp_book_peer(hp_book_t *book, uint32_t source, uint32_t destination)

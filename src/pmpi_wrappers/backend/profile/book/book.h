@@ -181,7 +181,7 @@ uint32_t hp_book_copy_site(hp_book_t *to, const hp_book_t *from, uint32_t number
 /* The record for a key. Where there is no room for it: the one of this call and size alone, and the call counts as
  * lost. NULL: no memory at all. */
 hp_book_record_t *hp_book_record(hp_book_t *book, const hp_book_record_t *key);
-/* calls: so many, each with these. */
+/* calls: so many, fewer than 2^32, each with these. */
 void hp_book_record_add(hp_book_record_t *record, uint64_t calls, uint64_t bytes, uint64_t ns);
 /* The row of a pair of ranks, or with a wait's key. NULL: there is no room. */
 hp_book_peer_t *hp_book_peer(hp_book_t *book, uint32_t source, uint32_t destination);

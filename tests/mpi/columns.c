@@ -18,11 +18,11 @@ typedef struct {
 } side_t;
 
 static int rank, size;
-static int *sent, *from, *counts,
-    *places; /* lists of equal blocks, one behind the other: sent, and received or the only ones */
-static MPI_Datatype column, backwards;
-static double *matrix,
-    *blocks; /* WIDTH rows of WIDTH columns a rank; a block of them a rank, column by column */
+/* Lists of equal blocks, one behind the other: of what is sent, and of what is received or the only ones. */
+static int *sent, *from, *counts, *places;
+static MPI_Datatype column, backwards, on_the_spot, one_number; /* the last: WIDTH * WIDTH times */
+/* WIDTH rows of WIDTH columns a rank; and a block of them a rank, column by column. */
+static double *matrix, *blocks;
 
 static double value(int owner, int block, int element)
 {
@@ -148,18 +148,33 @@ static void to_matrix(which_t which, way_t way, int root)
             CHECK_EQUAL((long)*in_matrix(b, i), (long)value(b, all ? rank : 0, i), "received as columns");
 }
 
-/* Every second number, from behind. */
-static void from_behind(way_t way)
+static void in_place(way_t way)
+{
+    static const which_t whiches[] = {ALLTOALL, ALLGATHER};
+
+    for (int k = 0; k < 2; k++) {
+        for (int b = 0; b < size; b++)
+            for (int i = 0; i < WIDTH * WIDTH; i++)
+                *in_matrix(b, i) = value(rank, b, i);
+        call(whiches[k], way, (side_t){MPI_IN_PLACE, 0, MPI_DATATYPE_NULL}, columns(), 0);
+        for (int b = 0; b < size; b++)
+            for (int i = 0; i < WIDTH * WIDTH; i++)
+                CHECK_EQUAL((long)*in_matrix(b, i), (long)value(b, k ? b : rank, i), "columns in place");
+    }
+}
+
+/* So many of the type's elements begin at the place `first`, each a step behind the one before. */
+static void from_line(way_t way, int count, MPI_Datatype type, int first, int step)
 {
     double mine[2 * WIDTH * WIDTH];
 
     for (int i = 0; i < 2 * WIDTH * WIDTH; i++)
         mine[i] = value(rank, 0, i);
-    call(ALLGATHER, way, (side_t){&mine[2 * WIDTH * WIDTH - 1], WIDTH * WIDTH, backwards}, plain(), 0);
+    call(ALLGATHER, way, (side_t){&mine[first], count, type}, plain(), 0);
     for (int b = 0; b < size; b++)
         for (int i = 0; i < WIDTH * WIDTH; i++)
-            CHECK_EQUAL((long)blocks[b * WIDTH * WIDTH + i], (long)value(b, 0, 2 * WIDTH * WIDTH - 1 - 2 * i),
-                        "sent backwards");
+            CHECK_EQUAL((long)blocks[b * WIDTH * WIDTH + i], (long)value(b, 0, first + step * i),
+                        "sent of a line");
 }
 
 static void run(way_t way)
@@ -178,7 +193,10 @@ static void run(way_t way)
             from_matrix(out[i], way, round % size);
         for (size_t i = 0; i < sizeof in / sizeof *in; i++)
             to_matrix(in[i], way, round % size);
-        from_behind(way);
+        in_place(way);
+        from_line(way, WIDTH * WIDTH, backwards, 2 * WIDTH * WIDTH - 1, -2);
+        from_line(way, WIDTH * WIDTH, on_the_spot, 1, 0);
+        from_line(way, 1, one_number, 2, 0);
     }
 }
 
@@ -215,6 +233,10 @@ int main(int argc, char **argv)
     CHECK_MPI(MPI_Type_commit(&column));
     CHECK_MPI(MPI_Type_create_resized(MPI_DOUBLE, 0, -2 * (MPI_Aint)sizeof(double), &backwards));
     CHECK_MPI(MPI_Type_commit(&backwards));
+    CHECK_MPI(MPI_Type_create_resized(MPI_DOUBLE, 0, 0, &on_the_spot));
+    CHECK_MPI(MPI_Type_commit(&on_the_spot));
+    CHECK_MPI(MPI_Type_vector(WIDTH * WIDTH, 1, 0, MPI_DOUBLE, &one_number));
+    CHECK_MPI(MPI_Type_commit(&one_number));
     matrix = malloc(sizeof(double) * WIDTH * WIDTH * (size_t)size);
     blocks = malloc(sizeof(double) * WIDTH * WIDTH * (size_t)size);
     sent = malloc(4 * sizeof(int) * (size_t)size);
@@ -229,6 +251,8 @@ int main(int argc, char **argv)
     CHECK_MPI(MPI_Type_free(&strided));
     CHECK_MPI(MPI_Type_free(&column));
     CHECK_MPI(MPI_Type_free(&backwards));
+    CHECK_MPI(MPI_Type_free(&on_the_spot));
+    CHECK_MPI(MPI_Type_free(&one_number));
     CHECK_MPI(MPI_Finalize());
     return code;
 }

@@ -35,6 +35,8 @@ static const char *program, *known_name;
 
 /* What the alarm prints. */
 static int64_t case_number;
+static bool runs_case;
+static int world_rank, world_size; /* may be asked for when the MPI may not */
 static hp_fuzz_case_t current;
 static bool in_sequence;
 
@@ -168,7 +170,7 @@ static void describe(char *text, size_t text_bytes)
     if (used < text_bytes)
         used += (size_t)snprintf(text + used, text_bytes - used,
                                  "\n  repeat with: mpirun -np %d %s --seed %" PRIu64 " --count %" PRId64,
-                                 hp_comm_size(MPI_COMM_WORLD), program, options.seed, case_number + 1);
+                                 world_size, program, options.seed, case_number + 1);
     if (used < text_bytes)
         format_options(text + used, text_bytes - used);
 }
@@ -179,9 +181,20 @@ static void report_stuck(int number)
     static char text[TEXT_BYTES];
     (void)number;
     describe(text, sizeof text);
-    fprintf(stderr, "rank %d is stuck in %s\n", hp_comm_rank(MPI_COMM_WORLD), text);
+    fprintf(stderr, "rank %d is stuck in %s\n", world_rank, text);
     fflush(stderr);
     _exit(1);
+}
+
+/* The host MPI may end the job in a call. */
+static void report_end(void)
+{
+    static char text[TEXT_BYTES];
+
+    if (!runs_case)
+        return;
+    describe(text, sizeof text);
+    fprintf(stderr, "rank %d ended in %s\n", world_rank, text);
 }
 
 static void show_progress(void)
@@ -253,10 +266,13 @@ static void run_cases(MPI_Comm control)
         }
         if (hp_random_below(&random, RENEW_MAP) == 0)
             hp_fuzz_maps_renew(&maps, &random);
-        if (!run_case(&random, pairs, &maps, difference, sizeof difference)) {
+        runs_case = true;
+        const bool is_right = run_case(&random, pairs, &maps, difference, sizeof difference);
+        runs_case = false;
+        if (!is_right) {
             static char text[TEXT_BYTES]; /* longer than a check's message may be */
             describe(text, sizeof text);
-            fprintf(stderr, "rank %d: %s\n", hp_comm_rank(MPI_COMM_WORLD), text);
+            fprintf(stderr, "rank %d: %s\n", world_rank, text);
             CHECK(false, "%s", difference);
         }
         show_progress();
@@ -324,7 +340,10 @@ int main(int argc, char **argv)
         printf("seed %" PRIu64 "\n", options.seed);
         fflush(stdout);
     }
+    world_rank = hp_comm_rank(control);
+    world_size = hp_comm_size(control);
     signal(SIGALRM, report_stuck);
+    atexit(report_end);
     hp_basics_init();
     hp_operations_init();
     hp_entered_init();

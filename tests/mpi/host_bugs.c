@@ -47,7 +47,7 @@ bool hp_host_breaks_gaps(const hp_typemap_t *map, int64_t bytes)
 
     for (int i = 0; i < hp_basic_info(map->basic)->pieces; i++)
         value_bytes += hp_basic_info(map->basic)->piece[i].bytes;
-    return MPICH_4_0 && bytes > EAGER_BYTES && has_gaps(map) &&
+    return !OPEN_MPI_ANY && bytes > EAGER_BYTES && has_gaps(map) &&
            (value_bytes > 8 || (value_bytes & (value_bytes - 1)));
 }
 

@@ -19,9 +19,9 @@ bool hp_host_breaks_allreduce(const hp_typemap_t *map);
 /* The same in MPI_Ireduce of the same MPIs and, unlike in its MPI_Reduce, of Open MPI (libnbc). */
 bool hp_host_breaks_ireduce(const hp_typemap_t *map);
 
-/* MPICH 4.0.2 (UCX), collectives that send a datatype with gaps as it is, in messages that are not eager: they are cut into
- * pieces, of which only whole basics arrive, unless these divide a piece. Likewise MPI_Ibcast's like. bytes: of all that a rank
- * sends or receives. */
+/* MPICH 4.0.2 (UCX) and 5.0.2 (MPI_Scatter ended the job in one of some hundred runs of the fuzzer), collectives that send a
+ * datatype with gaps as it is, in messages that are not eager: they are cut into pieces, of which only whole basics arrive, unless
+ * these divide a piece. Likewise MPI_Ibcast's like. bytes: of all that a rank sends or receives. */
 bool hp_host_breaks_gaps(const hp_typemap_t *map, int64_t bytes);
 
 /* Open MPI 5.0.11, complex numbers whose distance is no multiple of their bytes, in all but short messages: it rounds the distance down to

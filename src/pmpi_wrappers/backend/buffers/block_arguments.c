@@ -210,5 +210,5 @@ bool hp_block_call_is_aliased(const hp_block_call_t *call, const hp_comm_state_t
 
     return own_block(&call->arguments.send, call->send.blocks, rank, &send) &&
            own_block(&call->arguments.recv, call->recv.blocks, rank, &recv) && send.address == recv.address &&
-           send.count > 0 && send.count == recv.count && send.type.handle == recv.type.handle;
+           hp_block_bytes(&send) > 0 && send.count == recv.count && send.type.handle == recv.type.handle;
 }

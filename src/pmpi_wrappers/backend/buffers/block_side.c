@@ -32,10 +32,10 @@ bool hp_block_side_is_valid(const hp_block_side_t *side, uint32_t blocks)
     return valid;
 }
 
-/* With types of their own blocks have displacements in bytes, which from MPI_BOTTOM are addresses. */
+/* Displacements from MPI_BOTTOM are addresses. */
 static bool is_absolute(const hp_block_side_t *side, uint32_t i)
 {
-    return side->types && side->displs && array_entry(side->displs, side->is_wide, i) != 0;
+    return side->displs && array_entry(side->displs, side->is_wide, i) != 0;
 }
 
 bool hp_block_side_lacks_buffer(const hp_block_side_t *side, uint32_t first, uint32_t blocks)

@@ -694,6 +694,19 @@ def pitfall_05_profiler(host):
             result.check(rank["bcast"] == all_taken(), "not all calls were taken")
 
 
+@case
+def pitfall_05_tools_that_look(host):
+    """A tool that looks for the next MPI_Init itself is entered once, and does not leave the library out: in front of it or behind."""
+    for objects in ([host.options.finder, host.library], [host.library, host.options.finder]):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "recording.json")
+            result = host.run({**FORCED, "HANPMPI_REQUIRE": "1", "HANPMPI_PROFILE": path}, preload=objects)
+            result.check_ran(2)
+            result.check_said(0)
+            result.check(all(rank["bcast"] == all_taken() for rank in result.ranks), "not all calls were taken")
+            result.check(os.path.exists(path), "the end was missed: there is no recording")
+
+
 @waiting_case
 def pitfall_07_exit_codes(host):
     """MPI_Abort and a missing MPI_Finalize end as they do without the library."""
@@ -727,7 +740,7 @@ def main():
     parser.add_argument("--run", help="the launcher with its options, without -np")
     parser.add_argument("--helper", default="", help="an object that the host's ranks preload in any case")
     parser.add_argument("--timeout", type=float, default=60, help="seconds for one run")
-    for program in ("probe", "linked", "linked-late", "hints", "lifecycle", "profiler", "old-version", "late-in-init", "other-device"):
+    for program in ("probe", "linked", "linked-late", "hints", "lifecycle", "profiler", "finder", "old-version", "late-in-init", "other-device"):
         parser.add_argument(f"--{program}", help=f"path of {program}")
     parser.add_argument("names", nargs="*", help="cases to run")
     options = parser.parse_args()

@@ -100,6 +100,27 @@ static void start_backend(void)
     }
 }
 
+static bool has_begun, is_bypassed;
+
+static void begin(void)
+{
+    has_begun = true;
+    start_backend();
+    hp_start_require(hp_front.active);
+}
+
+static void end(void)
+{
+    static bool has_ended;
+
+    if (has_ended)
+        return;
+    has_ended = true;
+    hp_front.active = false;
+    if (hp_front.backend)
+        hp_front.backend->before_finalize();
+}
+
 static int host_Init_thread(int *argc, char ***argv, int required, int *provided)
 {
     return ((int (*)(int *, char ***, int, int *))host_functions[HP_WRAPPED_Init_thread])(argc, argv,
@@ -113,10 +134,8 @@ static int front_Init(int *argc, char ***argv)
 
     int code = level >= 0 ? host_Init_thread(argc, argv, level, &provided)
                           : ((int (*)(int *, char ***))host_functions[HP_WRAPPED_Init])(argc, argv);
-    if (code == 0) {
-        start_backend();
-        hp_start_require(hp_front.active);
-    }
+    if (code == 0)
+        begin();
     return code;
 }
 
@@ -125,10 +144,8 @@ static int front_Init_thread(int *argc, char ***argv, int required, int *provide
     const int level = hp_start_thread_level(&host);
 
     int code = host_Init_thread(argc, argv, level > required ? level : required, provided);
-    if (code == 0) {
-        start_backend();
-        hp_start_require(hp_front.active);
-    }
+    if (code == 0)
+        begin();
     return code;
 }
 
@@ -144,10 +161,47 @@ static int front_Session_init(uintptr_t info, uintptr_t handler, uintptr_t sessi
 
 static int front_Finalize(void)
 {
-    hp_front.active = false;
-    if (hp_front.backend)
-        hp_front.backend->before_finalize();
+    end();
     return ((int (*)(void))host_functions[HP_WRAPPED_Finalize])();
+}
+
+/* ---- profilers behind the library that find the MPI's functions themselves, past ours ---- */
+
+static hp_function_t profilers[HP_WRAPPED_COUNT];
+
+static int begin_if_bypassed(int code)
+{
+    if (code == 0 && !has_begun) {
+        is_bypassed = true;
+        begin();
+    }
+    return code;
+}
+
+static int outer_Init(int *argc, char ***argv)
+{
+    return begin_if_bypassed(((int (*)(int *, char ***))profilers[HP_WRAPPED_Init])(argc, argv));
+}
+
+static int outer_Init_thread(int *argc, char ***argv, int required, int *provided)
+{
+    return begin_if_bypassed(((int (*)(int *, char ***, int, int *))profilers[HP_WRAPPED_Init_thread])(
+        argc, argv, required, provided));
+}
+
+static int outer_Finalize(void)
+{
+    if (is_bypassed)
+        end();
+    return ((int (*)(void))profilers[HP_WRAPPED_Finalize])();
+}
+
+static hp_function_t outer_of(unsigned which)
+{
+    return which == HP_WRAPPED_Init          ? (hp_function_t)outer_Init
+           : which == HP_WRAPPED_Init_thread ? (hp_function_t)outer_Init_thread
+           : which == HP_WRAPPED_Finalize    ? (hp_function_t)outer_Finalize
+                                             : profilers[which];
 }
 
 /* ---- bootstrap ---- */
@@ -203,24 +257,25 @@ static void bootstrap(void)
         if (host_functions[HP_WRAPPED_Session_init])
             pmpi_targets[HP_WRAPPED_Session_init] = (hp_function_t)front_Session_init;
         for (unsigned i = 0; i < HP_WRAPPED_COUNT; i++) {
-            hp_function_t profiler = hp_host_mpi_profiler(&host, wrapped_names[i] + 1); /* MPI_X */
-            mpi_targets[i] = profiler ? profiler : pmpi_targets[i];
+            profilers[i] = hp_host_mpi_profiler(&host, wrapped_names[i] + 1); /* MPI_X */
+            mpi_targets[i] = profilers[i] ? outer_of(i) : pmpi_targets[i];
         }
         booted = true;
     }
     pthread_mutex_unlock(&lock);
 }
 
+/* Not by the exported functions: those of a profiler in front of the library may have their names. */
 #define HP_WRAPPED(name, arguments)                                                                          \
     static int boot_MPI_##name(PARAMETERS_##arguments)                                                       \
     {                                                                                                        \
         bootstrap();                                                                                         \
-        return MPI_##name(ARGUMENTS_##arguments);                                                            \
+        return ((int (*)(PARAMETERS_##arguments))mpi_targets[HP_WRAPPED_##name])(ARGUMENTS_##arguments);     \
     }                                                                                                        \
     static int boot_PMPI_##name(PARAMETERS_##arguments)                                                      \
     {                                                                                                        \
         bootstrap();                                                                                         \
-        return PMPI_##name(ARGUMENTS_##arguments);                                                           \
+        return ((int (*)(PARAMETERS_##arguments))pmpi_targets[HP_WRAPPED_##name])(ARGUMENTS_##arguments);    \
     }
 #include "pmpi_wrappers/wrapped.def"
 #undef HP_WRAPPED

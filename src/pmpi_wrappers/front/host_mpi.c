@@ -4,6 +4,7 @@
 #include <link.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* The file a function is in; NULL when unknown. */
@@ -18,26 +19,49 @@ static hp_function_t function_in(void *where, const char *name)
     return (hp_function_t)(uintptr_t)dlsym(where, name);
 }
 
-/* Takes the first loaded libmpi*.so that defines PMPI_Init. Fortran and C++ binding libraries find it through
- * their dependency, so the file is asked for by the function's address. */
-static int find_libmpi(struct dl_phdr_info *object, size_t size, void *context)
+enum { NAMES_MAX = 32 };
+typedef struct {
+    char *name[NAMES_MAX];
+    int count;
+} names_t;
+
+/* Notes the loaded libmpi*.so. Nothing is opened here, where the linker holds a lock. */
+static int note_libmpi(struct dl_phdr_info *object, size_t size, void *context)
 {
-    hp_host_mpi_t *host = context;
+    names_t *names = context;
     const char *base = strrchr(object->dlpi_name, '/');
     (void)size;
 
     base = base ? base + 1 : object->dlpi_name;
-    if (strncmp(base, "libmpi", 6) != 0)
-        return 0;
-    void *handle = dlopen(object->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
-    if (!handle)
-        return 0;
-    hp_function_t init = function_in(handle, "PMPI_Init");
+    if (strncmp(base, "libmpi", 6) == 0 && names->count < NAMES_MAX)
+        names->name[names->count++] = strdup(object->dlpi_name);
+    return 0;
+}
+
+/* Takes the file if it defines PMPI_Init. Fortran and C++ binding libraries find it through their dependency, so the file
+ * is asked for by the function's address. */
+static void try_libmpi(hp_host_mpi_t *host, const char *name)
+{
+    void *handle = name ? dlopen(name, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+    hp_function_t init = handle ? function_in(handle, "PMPI_Init") : NULL;
+
     if (!init)
-        return 0;
+        return;
     host->path = file_of(init);
     host->handle = dlopen(host->path, RTLD_LAZY | RTLD_NOLOAD);
-    return host->handle != NULL;
+}
+
+/* The first one that is found. */
+static void find_libmpi(hp_host_mpi_t *host)
+{
+    names_t names = {.count = 0};
+
+    dl_iterate_phdr(note_libmpi, &names);
+    for (int i = 0; i < names.count; i++) {
+        if (!host->handle)
+            try_libmpi(host, names.name[i]);
+        free(names.name[i]);
+    }
 }
 
 /* The words the standard ABI, Open MPI and the MPICH family can be told apart by. MPICH 5 has
@@ -75,7 +99,7 @@ bool hp_host_mpi_find(hp_host_mpi_t *host)
         host->handle = dlopen(host->path, RTLD_LAZY | RTLD_NOLOAD);
     if (!host->handle) {
         host->local = true;
-        dl_iterate_phdr(find_libmpi, host);
+        find_libmpi(host);
     }
     if (!host->handle)
         return false;

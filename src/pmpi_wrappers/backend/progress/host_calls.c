@@ -171,7 +171,7 @@ static int exchange(hp_function_t isend, const uintptr_t send[6], hp_function_t 
 
 /* What an exchange in one buffer is made of. */
 typedef struct {
-    hp_function_t isend, recv, irecv, pack, pack_size;
+    hp_function_t host, isend, recv, irecv, pack, pack_size; /* host: the call itself */
     bool large; /* bytes are counted by an MPI_Count, not an int */
 } packing_t;
 
@@ -185,8 +185,12 @@ static int replace(const packing_t *with, const uintptr_t x[9])
         CALL(4, with->pack_size, x[1], x[2], x[7], with->large ? (uintptr_t)&large_bytes : (uintptr_t)&bytes);
     if (!with->large)
         large_bytes = bytes;
-    if (code != MPI_SUCCESS || large_bytes < 0)
+    if (code != MPI_SUCCESS || large_bytes == HP_UNSEEN)
         return code;
+    if (large_bytes < 0 ||
+        x[0] ==
+            (uintptr_t)MPI_BOTTOM) /* more than it counts, or what some MPIs do not pack: nothing moves on */
+        return CALL(9, with->host, x[0], x[1], x[2], x[3], x[4], x[5], x[6], x[7], x[8]);
     void *copy = malloc(large_bytes > 0 ? (size_t)large_bytes : 1);
     if (!copy) {
         P(Comm_call_errhandler)((MPI_Comm)x[7], MPI_ERR_NO_MEM);
@@ -236,8 +240,8 @@ static int replace(const packing_t *with, const uintptr_t x[9])
     {                                                                                                        \
         if (__builtin_expect(!hp_progress_is_due(), 1))                                                      \
             return CALL(arguments, host_##name, ARGUMENTS_##arguments);                                      \
-        const packing_t with = {host_##isend, host_##recv,      host_##irecv,                                \
-                                host_##pack,  host_##pack_size, large};                                      \
+        const packing_t with = {host_##name, host_##isend,     host_##recv, host_##irecv,                    \
+                                host_##pack, host_##pack_size, large};                                       \
         return replace(&with, (const uintptr_t[]){ARGUMENTS_##arguments});                                   \
     }
 #define DEFINE_EXCHANGE(name, arguments, detail) DEFINE_EXCHANGE_OF(name, arguments, Isend, Recv, Irecv)

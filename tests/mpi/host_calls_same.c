@@ -126,6 +126,25 @@ static void case_sendrecv(void)
                              MPI_STATUS_IGNORE));
 }
 
+/* Back again, by a datatype that has the address. */
+static void replace_at_address(int *buffer, MPI_Datatype type)
+{
+    const int one = 1;
+    MPI_Aint address;
+    MPI_Datatype absolute;
+    MPI_Status status = fresh();
+
+    CHECK_MPI(MPI_Get_address(buffer, &address));
+    CHECK_MPI(MPI_Type_create_hindexed(1, &one, &address, type, &absolute));
+    CHECK_MPI(MPI_Type_commit(&absolute));
+    record_code(
+        MPI_Sendrecv_replace(MPI_BOTTOM, 1, absolute, 1 - hp_me, TAG, 1 - hp_me, TAG, hp_talk, &status));
+    status.MPI_ERROR = 0;
+    record_status(&status, true);
+    record(buffer[0]);
+    CHECK_MPI(MPI_Type_free(&absolute));
+}
+
 /* Every other integer. */
 static void case_replace(void)
 {
@@ -151,6 +170,7 @@ static void case_replace(void)
         record_code(MPI_Sendrecv_replace(buffer, 1, vector, hp_me, TAG, hp_me, TAG, hp_talk, &status));
         status.MPI_ERROR = 0;
         record_status(&status, true);
+        replace_at_address(buffer, vector);
     }
     CHECK_MPI(MPI_Type_free(&vector));
 }

@@ -187,9 +187,8 @@ static int replace(const packing_t *with, const uintptr_t x[9])
         large_bytes = bytes;
     if (code != MPI_SUCCESS || large_bytes == HP_UNSEEN)
         return code;
-    if (large_bytes < 0 ||
-        x[0] ==
-            (uintptr_t)MPI_BOTTOM) /* more than it counts, or what some MPIs do not pack: nothing moves on */
+    /* More than the MPI counts, or what some do not pack: then nothing moves on in the call. */
+    if (large_bytes < 0 || x[0] == (uintptr_t)MPI_BOTTOM)
         return CALL(9, with->host, x[0], x[1], x[2], x[3], x[4], x[5], x[6], x[7], x[8]);
     void *copy = malloc(large_bytes > 0 ? (size_t)large_bytes : 1);
     if (!copy) {

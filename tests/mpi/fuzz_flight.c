@@ -2,8 +2,6 @@
 
 #include "host_bugs.h"
 
-#define HAS_STATUS_OF_ALL (MPI_VERSION > 4 || (MPI_VERSION == 4 && MPI_SUBVERSION >= 1))
-
 /* The family that completes requests: who waits first, then who only looks. */
 typedef enum {
     WAIT,
@@ -15,24 +13,10 @@ typedef enum {
     TESTANY,
     TESTSOME,
     GET_STATUS,
-#if HAS_STATUS_OF_ALL
-    GET_STATUS_ALL,
-#endif
     METHODS
 } method_t;
-static const char *const names[METHODS] = {"Wait",
-                                           "Waitall",
-                                           "Waitany",
-                                           "Waitsome",
-                                           "Test",
-                                           "Testall",
-                                           "Testany",
-                                           "Testsome",
-                                           "Request_get_status",
-#if HAS_STATUS_OF_ALL
-                                           "Request_get_status_all"
-#endif
-};
+static const char *const names[METHODS] = {"Wait",    "Waitall", "Waitany",  "Waitsome",          "Test",
+                                           "Testall", "Testany", "Testsome", "Request_get_status"};
 
 /* An array for MPI_Waitall and its like: some pending requests in any order, with null ones and inactive ones
  * between them. */
@@ -219,14 +203,10 @@ static bool call_all(method_t method, picked_t *picked, bool with_status)
     MPI_Status *statuses = with_status ? all : MPI_STATUSES_IGNORE;
     int flag = 1;
 
-    if (method == TESTALL)
-        CHECK_MPI(MPI_Testall(picked->count, picked->request, &flag, statuses));
-#if HAS_STATUS_OF_ALL
-    if (method == GET_STATUS_ALL)
-        CHECK_MPI(MPI_Request_get_status_all(picked->count, picked->request, &flag, MPI_STATUSES_IGNORE));
-#endif
-    if (method != TESTALL && flag)
+    if (method == WAITALL)
         CHECK_MPI(MPI_Waitall(picked->count, picked->request, statuses));
+    else
+        CHECK_MPI(MPI_Testall(picked->count, picked->request, &flag, statuses));
     for (int i = 0; i < picked->count && flag; i++)
         if (picked->slot[i])
             complete(picked, i, with_status ? &all[i] : NULL);
@@ -287,17 +267,13 @@ void hp_fuzz_flight_poke(hp_fuzz_flight_t *flight, hp_random_t *own, bool to_com
     if (hp_fuzz_flight_pending(flight) == 0)
         return;
     pick(flight, own, &picked);
-    if ((method == TESTALL || method > GET_STATUS) && hp_host_breaks_persistent() &&
-        holds_persistent(&picked))
+    if (method == TESTALL && hp_host_breaks_persistent() && holds_persistent(&picked))
         method = TESTANY;
     flight->method = names[method];
     do {
         switch (method) {
         case WAITALL:
         case TESTALL:
-#if HAS_STATUS_OF_ALL
-        case GET_STATUS_ALL:
-#endif
             done = call_all(method, &picked, with_status);
             break;
         case WAITANY:

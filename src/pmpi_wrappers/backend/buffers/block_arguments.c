@@ -15,11 +15,11 @@ static bool is_valid(const hp_block_side_t *side, uint32_t blocks)
            (hp_block_side_is_valid(side, blocks) && !hp_block_side_lacks_buffer(side, 0, blocks));
 }
 
-/* Of a reduction's result a rank has its own block; the first one gets nothing of an exscan. */
+/* Of a reduction's result a rank has its own block. */
 static bool lacks_result(const hp_block_call_t *call, const hp_comm_state_t *state)
 {
-    const bool has_result = hp_block_call_pattern(call) != HP_PATTERN_EXSCAN || state->rank > 0;
-    return has_result && hp_block_side_lacks_buffer(&call->arguments.recv, (uint32_t)state->rank, 1);
+    return hp_block_call_has_result(call, state) &&
+           hp_block_side_lacks_buffer(&call->arguments.recv, (uint32_t)state->rank, 1);
 }
 
 /* MPI_IN_PLACE where the standard has none: the host MPI says so. */

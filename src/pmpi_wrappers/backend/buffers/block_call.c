@@ -302,10 +302,10 @@ static int begin_reduction(hp_block_call_t *call, hp_comm_state_t *state)
     const hp_block_arguments_t *a = &call->arguments;
     const MPI_Datatype type = HP_UNHANDLE(MPI_Datatype, call->call.type.handle);
     const size_t in = elements_of(call, call->send.blocks);
-    const bool has_result = hp_block_call_pattern(call) != HP_PATTERN_EXSCAN || state->rank > 0;
-    const size_t out = call->in_place ? in
-                       : has_result   ? (size_t)hp_block_side_count(&a->recv, (uint32_t)state->rank)
-                                      : 0;
+    const size_t own = hp_block_call_has_result(call, state)
+                           ? (size_t)hp_block_side_count(&a->recv, (uint32_t)state->rank)
+                           : 0;
+    const size_t out = call->in_place ? in : own;
     int code = MPI_SUCCESS;
 
     if (call->lists)

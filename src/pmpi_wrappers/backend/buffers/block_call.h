@@ -47,6 +47,11 @@ static inline bool hp_block_call_reduces(const hp_block_call_t *call)
 {
     return hp_pattern_is(hp_block_call_pattern(call), HP_PATTERN_REDUCES);
 }
+/* Of a reduction: the first rank gets nothing of an exscan. */
+static inline bool hp_block_call_has_result(const hp_block_call_t *call, const hp_comm_state_t *state)
+{
+    return hp_block_call_pattern(call) != HP_PATTERN_EXSCAN || state->rank > 0;
+}
 
 /* ---- block_arguments.c: is it valid, and what is known of it? ---- */
 

@@ -103,8 +103,6 @@ bool hp_datatype_is_contiguous(MPI_Datatype datatype, const hp_type_t *type)
 /* Tables of what never changes, filled as it is asked for: open addressing, entries are never removed. A full
  * neighbourhood means that the MPI is asked every time. */
 enum { NAMED_SLOTS = 1024, REDUCTION_SLOTS = 1024, PROBES = 8 };
-/* All that an MPI has, wherever they lie: what is taken hangs on it that all ranks find them. */
-enum { NAMED_PROBES = NAMED_SLOTS };
 
 static pthread_mutex_t known_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -123,7 +121,8 @@ const hp_named_type_t *hp_datatype_named(MPI_Datatype datatype)
     envelope_t envelope;
     unsigned i, first = hash(key);
 
-    for (i = 0; i < NAMED_PROBES; i++) {
+    /* Wherever they lie: what is taken hangs on it that all ranks find those that an MPI has. */
+    for (i = 0; i < NAMED_SLOTS; i++) {
         const unsigned slot = (first + i) % NAMED_SLOTS;
         if (!atomic_load_explicit(&slots[slot].valid, memory_order_acquire))
             break;
@@ -131,13 +130,13 @@ const hp_named_type_t *hp_datatype_named(MPI_Datatype datatype)
             return &slots[slot].named;
     }
     hp_named_type_t named = {.key = key};
-    if (i == NAMED_PROBES || datatype == MPI_DATATYPE_NULL || !read_envelope(datatype, &envelope) ||
+    if (i == NAMED_SLOTS || datatype == MPI_DATATYPE_NULL || !read_envelope(datatype, &envelope) ||
         envelope.combiner != MPI_COMBINER_NAMED || !hp_datatype_describe(datatype, &named.type))
         return NULL;
     named.contiguous = hp_type_is_dense(&named.type);
     const hp_named_type_t *found = NULL;
     pthread_mutex_lock(&known_lock);
-    for (; i < NAMED_PROBES && !found; i++) {
+    for (; i < NAMED_SLOTS && !found; i++) {
         const unsigned slot = (first + i) % NAMED_SLOTS;
         if (!atomic_load_explicit(&slots[slot].valid, memory_order_relaxed)) {
             slots[slot].named = named;

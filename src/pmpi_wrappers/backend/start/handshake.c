@@ -265,6 +265,16 @@ static void rule(down_t *verdict, const up_t *all, const hp_own_facts_t *own, co
     verdict->knobs = *knobs;
 }
 
+/* The lowest bit of a rank: its parent lacks it, its children have a lower one besides. Of rank 0: the first that nobody has. */
+static int own_bit(int rank, int size)
+{
+    int bit = 1;
+
+    while (bit < size && !(rank & bit))
+        bit *= 2;
+    return bit;
+}
+
 /* Such a rank greets its parent before it waits for them: what an MPI does at the first message of two ranks (a connection, which
  * takes Open MPI up to 10 ms) is done in all levels of the tree at the same time. The others report at once. */
 static bool has_children(int rank, int size)
@@ -317,14 +327,13 @@ bool hp_handshake(int rank, int size, const hp_own_facts_t *own, hp_knobs_t *ino
     const uint64_t deadline = hp_clock_ns() + limit_ns;
     children_t children = {0};
     MPI_Request greeting = MPI_REQUEST_NULL;
-    int received, bit = 1;
+    const int bit = own_bit(rank, size);
+    int received;
     static up_t mine; /* static: padding is zero, and they are large */
     static down_t verdict;
     static message_t theirs;
 
     introduce(&mine, own, inout);
-    while (bit < size && !(rank & bit)) /* the parent lacks it; children are nearer */
-        bit *= 2;
     if (rank != 0 && has_children(rank, size))
         greeting = begin(NULL, 0, rank - bit);
     for (int down = 1; down < bit && rank + down < size; down *= 2) {
@@ -370,10 +379,8 @@ bool hp_handshake(int rank, int size, const hp_own_facts_t *own, hp_knobs_t *ino
 
 bool hp_handshake_share(int rank, int size, void *data, size_t bytes)
 {
-    int bit = 1, received;
+    int bit = own_bit(rank, size), received;
 
-    while (bit < size && !(rank & bit))
-        bit *= 2;
     if (rank != 0 && (!receive(data, bytes, rank - bit, 0, &received) || received != (int)bytes))
         return false;
     for (bit /= 2; bit > 0; bit /= 2)
